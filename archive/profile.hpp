@@ -1,0 +1,89 @@
+#pragma once
+/// The profile of a whole experiment as the offline tools see it: definitions unified over all ranks, values sparse per
+/// location and unit. Read by archive/reader.hpp. Ordinary C++20; nothing here is used inside a measured process.
+///
+/// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "measurement/metrics.hpp"
+
+namespace refrain::archive {
+
+using measurement::NodeKind;
+
+struct ProfileModule {
+  std::string path;
+  std::string build_id;  ///< lower-case hex, empty when the module has none
+};
+
+/// A call path: a node of the unified call tree; its parent's index is smaller. Node 0 is the root.
+struct CallPath {
+  std::uint32_t parent;
+  NodeKind kind;
+  std::int32_t module;   ///< index into Profile::modules; -1: no module (generated code) or not an address
+  std::uint64_t offset;  ///< address in the module's file; absolute when module is -1; region index or SpecialPath otherwise
+};
+
+/// Values of one call path in one unit, `columns_of(kind)` integers in the order of measurement/metrics.def.
+struct PathValues {
+  std::uint32_t path;
+  std::uint32_t first;  ///< index of the first column in Unit::columns
+};
+
+struct Unit {
+  std::int32_t loop = -1;
+  std::int32_t cluster = -1;
+  std::int64_t wall = 0, mpi = 0, cpu_ns = 0, mpi_calls = 0;
+  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
+  std::int64_t weight_user_ns = 0, weight_mpi_ns = 0;
+  double weight_user_squared = 0;
+  std::vector<PathValues> values;      ///< ascending by path
+  std::vector<std::int64_t> columns;
+};
+
+struct Location {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  std::int64_t os_thread_id = 0;
+  std::string name;
+  std::int64_t begin = 0, end = 0;
+  std::int64_t arena_bytes = 0;
+  std::vector<std::int64_t> losses;  ///< by measurement::Loss
+  std::vector<Unit> units;
+};
+
+struct Communicator {
+  std::int32_t id, parent, ordinal, leader, rank, size, remote_size;
+  std::string name;
+  std::vector<std::int32_t> members;
+};
+
+struct Cost {
+  double median = 0, low = 0, high = 0;  ///< ticks
+};
+
+struct Rank {
+  std::int32_t rank = 0;
+  std::int64_t process_id = 0;
+  std::string host;
+  double ticks_per_second = 1e9;
+  std::int64_t begin_epoch_ns = 0;
+  Cost call_cost, tick_cost;
+  std::vector<Location> locations;
+  std::vector<Communicator> communicators;
+};
+
+struct Profile {
+  std::string version;                 ///< of the Refrain that wrote it
+  std::int32_t ranks_expected = 1;     ///< size of the job
+  bool complete = false;
+  std::vector<std::string> regions;
+  std::vector<ProfileModule> modules;
+  std::vector<CallPath> paths;
+  std::vector<Rank> ranks;             ///< ascending by rank; fewer than expected in an incomplete experiment
+};
+
+}  // namespace refrain::archive

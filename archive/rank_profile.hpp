@@ -1,0 +1,86 @@
+#pragma once
+/// What one process hands to the archive at the end (or at a snapshot): a view, nothing is owned. All times are in
+/// ticks of the process's counter unless a name says otherwise; ids are local to the process.
+///
+/// The runtime fills it from measurement/; the writer (archive/writer.hpp) turns it into the file.
+
+#include <cstdint>
+#include <span>
+
+#include "measurement/definitions.hpp"
+#include "measurement/metrics.hpp"
+#include "platform/clock.hpp"
+#include "platform/modules.hpp"
+
+namespace refrain::archive {
+
+using measurement::CommunicatorRecord;
+using measurement::NodeKind;
+
+/// A node of a location's call tree. Node 0 is the root; a parent's index is smaller than its child's.
+struct NodeRecord {
+  std::uint32_t parent;
+  std::uint32_t generation;  ///< of the module map when the node was made (platform/modules.hpp)
+  std::uint64_t key;         ///< by kind: return address, function address, region index, SpecialPath
+  NodeKind kind;
+};
+
+/// Values of one node in one unit: `columns_of(kind)` integers in the order of measurement/metrics.def.
+struct ValueRecord {
+  std::uint32_t node;
+  const std::int64_t* values;
+};
+
+/// A leaf unit of the time rules: the time outside loops (`loop` = -1), later a cluster of iterations.
+struct UnitRecord {
+  std::int32_t loop;
+  std::int32_t cluster;
+  std::int64_t wall;             ///< ticks
+  std::int64_t mpi;              ///< ticks in outermost MPI calls
+  std::int64_t cpu_ns;           ///< thread CPU time
+  std::int64_t mpi_calls;        ///< outermost calls: each costs RankRecord::call_cost
+  std::int64_t ticks_user;       ///< timer ticks that found user code
+  std::int64_t ticks_mpi;        ///< ... an MPI call
+  std::int64_t ticks_lost;       ///< ... Refrain itself or nothing to attribute; all ticks cost RankRecord::tick_cost
+  std::int64_t weight_user_ns;   ///< W_user
+  std::int64_t weight_mpi_ns;    ///< W_mpi
+  double weight_user_squared;    ///< sum of w^2 over user ticks, ns^2, for the standard error
+  std::span<const ValueRecord> values;
+};
+
+struct LocationRecord {
+  std::int32_t thread;          ///< 0 is the thread that the process began with
+  std::int64_t os_thread_id;
+  char name[32];                ///< "main", or the thread's name
+  std::int64_t begin;           ///< ticks
+  std::int64_t end;             ///< ticks
+  std::span<const NodeRecord> nodes;
+  std::span<const UnitRecord> units;
+  std::int64_t losses[measurement::loss_count];
+  std::int64_t arena_bytes;     ///< memory of the call tree in use
+};
+
+/// A constant of the bookkeeping, calibrated at start.
+struct CalibratedCost {
+  double median;  ///< ticks
+  double low;     ///< 5th percentile of the calibration
+  double high;    ///< 95th percentile
+};
+
+struct RankRecord {
+  std::int32_t rank;
+  std::int32_t ranks;
+  std::int64_t process_id;
+  char host[64];
+  platform::ClockAnchor first_anchor;
+  platform::ClockAnchor last_anchor;
+  std::int64_t begin_epoch_ns;
+  CalibratedCost call_cost;
+  CalibratedCost tick_cost;
+  std::span<const platform::Module> modules;
+  std::span<const char* const> region_names;  ///< indexed by RegionId
+  std::span<const LocationRecord> locations;
+  std::span<const CommunicatorRecord> communicators;
+};
+
+}  // namespace refrain::archive

@@ -1,0 +1,10 @@
+# Options of the build.
+set(REFRAIN_SANITIZE "" CACHE STRING "Sanitizers of everything that can bear them: 'address,undefined' or 'thread'")
+if(REFRAIN_SANITIZE)
+  add_compile_options(-fsanitize=${REFRAIN_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${REFRAIN_SANITIZE})
+endif()
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  message(FATAL_ERROR "Refrain runs on Linux on x86_64; this is ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}.")
+endif()
+set(REFRAIN_PLATFORM linux_x86_64)

@@ -1,0 +1,64 @@
+#pragma once
+/// The call tree of one location: nodes keyed by (parent, kind, key), value rows beside them, in one reserved range of
+/// memory that is addressed by 32-bit offsets and never moves, so a tree can be copied to a file as it is.
+///
+/// Thread safety: one writer, the owning thread or its handler, never both at once (measurement/location.hpp).
+/// Memory: pages are touched as the tree grows; nothing is ever freed. A full tree sends new paths to (arena full).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "measurement/metrics.hpp"
+
+namespace refrain::measurement {
+
+enum class NodeId : std::uint32_t {};
+inline constexpr NodeId root_node{0};
+
+struct Node {
+  std::uint64_t key;
+  std::uint32_t parent;
+  std::uint32_t values;      ///< offset of the first column in the value pool, 0: the node has none
+  std::uint32_t generation;  ///< of the module map; a reused address is another node
+  NodeKind kind;
+};
+
+class CallTree {
+ public:
+  /// Reserves `bytes` of address space. Ordinary context. False: the kernel refused.
+  [[nodiscard]] bool create(std::size_t bytes);
+  void destroy();
+  void clear();  ///< back to the root alone, memory kept
+
+  /// The child of `parent`, made when it does not exist. Async-signal-safe.
+  /// When the tree is full: for Region nodes the same region below (arena full), for others the node (arena full) itself;
+  /// `full` is then set.
+  NodeId child(NodeId parent, NodeKind kind, std::uint64_t key, bool& full);
+
+  /// Value row of a node: columns_of(kind) integers. Async-signal-safe.
+  std::int64_t* values(NodeId node);
+
+  std::uint32_t size() const { return node_count_; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
+  const std::int64_t* values_of(const Node& n) const { return n.values ? pool_ + n.values : nullptr; }
+  /// Bytes of nodes, values and index in use.
+  std::size_t bytes_in_use() const;
+
+ private:
+  struct Slot;
+  std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
+  bool grow_index();
+  NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
+
+  std::byte* memory_ = nullptr;
+  std::size_t reserved_ = 0;
+  Node* nodes_ = nullptr;
+  std::int64_t* pool_ = nullptr;
+  std::uint32_t* index_ = nullptr;       ///< current open-addressing table, doubled into fresh memory when half full
+  std::uint32_t* index_region_ = nullptr;
+  std::uint32_t index_mask_ = 0;
+  std::uint32_t node_count_ = 0, node_limit_ = 0;
+  std::uint32_t pool_count_ = 0, pool_limit_ = 0;
+};
+
+}  // namespace refrain::measurement

@@ -1,0 +1,30 @@
+#pragma once
+/// How the MPI adapter tells the composition root (runtime/) what the program does. The root sets the hooks at start; the
+/// adapter calls them; a null hook means that nothing is measured.
+
+#include <span>
+
+#include "measurement/definitions.hpp"
+#include "measurement/peers.hpp"
+
+namespace refrain::measurement {
+
+/// What the root needs of the MPI adapter once MPI runs.
+struct MpiAdapter {
+  const char* library_version;                      ///< as MPI_Get_library_version tells
+  std::span<const char* const> region_names;        ///< indexed by RegionId
+  std::span<const CommunicatorRecord> (*communicators)();  ///< valid until the next MPI call
+  Peers peers;
+};
+
+struct LifecycleHooks {
+  /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS. Called outside MPI time, inside a measured call.
+  void (*mpi_initialized)(const MpiAdapter& adapter);
+  /// MPI_Finalize was called: everything is written before this returns; PMPI_Finalize runs afterwards.
+  void (*mpi_finalizing)(const MpiAdapter& adapter);
+  /// MPI_Abort was called: PMPI_Abort runs afterwards.
+  void (*mpi_aborting)();
+};
+extern LifecycleHooks lifecycle;
+
+}  // namespace refrain::measurement

@@ -1,0 +1,76 @@
+#pragma once
+/// The one way of an MPI call through Refrain: scope, call path, clock, PMPI call, clock, metrics, out.
+///
+/// `measured(region, call, after)` must be inlined into the wrapper that the program called, in a file compiled with
+/// frame pointers: the wrapper's own frame tells the caller's registers without unwinding.
+
+#include <cstdint>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+/// The measured outermost MPI call: what `after` may add to. All counts go to the call path of this call.
+class MpiCall {
+ public:
+  MpiCall(Location& location, std::int64_t* values) : location_(location), values_(values) {}
+  void sent(std::int64_t messages, std::int64_t bytes) {
+    values_[column_of(MetricId::MessagesSent)] += messages;
+    values_[column_of(MetricId::BytesSent)] += bytes;
+  }
+  void received(std::int64_t messages, std::int64_t bytes) {
+    values_[column_of(MetricId::MessagesReceived)] += messages;
+    values_[column_of(MetricId::BytesReceived)] += bytes;
+  }
+  void lost(Loss loss) { location_.count_loss(loss); }
+  Location& location() { return location_; }
+
+ private:
+  Location& location_;
+  std::int64_t* values_;
+};
+
+/// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
+std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
+
+/// Runs `call` (a callable that makes the PMPI call and returns its value), measured when this is an outermost call on a
+/// measured thread; `after(MpiCall&, result)` then adds counts, still outside MPI time. Nested calls are passed through.
+template <class Call, class After>
+[[gnu::always_inline]] inline auto measured(RegionId region, Call&& call, After&& after) {
+  Location* location = current_location;
+  if (!location || location->inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]] return call();
+  location->inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
+  std::int64_t* values =
+      enter_region(*location, region, {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]});
+  if (!values) [[unlikely]] {  // the measurement is ending: this thread must not write any more
+    return call();
+  }
+  location->call_values = values;
+  location->handler_time_in_call = 0;
+  const platform::Ticks begin = platform::now();
+  location->call_begin = begin;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  location->inside.store(Inside::Mpi, std::memory_order_relaxed);
+  auto result = call();
+  location->inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (location->closing.load(std::memory_order_relaxed)) [[unlikely]] {  // counted by the finalizing thread
+    location->inside.store(Inside::Closed, std::memory_order_relaxed);
+    return result;
+  }
+  platform::Ticks time = platform::now() - begin - location->handler_time_in_call;
+  if (time < 0) time = 0;
+  location->unit.mpi += time;
+  ++location->unit.mpi_calls;
+  ++values[column_of(MetricId::Visits)];
+  values[column_of(MetricId::Time)] += time;
+  MpiCall done{*location, values};
+  after(done, result);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  location->inside.store(Inside::User, std::memory_order_relaxed);
+  return result;
+}
+
+}  // namespace refrain::measurement

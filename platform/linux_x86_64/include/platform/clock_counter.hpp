@@ -1,0 +1,11 @@
+#pragma once
+#include <x86intrin.h>
+
+#include <cstdint>
+
+namespace refrain::platform {
+
+/// The time-stamp counter. Async-signal-safe.
+inline std::uint64_t read_counter() { return __rdtsc(); }
+
+}  // namespace refrain::platform

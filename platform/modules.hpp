@@ -1,0 +1,49 @@
+#pragma once
+/// Which executable images (modules) are mapped where, now and earlier in the run.
+///
+/// A module is identified by its build-id, or by its path when it has none. Addresses are reused after dlclose:
+/// every unload moves a process-wide generation on, and a module remembers from which generation to which it was mapped.
+/// An address seen at generation g belongs to the module with `loaded <= g < unloaded` that covers it.
+///
+/// Thread safety: `refresh` and `note_unload` take a lock and call dl_iterate_phdr, so they are for ordinary context only,
+/// never for a handler. `generation()` may be read anywhere.
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+namespace refrain::platform {
+
+inline constexpr std::uint32_t still_loaded = 0xffffffffu;
+
+struct Module {
+  std::uintptr_t base;        ///< load bias: run-time address minus address in the file
+  std::uintptr_t begin;       ///< lowest mapped address
+  std::uintptr_t end;         ///< one past the highest mapped address
+  std::uint32_t loaded;       ///< generation at which it was first seen
+  std::uint32_t unloaded;     ///< generation at which it was gone, or `still_loaded`
+  std::uint8_t build_id[20];  ///< first `build_id_size` bytes
+  std::uint8_t build_id_size;
+  char path[511];             ///< absolute, zero-terminated; "[vdso]" for the kernel's page
+};
+
+/// Counts unloads. Async-signal-safe.
+std::uint32_t module_generation();
+
+/// Takes notice of everything mapped now.
+void refresh_modules();
+
+/// To be called after a dlclose with no module lock held: modules that are gone get their `unloaded` generation.
+/// Returns true when something was unloaded; the generation has then moved on.
+bool note_unloaded_modules();
+
+/// All modules seen so far, in order of discovery. Valid until the next refresh.
+std::span<const Module> all_modules();
+
+/// Index in `all_modules()` of the module that covered `address` at `generation`, or -1.
+int find_module(std::uintptr_t address, std::uint32_t generation);
+
+/// True when `address` was covered by a module that was unloaded after generation `since`. Async-signal-safe.
+bool unloaded_since(std::uintptr_t address, std::uint32_t since);
+
+}  // namespace refrain::platform

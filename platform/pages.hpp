@@ -1,0 +1,112 @@
+#pragma once
+/// Memory of the runtime half: anonymous pages straight from the kernel, so that the program's malloc is never entered.
+///
+/// Thread safety: the functions are re-entrant; a GrowableArray belongs to one thread at a time.
+/// Errors: a null pointer or `false`; nothing here throws or aborts.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace refrain::platform {
+
+/// Maps `bytes` of zero-filled pages, reserved but not committed. Null when the kernel refuses.
+void* map_pages(std::size_t bytes);
+void unmap_pages(void* address, std::size_t bytes);
+/// Grows a mapping, which may move. Null when the kernel refuses; the old mapping then stays.
+void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes);
+
+/// A vector of trivially copyable items on mapped pages. Not for handlers: growing calls the kernel.
+template <class T>
+class GrowableArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  GrowableArray() = default;
+  GrowableArray(const GrowableArray&) = delete;
+  GrowableArray& operator=(const GrowableArray&) = delete;
+  GrowableArray(GrowableArray&& other) noexcept { swap(other); }
+  GrowableArray& operator=(GrowableArray&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~GrowableArray() { release(); }
+
+  [[nodiscard]] bool reserve(std::size_t count) {
+    if (count <= capacity_) return true;
+    std::size_t wanted = capacity_ ? capacity_ * 2 * sizeof(T) : 4096;
+    if (wanted < count * sizeof(T)) wanted = count * sizeof(T);
+    wanted = (wanted + 4095) & ~std::size_t{4095};
+    void* grown = data_ ? remap_pages(data_, mapped_, wanted) : map_pages(wanted);
+    if (!grown) return false;
+    data_ = static_cast<T*>(grown);
+    mapped_ = wanted;
+    capacity_ = wanted / sizeof(T);
+    return true;
+  }
+  [[nodiscard]] bool push_back(const T& item) {
+    if (size_ == capacity_) {
+      const T copy = item;  // `item` may lie inside this array
+      if (!reserve(size_ + 1)) return false;
+      data_[size_++] = copy;
+      return true;
+    }
+    data_[size_++] = item;
+    return true;
+  }
+  [[nodiscard]] bool append(const T* items, std::size_t count) {
+    if (!reserve(size_ + count)) return false;
+    if (count) std::memcpy(static_cast<void*>(data_ + size_), items, count * sizeof(T));
+    size_ += count;
+    return true;
+  }
+  /// New items are zero bytes.
+  [[nodiscard]] bool resize(std::size_t count) {
+    if (!reserve(count)) return false;
+    if (count > size_) std::memset(static_cast<void*>(data_ + size_), 0, (count - size_) * sizeof(T));
+    size_ = count;
+    return true;
+  }
+  void clear() { size_ = 0; }
+  void release() {
+    if (data_) unmap_pages(data_, mapped_);
+    data_ = nullptr;
+    size_ = capacity_ = mapped_ = 0;
+  }
+  void swap(GrowableArray& other) noexcept {
+    auto exchange = [](auto& a, auto& b) {
+      auto old = a;
+      a = b;
+      b = old;
+    };
+    exchange(data_, other.data_);
+    exchange(size_, other.size_);
+    exchange(capacity_, other.capacity_);
+    exchange(mapped_, other.mapped_);
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& back() { return data_[size_ - 1]; }
+  std::span<const T> view() const { return {data_, size_}; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  std::size_t mapped_ = 0;
+};
+
+using Bytes = GrowableArray<std::byte>;
+
+}  // namespace refrain::platform

@@ -1,0 +1,26 @@
+#pragma once
+/// Thread ids and stacks.
+
+#include <cstdint>
+
+namespace refrain::platform {
+
+/// Addresses [low, high) of a stack that may be read without asking the kernel.
+struct StackBounds {
+  std::uintptr_t low;
+  std::uintptr_t high;
+};
+
+int thread_id();   // Async-signal-safe.
+int process_id();  // Async-signal-safe.
+
+/// Bounds of the calling thread's own stack. For the main thread `low` is 1 (it grows). Ordinary context only.
+StackBounds own_stack();
+
+/// True when the aligned word at `address` can be read; asks the kernel (about 200 ns). Async-signal-safe.
+bool readable_word(std::uintptr_t address);
+
+/// Makes every thread of the process pass a full memory barrier; false when the kernel cannot.
+bool barrier_on_all_threads();
+
+}  // namespace refrain::platform
