@@ -1,6 +1,6 @@
 #pragma once
-/// How the MPI adapter tells the composition root (runtime/) what the program does. The root sets the hooks at start; the
-/// adapter calls them; a null hook means that nothing is measured.
+/// How the adapters tell the composition root (runtime/) what the program does. The root sets the hooks at start; the
+/// adapters call them; a null hook means that nothing is measured.
 
 #include <span>
 
@@ -24,6 +24,8 @@ struct LifecycleHooks {
   void (*mpi_finalizing)(const MpiAdapter& adapter);
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
   void (*mpi_aborting)();
+  /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.
+  void (*thread_begins)();
 };
 extern LifecycleHooks lifecycle;
 

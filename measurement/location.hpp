@@ -26,11 +26,13 @@ enum class Inside : std::uint8_t {
   Closed,       ///< measurement of this location has ended
 };
 
-/// Sums of the unit in progress; see archive::UnitRecord for the meaning of each.
+/// Sums of the unit in progress; see archive::UnitRecord for the meaning of each. `wall` and `cpu_ns` hold what earlier
+/// threads of a pooled location have used up; the running one's part is added when it ends.
 struct UnitTotals {
-  platform::Ticks begin;
-  std::int64_t cpu_begin_ns;
+  platform::Ticks wall;
+  std::int64_t cpu_ns;
   platform::Ticks mpi;
+  platform::Ticks own;
   std::int64_t mpi_calls;
   std::int64_t ticks_user, ticks_mpi, ticks_lost;
   std::int64_t weight_user_ns, weight_mpi_ns;
@@ -38,9 +40,11 @@ struct UnitTotals {
 };
 
 struct alignas(64) Location {
+  // What a steady-state MPI call touches comes first.
   std::atomic<Inside> inside{Inside::Closed};
+  std::atomic<bool> closing{false};        ///< the measurement of this location is ending: no new scope may begin
   bool sampling = false;
-  std::atomic<bool> closing{false};       ///< the process is finalizing: no new scope may begin
+  std::uintptr_t scope_sp = 0;             ///< stack pointer where the present scope began, to notice abandoned scopes
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;     ///< value row of the MPI call in progress
@@ -48,27 +52,32 @@ struct alignas(64) Location {
 
   unwind::Walker walker;
   CallTree tree;
-  std::uint32_t module_generation = 0;
 
   platform::IntervalTimer timer;
-  std::int64_t last_tick_cpu_ns = 0;
+  std::int64_t last_tick_ns = 0;           ///< on the clock of the sampling
   std::uint64_t random_state = 0;
 
   std::int64_t losses[loss_count]{};
-  std::int32_t thread = 0;
-  std::int64_t os_thread_id = 0;
+  std::int32_t thread = 0;                 ///< 0 is the thread that the process began with
+  int os_thread_id = 0;
   char name[32]{};
-  platform::Ticks begin = 0, end = 0;
-  std::int64_t end_cpu_ns = 0;
-  Location* next = nullptr;  ///< all locations of the process, newest first
+  platform::Ticks first_begin = 0, begin = 0, end = 0;
+  std::int64_t cpu_begin_ns = 0;
+  std::atomic<bool> in_use{false};         ///< a thread owns it now; else it waits in the pool
+  Location* next = nullptr;                ///< all locations of the process, newest first
 
+  // Async-signal-safe.
   void count_loss(Loss loss) { ++losses[static_cast<std::size_t>(loss)]; }
 };
 
 /// The location of the calling thread, null when it is not measured.
-extern thread_local Location* current_location __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Location* current_location __attribute__((tls_model("initial-exec")));
 
 /// The call-tree node of the path `start` is in. Inside a scope only. Async-signal-safe.
 NodeId path_of(Location& location, const unwind::Start& start);
+
+/// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
+/// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.
+bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
 
 }  // namespace refrain::measurement

@@ -40,10 +40,14 @@ inline constexpr MetricRow metric_table[] = {
 };
 inline constexpr std::size_t metric_count = sizeof metric_table / sizeof *metric_table;
 
+/// True when a node of `kind` has a column for `row`. Ticks may end at a pseudo path: it has the columns of a function.
+constexpr bool has_column(NodeKind kind, const MetricRow& row) {
+  return row.kind == (kind == NodeKind::Special ? NodeKind::Function : kind);
+}
 /// Number of value columns of a node of `kind`.
 constexpr std::size_t columns_of(NodeKind kind) {
   std::size_t n = 0;
-  for (const auto& row : metric_table) n += row.kind == kind;
+  for (const auto& row : metric_table) n += has_column(kind, row);
   return n;
 }
 /// Position of a metric in the value row of its node kind.

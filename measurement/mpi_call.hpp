@@ -35,19 +35,22 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
 
 /// Runs `call` (a callable that makes the PMPI call and returns its value), measured when this is an outermost call on a
 /// measured thread; `after(MpiCall&, result)` then adds counts, still outside MPI time. Nested calls are passed through.
-template <class Call, class After>
-[[gnu::always_inline]] inline auto measured(RegionId region, Call&& call, After&& after) {
+/// `before()` runs in the scope just before the clock starts: what has to be remembered of arguments that MPI overwrites.
+template <class Before, class Call, class After>
+[[gnu::always_inline]] inline auto measured(RegionId region, Before&& before, Call&& call, After&& after) {
   Location* location = current_location;
-  if (!location || location->inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]] return call();
+  if (!location) return call();
+  auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
+  const auto sp = reinterpret_cast<std::uintptr_t>(frame + 2);
+  if (location->inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
+    if (!leave_abandoned_scope(*location, sp)) return call();
   location->inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
-  std::int64_t* values =
-      enter_region(*location, region, {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]});
-  if (!values) [[unlikely]] {  // the measurement is ending: this thread must not write any more
-    return call();
-  }
+  location->scope_sp = sp;
+  std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});
+  if (!values) [[unlikely]] return call();  // the measurement of this thread is ending
   location->call_values = values;
+  before();
   location->handler_time_in_call = 0;
   const platform::Ticks begin = platform::now();
   location->call_begin = begin;
@@ -71,6 +74,11 @@ template <class Call, class After>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location->inside.store(Inside::User, std::memory_order_relaxed);
   return result;
+}
+
+template <class Call, class After>
+[[gnu::always_inline]] inline auto measured(RegionId region, Call&& call, After&& after) {
+  return measured(region, [] {}, call, after);
 }
 
 }  // namespace refrain::measurement

@@ -26,4 +26,7 @@ class IntervalTimer {
   bool exists_ = false;
 };
 
+/// Length of the kernel's tick in nanoseconds: a timer on a CPU clock fires only then.
+std::int64_t cpu_timer_resolution_ns();
+
 }  // namespace refrain::platform

@@ -5,8 +5,7 @@
 /// every unload moves a process-wide generation on, and a module remembers from which generation to which it was mapped.
 /// An address seen at generation g belongs to the module with `loaded <= g < unloaded` that covers it.
 ///
-/// Thread safety: `refresh` and `note_unload` take a lock and call dl_iterate_phdr, so they are for ordinary context only,
-/// never for a handler. `generation()` may be read anywhere.
+/// Thread safety: `refresh_modules` takes a lock and calls dl_iterate_phdr, so it is for ordinary context only, never for a handler. `generation()` may be read anywhere.
 
 #include <atomic>
 #include <cstdint>
@@ -30,12 +29,9 @@ struct Module {
 /// Counts unloads. Async-signal-safe.
 std::uint32_t module_generation();
 
-/// Takes notice of everything mapped now.
-void refresh_modules();
-
-/// To be called after a dlclose with no module lock held: modules that are gone get their `unloaded` generation.
-/// Returns true when something was unloaded; the generation has then moved on.
-bool note_unloaded_modules();
+/// Takes notice of everything mapped now and of everything gone. True when something was unloaded since the last call:
+/// the generation has then moved on, and cached knowledge about code is void.
+bool refresh_modules();
 
 /// All modules seen so far, in order of discovery. Valid until the next refresh.
 std::span<const Module> all_modules();

@@ -109,4 +109,15 @@ class GrowableArray {
 
 using Bytes = GrowableArray<std::byte>;
 
+/// A static object that stays usable to the very end of the process: exit() does not destroy it. For types whose empty
+/// state is all zero bytes, like GrowableArray.
+template <class T>
+class NeverDestroyed {
+ public:
+  T& get() { return *reinterpret_cast<T*>(storage_); }
+
+ private:
+  alignas(T) std::byte storage_[sizeof(T)]{};
+};
+
 }  // namespace refrain::platform

@@ -20,6 +20,9 @@ StackBounds own_stack();
 /// True when the aligned word at `address` can be read; asks the kernel (about 200 ns). Async-signal-safe.
 bool readable_word(std::uintptr_t address);
 
+/// CPU time in nanoseconds of another thread of this process, -1 when it is gone. Async-signal-safe.
+std::int64_t thread_cpu_ns_of(int os_thread_id);
+
 /// Makes every thread of the process pass a full memory barrier; false when the kernel cannot.
 bool barrier_on_all_threads();
 

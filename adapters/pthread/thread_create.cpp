@@ -1,0 +1,104 @@
+/// Threads that the program makes become locations. Those made inside MPI, by Refrain or by unmeasured threads do not.
+///
+/// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own argument
+/// stays what it was.
+
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "measurement/lifecycle.hpp"
+#include "measurement/location.hpp"
+#include "platform/next_definition.hpp"
+
+namespace {
+
+using refrain::measurement::current_location;
+using refrain::measurement::Inside;
+using refrain::measurement::lifecycle;
+using refrain::measurement::Loss;
+
+struct Slot {
+  std::atomic<bool> taken{false};
+  union {
+    void* (*posix)(void*);
+    int (*c11)(void*);
+  } routine;
+  void* argument;
+};
+Slot slots[512];
+
+Slot* take_slot() {
+  for (Slot& slot : slots) {
+    bool taken = false;
+    if (!slot.taken.load(std::memory_order_relaxed) && slot.taken.compare_exchange_strong(taken, true)) return &slot;
+  }
+  return nullptr;
+}
+
+/// True when the thread that is about to be made is one of the program's own.
+bool made_by_program() {
+  const auto* location = current_location;
+  return lifecycle.thread_begins && location && location->inside.load(std::memory_order_relaxed) == Inside::User;
+}
+
+void* run_posix(void* argument) {
+  auto* slot = static_cast<Slot*>(argument);
+  auto* routine = slot->routine.posix;
+  void* own_argument = slot->argument;
+  slot->taken.store(false, std::memory_order_release);
+  if (lifecycle.thread_begins) lifecycle.thread_begins();
+  return routine(own_argument);
+}
+
+int run_c11(void* argument) {
+  auto* slot = static_cast<Slot*>(argument);
+  auto* routine = slot->routine.c11;
+  void* own_argument = slot->argument;
+  slot->taken.store(false, std::memory_order_release);
+  if (lifecycle.thread_begins) lifecycle.thread_begins();
+  return routine(own_argument);
+}
+
+refrain::platform::NextDefinition<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next_pthread_create{
+    "pthread_create"};
+refrain::platform::NextDefinition<int(thrd_t*, thrd_start_t, void*)> next_thrd_create{"thrd_create"};
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                                             void* (*routine)(void*), void* argument) {
+  auto* next = next_pthread_create.get();
+  if (!next) return EAGAIN;
+  if (!made_by_program()) return next(thread, attributes, routine, argument);
+  Slot* slot = take_slot();
+  if (!slot) {
+    current_location->count_loss(Loss::ThreadUnmeasured);
+    return next(thread, attributes, routine, argument);
+  }
+  slot->routine.posix = routine;
+  slot->argument = argument;
+  const int result = next(thread, attributes, run_posix, slot);
+  if (result != 0) slot->taken.store(false, std::memory_order_release);
+  return result;
+}
+
+// glibc's thrd_create does not go through the public pthread_create.
+extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
+  auto* next = next_thrd_create.get();
+  if (!next) return thrd_error;
+  if (!made_by_program()) return next(thread, routine, argument);
+  Slot* slot = take_slot();
+  if (!slot) {
+    current_location->count_loss(Loss::ThreadUnmeasured);
+    return next(thread, routine, argument);
+  }
+  slot->routine.c11 = routine;
+  slot->argument = argument;
+  const int result = next(thread, run_c11, slot);
+  if (result != thrd_success) slot->taken.store(false, std::memory_order_release);
+  return result;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Figures of whole programs, measured and unmeasured runs in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
+
+Names: mpi_call dilation memory finalize. Prints one Markdown table row per figure with its bound.
+"""
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+BIN = BUILD / "bin"
+REFRAIN = BIN / "refrain"
+FULL = bool(os.environ.get("REFRAIN_BENCH_FULL"))
+
+
+def environment(experiment: Path | None, **options: str) -> dict[str, str]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("REFRAIN_")}
+    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+    if experiment:
+        env["REFRAIN_EXPERIMENT_DIRECTORY"] = str(experiment)
+    return env | {f"REFRAIN_{k}": v for k, v in options.items()}
+
+
+def run(ranks: int, command: list[str], measured: bool, work: Path, **options: str) -> tuple[str, float]:
+    """Standard output and CPU seconds (user and system, all ranks) of one run."""
+    launch = ["mpirun.openmpi", "-n", str(ranks), *command]
+    experiment = Path(tempfile.mkdtemp(dir=work)) / "experiment"
+    if measured:
+        launch = [str(REFRAIN), "run", "--", *launch]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(launch, env=environment(experiment if measured else None, **options), cwd=work, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(launch)}: exit {done.returncode}: {done.stderr[-500:]}")
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def row(figure: str, measured: str, bound: str, holds: bool) -> None:
+    print(f"| {figure} | {measured} | {bound} | {'yes' if holds else '**no**'} |", flush=True)
+
+
+def mpi_call(work: Path) -> None:
+    for depth, bound in ((10, 100), (40, 150), (200, 300)):
+        pairs = []
+        for _ in range(5):
+            bare = float(run(1, [str(BIN / "bench/null_call"), str(depth)], False, work)[0])
+            with_refrain = float(run(1, [str(BIN / "bench/null_call"), str(depth)], True, work)[0])
+            pairs.append(with_refrain - bare)
+        added = statistics.median(pairs)
+        row(f"added per MPI call, depth {depth}", f"{added:.0f} ns ({min(pairs):.0f} to {max(pairs):.0f})", f"<= {bound} ns",
+            added <= bound)
+
+
+def dilation(work: Path) -> None:
+    program = [str(BIN / "examples/particles"), *os.environ.get("REFRAIN_BENCH_PARTICLES", "").split()]
+    rounds = 40 if FULL else 12
+    for frequency, bound in (("100", 0.2), ("1000", 0.5)):
+        ratios = []
+        for i in range(rounds):
+            order = (False, True) if i % 2 else (True, False)  # neither side always comes first
+            seconds = {m: run(1, program, m, work, **({"SAMPLING_FREQUENCY": frequency} if m else {}))[1] for m in order}
+            ratios.append(100 * (seconds[True] / seconds[False] - 1))
+        median = statistics.median(ratios)
+        error = 1.2533 * statistics.stdev(ratios) / len(ratios) ** 0.5
+        row(f"dilation of the particles example at {frequency} Hz, CPU time", f"{median:+.2f} % (standard error {error:.2f})",
+            f"<= {bound} %", median <= bound + 2 * error)
+
+
+def memory(work: Path) -> None:
+    calls = 100_000_000 if FULL else 10_000_000
+    early, late = map(int, run(1, [str(BIN / "bench/soak"), str(calls)], True, work)[0].split())
+    row(f"resident set over {calls:.0e} MPI calls in 1024 call paths", f"{early} KiB, then {late} KiB", "flat", late - early <= 64)
+
+
+def finalize(work: Path) -> None:
+    spans = {}
+    for measured in (False, True, False, True, False, True):
+        times = Path(tempfile.mkdtemp(dir=work)) / "times"
+        run(64, [str(BIN / "bench/finalize"), "500", str(times)], measured, work)
+        ends = [tuple(map(float, line.split())) for line in times.read_text().splitlines()]
+        spans.setdefault(measured, []).append(max(e for _, e in ends) - max(b for b, _ in ends))
+    added = statistics.median(spans[True]) - statistics.median(spans[False])
+    row("finalize beyond MPI_Finalize, 64 ranks on this machine, 500 call paths", f"{added:.2f} s", "<= 0.5 s", added <= 0.5)
+
+
+def main() -> None:
+    wanted = sys.argv[2:] or ["mpi_call", "dilation", "memory", "finalize"]
+    print("| figure | measured | must reach | holds |\n| --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as directory:
+        for name in wanted:
+            globals()[name](Path(directory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+#include "measurement/call_tree.hpp"
+
+#include "platform/modules.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+constexpr std::uint32_t first_index_size = 1024;
+/// Nodes kept back for MPI functions below (arena full), so that their counts stay exact when the tree is full.
+constexpr std::uint32_t reserve_nodes = 1024;
+/// Per node: the node, four value columns on average, and the index with all its earlier sizes (at most 4 slots).
+constexpr std::size_t bytes_per_node = sizeof(Node) + 4 * sizeof(std::int64_t) + 4 * sizeof(std::uint32_t);
+
+constexpr std::size_t columns[] = {columns_of(NodeKind::Root), columns_of(NodeKind::Frame), columns_of(NodeKind::Function),
+                                   columns_of(NodeKind::Region), columns_of(NodeKind::Special)};
+
+std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
+  std::uint64_t h = (key ^ (std::uint64_t{parent} << 32 | static_cast<std::uint64_t>(kind))) * 0x9e3779b97f4a7c15u;
+  h ^= h >> 29;
+  h *= 0xbf58476d1ce4e5b9u;
+  return static_cast<std::uint32_t>(h >> 32);
+}
+
+bool is_address(NodeKind kind) { return kind == NodeKind::Frame || kind == NodeKind::Function; }
+
+}  // namespace
+
+bool CallTree::create(std::size_t bytes) {
+  bytes = (bytes + 4095) & ~std::size_t{4095};
+  const std::size_t limit = bytes / bytes_per_node;
+  node_limit_ = limit > 0x3fffffffu ? 0x3fffffffu : static_cast<std::uint32_t>(limit);
+  if (node_limit_ < 2 * reserve_nodes) return false;
+  memory_ = static_cast<std::byte*>(platform::map_pages(bytes));
+  if (!memory_) return false;
+  reserved_ = bytes;
+  nodes_ = reinterpret_cast<Node*>(memory_);
+  pool_limit_ = node_limit_ * 4;
+  pool_ = reinterpret_cast<std::int64_t*>(memory_ + ((node_limit_ * sizeof(Node) + 63) & ~std::size_t{63}));
+  index_region_ = reinterpret_cast<std::uint32_t*>(pool_ + pool_limit_);
+  clear();
+  return true;
+}
+
+void CallTree::destroy() {
+  if (memory_) platform::unmap_pages(memory_, reserved_);
+  memory_ = nullptr;
+}
+
+void CallTree::clear() {
+  for (std::uint32_t i = 0; i < pool_count_; ++i) pool_[i] = 0;
+  index_ = index_region_;
+  index_mask_ = first_index_size - 1;
+  for (std::uint32_t i = 0; i < first_index_size; ++i) index_[i] = 0;
+  nodes_[0] = {0, 0, 0, 0, NodeKind::Root};
+  node_count_ = 1;
+  pool_count_ = 1;  // offset 0 means "no values"
+  // (arena full) exists from the start: it must not need room when there is none.
+  std::uint32_t* slot = find_slot(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull));
+  add(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull), slot);
+}
+
+std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
+  std::uint32_t at = hash_of(parent, kind, key) & index_mask_;
+  while (const std::uint32_t id = index_[at]) {
+    Node& n = nodes_[id];
+    if (n.key == key && n.parent == parent && n.kind == kind) {
+      const std::uint32_t generation = platform::module_generation();
+      if (n.generation == generation || !is_address(kind)) return &index_[at];
+      if (!platform::unloaded_since(static_cast<std::uintptr_t>(key), n.generation)) {
+        n.generation = generation;
+        return &index_[at];
+      }
+      // Another module lay at this address when the node was made: it is another call path.
+    }
+    at = (at + 1) & index_mask_;
+  }
+  return &index_[at];
+}
+
+bool CallTree::grow_index() {
+  const std::size_t size = std::size_t{index_mask_} + 1;
+  std::uint32_t* bigger = index_ + size;
+  if (reinterpret_cast<std::byte*>(bigger + 2 * size) > memory_ + reserved_) return false;
+  index_ = bigger;  // fresh pages: all zero
+  index_mask_ = static_cast<std::uint32_t>(2 * size - 1);
+  for (std::uint32_t i = 0; i < 2 * size; ++i) index_[i] = 0;
+  for (std::uint32_t id = 1; id < node_count_; ++id) {
+    const Node& n = nodes_[id];
+    std::uint32_t at = hash_of(n.parent, n.kind, n.key) & index_mask_;
+    while (index_[at]) at = (at + 1) & index_mask_;
+    index_[at] = id;
+  }
+  return true;
+}
+
+NodeId CallTree::add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot) {
+  const std::uint32_t id = node_count_++;
+  nodes_[id] = {key, parent, 0, platform::module_generation(), kind};
+  *slot = id;
+  return NodeId{id};
+}
+
+NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool& full) {
+  auto parent = static_cast<std::uint32_t>(parent_id);
+  std::uint32_t* slot = find_slot(parent, kind, key);
+  if (*slot) return NodeId{*slot};
+  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + 8 * reserve_nodes < pool_limit_;
+  if (room && (node_count_ + 1) * 2 > index_mask_) {
+    room = grow_index();
+    slot = find_slot(parent, kind, key);
+  }
+  if (room) return add(parent, kind, key, slot);
+
+  full = true;
+  std::uint32_t* special = find_slot(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull));
+  if (kind != NodeKind::Region) return NodeId{*special};
+  slot = find_slot(*special, kind, key);
+  if (*slot) return NodeId{*slot};
+  return add(*special, kind, key, slot);
+}
+
+std::int64_t* CallTree::values(NodeId id) {
+  Node& n = nodes_[static_cast<std::uint32_t>(id)];
+  if (n.values) [[likely]] return pool_ + n.values;
+  const auto width = static_cast<std::uint32_t>(columns[static_cast<std::size_t>(n.kind)]);
+  n.values = pool_count_;  // `child` and its reserve see to it that there is room
+  pool_count_ += width;
+  return pool_ + n.values;
+}
+
+std::size_t CallTree::bytes_in_use() const {
+  const auto index_bytes = reinterpret_cast<const std::byte*>(index_ + index_mask_ + 1) - reinterpret_cast<const std::byte*>(index_region_);
+  return node_count_ * sizeof(Node) + pool_count_ * sizeof(std::int64_t) + static_cast<std::size_t>(index_bytes);
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,7 @@
+#include "measurement/lifecycle.hpp"
+
+namespace refrain::measurement {
+
+LifecycleHooks lifecycle{};
+
+}  // namespace refrain::measurement

@@ -1,0 +1,130 @@
+#include "measurement/locations.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <cstring>
+#include <new>
+
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+std::atomic<Location*> all{nullptr};
+std::atomic<std::int32_t> thread_count{0};
+
+constexpr std::size_t location_bytes = (sizeof(Location) + 4095) & ~std::size_t{4095};
+
+Location* from_pool() {
+  for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
+    bool free = false;
+    if (!l->closing.load(std::memory_order_relaxed) && l->in_use.compare_exchange_strong(free, true)) return l;
+  }
+  return nullptr;
+}
+
+/// Adds the life of the thread that owns the location up to now.
+void add_lifetime(Location& l, std::int64_t cpu_now_ns) {
+  l.end = platform::now();
+  l.unit.wall += l.end - l.begin;
+  if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
+}
+
+}  // namespace
+
+Location* first_location() { return all.load(std::memory_order_acquire); }
+void forget_locations() { all.store(nullptr, std::memory_order_release); }
+
+Location* make_detached_location(const LocationSettings& settings) {
+  void* memory = platform::map_pages(location_bytes);
+  if (!memory) return nullptr;
+  auto* l = new (memory) Location;
+  if (!l->tree.create(settings.memory)) {
+    platform::unmap_pages(memory, location_bytes);
+    return nullptr;
+  }
+  if (!l->walker.create(platform::own_stack(), settings.callpath_depth, settings.backend)) {
+    l->tree.destroy();
+    platform::unmap_pages(memory, location_bytes);
+    return nullptr;
+  }
+  return l;
+}
+
+void free_detached_location(Location* l) {
+  l->walker.destroy();
+  l->tree.destroy();
+  platform::unmap_pages(l, location_bytes);
+}
+
+Location* begin_location(const LocationSettings& settings) {
+  Location* l = from_pool();
+  if (l) {
+    l->walker.reset(platform::own_stack());
+    return l;
+  }
+  l = make_detached_location(settings);
+  if (!l) return nullptr;
+  l->in_use.store(true, std::memory_order_relaxed);
+  l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
+  Location* head = all.load(std::memory_order_relaxed);
+  do {
+    l->next = head;
+  } while (!all.compare_exchange_weak(head, l, std::memory_order_release, std::memory_order_relaxed));
+  return l;
+}
+
+void enter_location(Location& l) {
+  l.os_thread_id = platform::thread_id();
+  prctl(PR_GET_NAME, l.name);
+  l.random_state = static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
+  l.cpu_begin_ns = platform::thread_cpu_ns();
+  l.begin = platform::now();
+  if (!l.first_begin) l.first_begin = l.begin;
+  current_location = &l;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  l.inside.store(Inside::User, std::memory_order_relaxed);
+}
+
+void end_location(Location& l) {
+  if (l.closing.load(std::memory_order_relaxed)) return;
+  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  l.timer.destroy();
+  l.sampling = false;
+  current_location = nullptr;
+  prctl(PR_GET_NAME, l.name);
+  add_lifetime(l, platform::thread_cpu_ns());
+  l.inside.store(Inside::Closed, std::memory_order_relaxed);
+  l.in_use.store(false, std::memory_order_release);
+}
+
+void close_location(Location& l) {
+  if (l.closing.exchange(true)) return;
+  const bool own = &l == current_location;
+  if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended and all is added up
+  if (!own) {
+    // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
+    platform::barrier_on_all_threads();
+    for (int i = 0; i < 10'000 && l.inside.load(std::memory_order_acquire) == Inside::Measurement; ++i) sched_yield();
+  }
+  l.timer.destroy();
+  l.sampling = false;
+  if (l.inside.load(std::memory_order_acquire) == Inside::Mpi && l.call_values) {
+    platform::Ticks time = platform::now() - l.call_begin - l.handler_time_in_call;
+    if (time < 0) time = 0;
+    l.unit.mpi += time;
+    ++l.unit.mpi_calls;
+    ++l.call_values[column_of(MetricId::Visits)];
+    l.call_values[column_of(MetricId::Time)] += time;
+    l.count_loss(Loss::ThreadStillRunning);
+  }
+  add_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
+  if (own) {
+    l.inside.store(Inside::Closed, std::memory_order_relaxed);
+    current_location = nullptr;
+  }
+}
+
+}  // namespace refrain::measurement

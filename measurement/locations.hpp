@@ -1,0 +1,42 @@
+#pragma once
+/// All locations of the process: making, ending, closing. Ordinary context only.
+///
+/// A location outlives its thread: it waits in a pool and the next new thread goes on with it, so a program of a million
+/// short threads has as many locations as threads that ever ran at once. Wall and CPU time are those of the threads' lives.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+struct LocationSettings {
+  std::size_t memory;           ///< bytes of call tree
+  std::uint32_t callpath_depth;
+  unwind::Backend backend;
+};
+
+/// A location of its own for the calling thread, from the pool or new; not yet `current_location`, not yet User.
+/// Null: no memory.
+Location* begin_location(const LocationSettings& settings);
+
+/// The calling thread begins / stops being measured. `end_location` puts the location into the pool.
+void enter_location(Location& location);
+void end_location(Location& location);
+
+/// Ends the measurement of a location whose thread may still run: afterwards nobody writes to it. A call in progress is
+/// counted as far as it has come.
+void close_location(Location& location);
+
+/// Newest first; follow `next`.
+Location* first_location();
+
+/// In a forked child: the parent's locations are not ours.
+void forget_locations();
+
+/// Frees everything of a location that is in no list (calibration).
+Location* make_detached_location(const LocationSettings& settings);
+void free_detached_location(Location* location);
+
+}  // namespace refrain::measurement

@@ -1,0 +1,30 @@
+#pragma once
+/// The next definition of a function that the runtime interposes, bound at first use.
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+namespace refrain::platform {
+
+/// `Function` is a plain function type. Thread-safe; ordinary context only (dlsym).
+template <class Function>
+class NextDefinition {
+ public:
+  constexpr explicit NextDefinition(const char* name) : name_(name) {}
+  /// Null when no other library defines it.
+  Function* get() {
+    void* found = found_.load(std::memory_order_relaxed);
+    if (!found) {
+      found = dlsym(RTLD_NEXT, name_);
+      found_.store(found, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Function*>(found);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<void*> found_{nullptr};
+};
+
+}  // namespace refrain::platform

@@ -1,0 +1,134 @@
+#include "runtime/experiment.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "archive/experiment_directory.hpp"
+#include "archive/manifest.hpp"
+#include "archive/tree_exchange.hpp"
+#include "archive/writer.hpp"
+#include "platform/clock.hpp"
+#include "runtime/message.hpp"
+
+namespace refrain::runtime {
+namespace {
+
+archive::ExperimentDirectory directory;
+constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
+
+std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns() + seconds * 1'000'000'000; }
+
+/// The program's command line as the kernel keeps it.
+class CommandLine {
+ public:
+  CommandLine() {
+    const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    char buffer[4096];
+    for (ssize_t n; fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0;)
+      if (!text_.append(buffer, static_cast<std::size_t>(n))) break;
+    if (fd >= 0) close(fd);
+    if (!text_.push_back(0)) return;
+    for (std::size_t at = 0; at + 1 < text_.size(); at += std::strlen(&text_[at]) + 1)
+      if (!arguments_.push_back(&text_[at])) break;
+  }
+  std::span<const char* const> arguments() const { return arguments_.view(); }
+
+ private:
+  platform::GrowableArray<char> text_;
+  platform::GrowableArray<const char*> arguments_;
+};
+
+struct Executable {
+  char path[PATH_MAX];
+  Executable() {
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+  }
+};
+
+constexpr std::size_t most_options = 64;
+constexpr std::size_t value_size = 1100;
+
+void put_manifest(const config::Configuration& configuration, archive::ManifestRecord record) {
+  const CommandLine command;
+  const Executable executable;
+  char working_directory[PATH_MAX];
+  if (!getcwd(working_directory, sizeof working_directory)) working_directory[0] = 0;
+  char host[64] = {};
+  gethostname(host, sizeof host - 1);
+
+  platform::GrowableArray<char> texts;
+  archive::NameValue values[most_options];
+  std::size_t count = 0;
+  if (texts.resize(most_options * value_size)) {
+    for (; count < config::option_count && count < most_options; ++count) {
+      char* text = &texts[count * value_size];
+      config::format_option(configuration, count, text, value_size);
+      values[count] = {config::option_table[count].variable, text};
+    }
+  }
+  record.command = command.arguments();
+  record.executable = executable.path;
+  record.working_directory = working_directory;
+  record.configuration = {values, count};
+  record.host = host;
+  record.mpi_library = mpi_library_text.get().data();
+  char line[1024];
+  if (!archive::write_manifest(directory.path, record, line, sizeof line)) say("%s", line);
+}
+
+}  // namespace
+
+bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
+                     const char* mpi_library) {
+  platform::Bytes message;
+  if (peers.rank == 0) {
+    const Executable executable;
+    const std::int64_t now = platform::wall_clock_ns();
+    const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size, now, directory);
+    if (directory.line[0]) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
+    if (!made) directory.path[0] = 0;
+    auto& text = mpi_library_text.get();
+    if (made && text.append(mpi_library, std::strlen(mpi_library) + 1)) {
+      archive::ManifestRecord record{};
+      record.state = archive::ExperimentState::Running;
+      record.ranks = peers.size;
+      record.started_epoch_ns = now;
+      put_manifest(configuration, record);
+    }
+    if (!message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1)) return false;
+  }
+  if (peers.size > 1) {
+    if (!archive::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
+      say("rank %d did not learn where the experiment is; it runs unmeasured", peers.rank);
+      return false;
+    }
+    if (message.size() > sizeof directory.path) return false;
+    std::memcpy(directory.path, message.data(), message.size());
+  }
+  return directory.path[0] != 0;
+}
+
+void write_experiment(const config::Configuration& configuration, const Calibration& calibration,
+                      const archive::RankRecord& record, const measurement::Peers& peers, Ending ending) {
+  const archive::WriteOutcome outcome =
+      ending == Ending::Complete
+          ? archive::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
+          : archive::write_part(record, directory.path);
+  if (outcome.line[0]) say("%s", outcome.line);
+  if (record.rank != 0) return;
+  archive::ManifestRecord manifest{};
+  manifest.state = ending == Ending::Complete && outcome.complete ? archive::ExperimentState::Complete
+                                                                  : archive::ExperimentState::Incomplete;
+  manifest.ranks = record.ranks;
+  manifest.started_epoch_ns = record.begin_epoch_ns;
+  manifest.ended_epoch_ns = platform::wall_clock_ns();
+  manifest.ticks_per_second = platform::ticks_per_second(record.first_anchor, record.last_anchor);
+  manifest.call_cost = calibration.call;
+  manifest.tick_cost = calibration.tick;
+  put_manifest(configuration, manifest);
+}
+
+}  // namespace refrain::runtime

@@ -1,0 +1,9 @@
+#pragma once
+/// The few lines that Refrain says in somebody else's process: one `write` to stderr each, never buffered.
+
+namespace refrain::runtime {
+
+/// "refrain: " + the formatted text + newline, cut at 1 KiB. printf's %s, %d, %ld only. Keeps errno.
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
+
+}  // namespace refrain::runtime

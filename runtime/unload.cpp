@@ -1,0 +1,22 @@
+/// Notices unloaded modules. Only dlclose is interposed: a wrapper around dlopen would break the search of the caller's
+/// RUNPATH, and new modules are found when they are needed.
+
+#include <dlfcn.h>
+
+#include "platform/modules.hpp"
+#include "platform/next_definition.hpp"
+#include "runtime/runtime.hpp"
+
+namespace {
+refrain::platform::NextDefinition<int(void*)> next_dlclose{"dlclose"};
+}
+
+extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
+  auto* next = next_dlclose.get();
+  if (!next) return -1;
+  if (!refrain::runtime::is_measuring()) return next(handle);
+  refrain::platform::refresh_modules();  // the module may have come since the last look
+  const int result = next(handle);
+  if (refrain::platform::refresh_modules()) refrain::runtime::on_module_unloaded();
+  return result;
+}

@@ -1,0 +1,40 @@
+#pragma once
+/// Timer samples: one one-shot timer per thread, re-armed by its handler after a random 0.5 to 1.5 periods.
+///
+/// A fixed period aliases with the program's own (a 10 % path was seen as 31.5 %, docs/performance.md). Each tick carries
+/// the time since the last one as its weight, so irregular and late ticks do not bias the shares.
+
+#include <cstdint>
+
+#include "measurement/location.hpp"
+#include "platform/interval_timer.hpp"
+
+namespace refrain::sampling {
+
+struct SamplerSettings {
+  std::int64_t frequency;          ///< Hz of the clock below; 0: no sampling
+  platform::TimerClock clock;
+  int signal;                      ///< 0: the first real-time signal from the top that the program has left at its default
+};
+
+enum class SamplerStart : std::uint8_t { Ok, Off, NoSignal };
+
+/// Installs the handler. Once per process, before any thread starts sampling. Ordinary context.
+SamplerStart start_sampler(const SamplerSettings& settings);
+/// The handler stays installed (a tick may be on its way) and ignores everything.
+void stop_sampler();
+
+/// True when more ticks per second were asked for than the kernel's own tick delivers on the CPU clock.
+bool frequency_is_capped();
+int sampling_signal();
+
+/// Starts the timer of the calling thread for its location. A refusal is counted as a loss.
+void start_sampling(measurement::Location& location);
+
+/// The program wants the signal for itself: all timers off, the loss counted at every location.
+void give_up_signal();
+
+/// Calibrated cost of one tick in ticks of the clock; taken off the MPI call that a tick interrupts.
+void set_tick_cost(platform::Ticks cost);
+
+}  // namespace refrain::sampling

@@ -1,0 +1,100 @@
+#include "measurement/call_tree.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <tuple>
+
+namespace refrain::measurement {
+namespace {
+
+constexpr std::size_t mebibyte = 1 << 20;
+
+struct Tree : CallTree {
+  explicit Tree(std::size_t bytes) { EXPECT_TRUE(create(bytes)); }
+  ~Tree() { destroy(); }
+};
+
+TEST(CallTree, equal_steps_lead_to_one_node_and_any_difference_to_another) {
+  Tree tree(4 * mebibyte);
+  bool full = false;
+  const NodeId a = tree.child(root_node, NodeKind::Frame, 0x1000, full);
+  EXPECT_EQ(a, tree.child(root_node, NodeKind::Frame, 0x1000, full));
+  EXPECT_NE(a, tree.child(root_node, NodeKind::Function, 0x1000, full));
+  EXPECT_NE(a, tree.child(root_node, NodeKind::Frame, 0x1001, full));
+  EXPECT_NE(a, tree.child(a, NodeKind::Frame, 0x1000, full));  // recursion is kept
+  EXPECT_FALSE(full);
+}
+
+TEST(CallTree, agrees_with_a_map_over_many_random_steps) {
+  Tree tree(64 * mebibyte);
+  std::map<std::tuple<std::uint32_t, int, std::uint64_t>, NodeId> truth;
+  std::mt19937_64 random(7);
+  bool full = false;
+  for (int i = 0; i < 200'000; ++i) {
+    const NodeId parent{static_cast<std::uint32_t>(random() % std::min<std::uint32_t>(tree.size(), 5000))};
+    const NodeKind kind = random() % 2 ? NodeKind::Frame : NodeKind::Region;
+    const std::uint64_t key = random() % 40 + 1;
+    const auto step = std::tuple{static_cast<std::uint32_t>(parent), static_cast<int>(kind), key};
+    const NodeId node = tree.child(parent, kind, key, full);
+    const auto [known, fresh] = truth.emplace(step, node);
+    ASSERT_EQ(known->second, node);
+    ASSERT_LT(tree.node(node).parent, static_cast<std::uint32_t>(node));
+    (void)fresh;
+  }
+  EXPECT_FALSE(full);
+  EXPECT_EQ(tree.size(), truth.size() + 2);  // the root and (arena full)
+}
+
+TEST(CallTree, values_of_different_nodes_never_overlap) {
+  Tree tree(16 * mebibyte);
+  bool full = false;
+  std::vector<NodeId> nodes;
+  for (std::uint64_t i = 1; i <= 2000; ++i)
+    nodes.push_back(tree.child(root_node, i % 2 ? NodeKind::Region : NodeKind::Function, i, full));
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (std::size_t c = 0; c < columns_of(tree.node(nodes[i]).kind); ++c) tree.values(nodes[i])[c] = static_cast<std::int64_t>(i * 10 + c);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (std::size_t c = 0; c < columns_of(tree.node(nodes[i]).kind); ++c)
+      ASSERT_EQ(tree.values(nodes[i])[c], static_cast<std::int64_t>(i * 10 + c));
+}
+
+TEST(CallTree, a_full_tree_keeps_counting_every_mpi_function_below_arena_full) {
+  Tree tree(mebibyte);
+  bool full = false;
+  std::uint64_t key = 1;
+  while (!full) tree.values(tree.child(root_node, NodeKind::Function, key++, full));
+  // The same function from many new places meets in one node; existing paths are still found.
+  bool again = false;
+  const NodeId known = tree.child(root_node, NodeKind::Function, 1, again);
+  EXPECT_FALSE(again);
+  EXPECT_EQ(tree.node(known).key, 1u);
+  const NodeId lost = tree.child(root_node, NodeKind::Frame, key + 1, full);
+  EXPECT_EQ(tree.node(lost).kind, NodeKind::Special);
+  std::map<std::uint64_t, NodeId> regions;
+  for (std::uint64_t region = 0; region < 500; ++region) {
+    const NodeId leaf = tree.child(lost, NodeKind::Region, region, full);
+    ASSERT_EQ(tree.node(leaf).kind, NodeKind::Region);
+    ++tree.values(leaf)[column_of(MetricId::Visits)];
+    regions[region] = leaf;
+  }
+  for (std::uint64_t region = 0; region < 500; ++region) {
+    EXPECT_EQ(tree.child(known, NodeKind::Region, region, full), regions[region]) << "from another full place";
+    EXPECT_EQ(tree.values(regions[region])[column_of(MetricId::Visits)], 1);
+  }
+}
+
+TEST(CallTree, a_thousand_call_paths_fit_into_a_mebibyte) {
+  Tree tree(32 * mebibyte);
+  bool full = false;
+  for (std::uint64_t path = 0; path < 1000; ++path) {  // 8 frames of their own each, then an MPI function
+    NodeId node = root_node;
+    for (std::uint64_t depth = 0; depth < 8; ++depth) node = tree.child(node, NodeKind::Frame, 0x400000 + path * 64 + depth, full);
+    ++tree.values(tree.child(node, NodeKind::Region, path % 5, full))[0];
+  }
+  EXPECT_LE(tree.bytes_in_use(), mebibyte);
+}
+
+}  // namespace
+}  // namespace refrain::measurement
