@@ -1,5 +1,6 @@
 #pragma once
-/// The configuration of a measured process: one table of options (options.def), read from the environment once at start.
+/// The configuration of a measured process: one table of options (options.def), read from the environment once at
+/// start.
 ///
 /// Used by the runtime (no exceptions, no allocation, ordinary context) and by the tools.
 
@@ -13,32 +14,35 @@ enum class Unwinder : std::uint8_t { Incremental, Libunwind };
 
 /// The values in force. One field per row of options.def, in the row's type.
 struct Configuration {
-  bool enable;                       ///< REFRAIN_ENABLE
-  std::int64_t sampling_frequency;   ///< REFRAIN_SAMPLING_FREQUENCY, Hz; 0: no samples
-  SamplingClock sampling_clock;      ///< REFRAIN_SAMPLING_CLOCK = cpu | wall
-  std::int64_t sampling_signal;      ///< REFRAIN_SAMPLING_SIGNAL, 0: chosen by Refrain, else a real-time signal number
-  Unwinder unwinder;                 ///< REFRAIN_UNWINDER = incremental | libunwind
-  std::int64_t callpath_depth;       ///< REFRAIN_CALLPATH_DEPTH, frames
-  std::int64_t memory;               ///< REFRAIN_MEMORY, bytes of call tree per location
-  char experiment_directory[1024];   ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
-  std::int64_t finalize_timeout;     ///< REFRAIN_FINALIZE_TIMEOUT, seconds
-  bool verbose;                      ///< REFRAIN_VERBOSE
+  bool enable;                      ///< REFRAIN_ENABLE
+  std::int64_t sampling_frequency;  ///< REFRAIN_SAMPLING_FREQUENCY, Hz; 0: no samples
+  SamplingClock sampling_clock;     ///< REFRAIN_SAMPLING_CLOCK = cpu | wall
+  std::int64_t sampling_signal;     ///< REFRAIN_SAMPLING_SIGNAL, 0: chosen by Refrain, else a real-time signal number
+  Unwinder unwinder;                ///< REFRAIN_UNWINDER = incremental | libunwind
+  std::int64_t callpath_depth;      ///< REFRAIN_CALLPATH_DEPTH, frames
+  std::int64_t memory;              ///< REFRAIN_MEMORY, bytes of call tree per location
+  char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
+  std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
+  bool verbose;                     ///< REFRAIN_VERBOSE
 };
 
-/// One line for stderr that names the variable, the value and what is allowed; long values are cut to fit.
+/// One line for stderr, without the newline, that names the variable, the value and what is allowed; long values are
+/// cut, control characters in them shown as '?'.
 struct ConfigurationError {
   char line[512];
 };
 
-/// Reads all REFRAIN_* variables of the environment. False: `error` says which one is bad; `out` is then unusable and the
-/// program is to run unmeasured. A REFRAIN_* name that is no option is an error too, with the nearest name suggested.
+/// Reads all REFRAIN_* variables of the environment; an empty value means the default. REFRAIN_INTERNAL_* is passed
+/// over: it is between `refrain exec` and the runtime. With REFRAIN_ENABLE off nothing else is read. False: `error`
+/// says which one is bad; `out` is then unusable and the program is to run unmeasured. A REFRAIN_* name that is no
+/// option is an error too, with the nearest name suggested.
 [[nodiscard]] bool read_configuration(Configuration& out, ConfigurationError& error);
 
 /// The table, for `refrain info config`, the man page and the manifest.
 struct OptionRow {
-  const char* variable;   ///< with the prefix REFRAIN_
-  const char* type;       ///< "boolean", "integer", "size", "choice", "path"
-  const char* unit;       ///< "Hz", "s", "B", "" ...
+  const char* variable;  ///< with the prefix REFRAIN_
+  const char* type;      ///< "boolean", "integer", "size", "choice", "path", "tool"
+  const char* unit;      ///< "Hz", "s", "B", "" ...
   const char* default_value;
   const char* allowed;    ///< "0 to 10000", "cpu | wall", ...
   const char* help;       ///< one line
@@ -46,6 +50,10 @@ struct OptionRow {
 };
 extern const OptionRow option_table[];
 extern const std::size_t option_count;
+
+/// Variables that only tools read (the compiler wrappers). A measured process knows them and ignores them.
+extern const OptionRow tool_variable_table[];
+extern const std::size_t tool_variable_count;
 
 /// The value of a row in `configuration` as text, as it would be written in the environment. `out` is zero-terminated.
 void format_option(const Configuration& configuration, std::size_t row, char* out, std::size_t size);

@@ -1,0 +1,246 @@
+#include "config/configuration.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+#include <unistd.h>
+
+#include "config/line.hpp"
+#include "config/number.hpp"
+
+namespace refrain::config {
+namespace {
+
+using std::string_view;
+
+constexpr string_view prefix = "REFRAIN_";
+constexpr string_view internal_prefix = "REFRAIN_INTERNAL_";  // between `refrain exec` and the runtime
+constexpr string_view boolean_words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};  // odd: on
+constexpr std::size_t longest_shown = 64;
+constexpr std::size_t longest_path = 1023;
+
+enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path };
+
+/// How the text of one row becomes a field of Configuration, and back.
+struct Rule {
+  string_view variable;
+  Kind kind;
+  std::size_t offset;
+  string_view default_value;
+  std::int64_t smallest = 0;
+  std::int64_t largest = 0;
+  bool zero_too = false;
+  string_view choices[2] = {};
+};
+
+constexpr std::int64_t table_number(string_view text) { return parse_number(text, true).value; }
+
+// clang-format off
+#define OPTION_BOOLEAN(field, variable, standard, ...) \
+  Rule{#variable, Kind::Boolean, offsetof(Configuration, field), #standard},
+#define OPTION_INTEGER(field, variable, standard, low, high, ...) \
+  Rule{#variable, Kind::Integer, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
+#define OPTION_INTEGER_OR_ZERO(field, variable, standard, low, high, ...) \
+  Rule{#variable, Kind::Integer, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high), true},
+#define OPTION_SIZE(field, variable, standard, low, high, ...) \
+  Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
+#define OPTION_CHOICE(field, variable, standard, first, second, ...) \
+  Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false, {#first, #second}},
+#define OPTION_PATH(field, variable, ...) \
+  Rule{#variable, Kind::Path, offsetof(Configuration, field), ""},
+// clang-format on
+constexpr Rule rules[] = {
+#include "config/options.def"
+};
+
+// The type of a field is that of its row.
+#define OPTION_BOOLEAN(field, ...) static_assert(std::is_same_v<decltype(Configuration::field), bool>);
+#define OPTION_INTEGER(field, ...) static_assert(std::is_same_v<decltype(Configuration::field), std::int64_t>);
+#define OPTION_INTEGER_OR_ZERO OPTION_INTEGER
+#define OPTION_SIZE OPTION_INTEGER
+#define OPTION_CHOICE(field, ...) static_assert(sizeof(Configuration::field) == sizeof(std::uint8_t));
+#define OPTION_PATH(field, ...) static_assert(sizeof(Configuration::field) == longest_path + 1);
+#include "config/options.def"
+
+constexpr bool default_is_allowed(const Rule& rule) {
+  if (rule.kind != Kind::Integer && rule.kind != Kind::Size) return true;
+  ParsedNumber number = parse_number(rule.default_value, rule.kind == Kind::Size);
+  return number.fault == NumberFault::None && rule.smallest < rule.largest && number.value <= rule.largest &&
+         (number.value >= rule.smallest || (rule.zero_too && number.value == 0));
+}
+static_assert(std::all_of(std::begin(rules), std::end(rules), default_is_allowed));
+
+template <typename Field>
+Field& field_of(Configuration& configuration, const Rule& rule) {
+  return *reinterpret_cast<Field*>(reinterpret_cast<char*>(&configuration) + rule.offset);
+}
+
+template <typename Field>
+const Field& field_of(const Configuration& configuration, const Rule& rule) {
+  return *reinterpret_cast<const Field*>(reinterpret_cast<const char*>(&configuration) + rule.offset);
+}
+
+/// Stores the value; returns what is wrong with it, or nothing.
+string_view store_number(Configuration& out, const Rule& rule, string_view value) {
+  ParsedNumber number = parse_number(value, rule.kind == Kind::Size);
+  if (number.fault == NumberFault::NotANumber) return rule.kind == Kind::Size ? "is not a size" : "is not a number";
+  bool inside = number.fault == NumberFault::None && ((number.value >= rule.smallest && number.value <= rule.largest) ||
+                                                      (rule.zero_too && number.value == 0));
+  if (!inside) return "is out of range";
+  field_of<std::int64_t>(out, rule) = number.value;
+  return {};
+}
+
+string_view store(Configuration& out, const Rule& rule, string_view value) {
+  switch (rule.kind) {
+    case Kind::Boolean: {
+      const auto* word = std::find(std::begin(boolean_words), std::end(boolean_words), value);
+      if (word == std::end(boolean_words)) return "is neither on nor off";
+      field_of<bool>(out, rule) = (word - boolean_words) % 2 == 1;
+      return {};
+    }
+    case Kind::Integer:
+    case Kind::Size: return store_number(out, rule, value);
+    case Kind::Choice: {
+      const auto* choice = std::find(std::begin(rule.choices), std::end(rule.choices), value);
+      if (choice == std::end(rule.choices)) return "is no such choice";
+      field_of<std::uint8_t>(out, rule) = static_cast<std::uint8_t>(choice - rule.choices);
+      return {};
+    }
+    case Kind::Path: {
+      if (value.size() > longest_path) return "is too long";
+      char* path = &field_of<char>(out, rule);
+      std::memcpy(path, value.data(), value.size());
+      path[value.size()] = '\0';
+      return {};
+    }
+  }
+  return {};
+}
+
+/// Edits (insert, delete, replace) that turn one name into the other; both are at most `longest_shown` long.
+std::size_t edit_distance(string_view a, string_view b) {
+  std::size_t row[longest_shown + 1];
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The variable whose name is nearest, when it is near enough to have been meant.
+string_view nearest_variable(string_view name) {
+  string_view nearest;
+  if (name.size() > longest_shown) return nearest;
+  std::size_t fewest = 1 + name.size() / 4;
+  auto consider = [&](string_view candidate) {
+    std::size_t edits = edit_distance(name, candidate);
+    if (edits > fewest || (edits == fewest && !nearest.empty())) return;
+    fewest = edits;
+    nearest = candidate;
+  };
+  for (const Rule& rule : rules) consider(rule.variable);
+  for (std::size_t i = 0; i < tool_variable_count; ++i) consider(tool_variable_table[i].variable);
+  return nearest;
+}
+
+constexpr string_view unmeasured = " The program runs unmeasured.";
+
+void say_bad_value(ConfigurationError& error, std::size_t row, string_view value, string_view fault) {
+  const OptionRow& option = option_table[row];
+  Line line{error.line, sizeof error.line};
+  line << "refrain: " << option.variable << '=';
+  line.foreign(value, longest_shown) << ' ' << fault << "; allowed: " << option.allowed;
+  if (*option.unit != '\0') line << " (" << option.unit << ')';
+  line << '.' << unmeasured;
+}
+
+void say_unknown(ConfigurationError& error, string_view name) {
+  Line line{error.line, sizeof error.line};
+  line << "refrain: ";
+  line.foreign(name, longest_shown) << " is not an option";
+  string_view nearest = nearest_variable(name);
+  if (!nearest.empty()) line << "; did you mean " << nearest << '?';
+  else line << "; see refrain info config.";
+  line << unmeasured;
+}
+
+/// Whether the program is not to be measured anyhow: then nothing else of the environment matters.
+bool switched_off() {
+  const char* value = std::getenv("REFRAIN_ENABLE");
+  const auto* word = std::find(std::begin(boolean_words), std::end(boolean_words), string_view{value ? value : ""});
+  return word != std::end(boolean_words) && (word - boolean_words) % 2 == 0;
+}
+
+bool is_tool_variable(string_view name) {
+  return std::any_of(tool_variable_table, tool_variable_table + tool_variable_count,
+                     [&](const OptionRow& row) { return name == row.variable; });
+}
+
+}  // namespace
+
+bool read_configuration(Configuration& out, ConfigurationError& error) {
+  for (const Rule& rule : rules) store(out, rule, rule.default_value);
+  if (switched_off()) {
+    out.enable = false;
+    return true;
+  }
+  bool seen[std::size(rules)] = {};  // like getenv, the first of several entries of one name counts
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const char* equals = std::strchr(*entry, '=');
+    if (equals == nullptr) continue;
+    string_view name{*entry, static_cast<std::size_t>(equals - *entry)};
+    string_view value{equals + 1};
+    if (!name.starts_with(prefix) || name.starts_with(internal_prefix)) continue;
+    const Rule* rule =
+        std::find_if(std::begin(rules), std::end(rules), [&](const Rule& r) { return r.variable == name; });
+    if (rule == std::end(rules)) {
+      if (is_tool_variable(name)) continue;
+      say_unknown(error, name);
+      return false;
+    }
+    std::size_t row = static_cast<std::size_t>(rule - rules);
+    if (value.empty() || seen[row]) continue;
+    seen[row] = true;
+    string_view fault = store(out, *rule, value);
+    if (!fault.empty()) {
+      say_bad_value(error, row, value, fault);
+      return false;
+    }
+  }
+  return true;
+}
+
+void format_option(const Configuration& configuration, std::size_t row, char* out, std::size_t size) {
+  const Rule& rule = rules[row];
+  Line line{out, size};
+  switch (rule.kind) {
+    case Kind::Boolean: line << boolean_words[field_of<bool>(configuration, rule) ? 1 : 0]; break;
+    case Kind::Integer: line << field_of<std::int64_t>(configuration, rule); break;
+    case Kind::Size: {
+      std::int64_t value = field_of<std::int64_t>(configuration, rule);
+      string_view suffix;
+      for (string_view larger : {"K", "M", "G"}) {
+        if (value == 0 || value % 1024 != 0) break;
+        value /= 1024;
+        suffix = larger;
+      }
+      line << value << suffix;
+      break;
+    }
+    case Kind::Choice: line << rule.choices[field_of<std::uint8_t>(configuration, rule)]; break;
+    case Kind::Path: line << string_view{&field_of<char>(configuration, rule)}; break;
+  }
+}
+
+}  // namespace refrain::config
