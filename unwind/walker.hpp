@@ -4,9 +4,15 @@
 ///
 /// The state of a frame is (pc, sp, fp). Unwinding is a pure function of that state, of the stack words that the rules
 /// read, and of the unwind tables; so an old frame may be reused when its state is equal, every word that its own and
-/// all outer steps read (return addresses and saved frame pointers: the *full* read set) is unchanged, and no module
-/// was unloaded since (platform/modules.hpp, generation). Frames stepped by a DWARF expression, by a guess or across a
-/// signal frame, and frames outside the thread's own stack are not reused.
+/// all outer steps depend on (the *full* read set: return addresses, saved frame pointers, saved stack pointers) is
+/// unchanged, and no module was unloaded since (platform/modules.hpp, generation). A frame pointer that no outer rule
+/// reads before an outer frame restores its own decides nothing: neither it nor the word it was saved in is compared.
+///
+/// A step that depends on more than that is never skipped: one by a general DWARF expression or from another register
+/// (it needs all registers of the inner frames), by a guess (it depends on which modules are mapped), across a signal
+/// frame, or outside the thread's own stack. The frame that it begins at and all inner ones are walked anew each time;
+/// the frames outside of it are a pure function of the state it ends in and are reused like any other. Nothing is
+/// reused of a path that did not end at the outermost frame.
 ///
 /// One Walker per location; never two walks at once. Everything marked so is async-signal-safe: no allocation, no lock,
 /// no loader function but `_dl_find_object`.
@@ -25,21 +31,22 @@ enum class Backend : std::uint8_t { Incremental, Libunwind };
 
 /// Why a walk ended. Anything but Complete is a truncated path and counted by the caller.
 enum class WalkEnd : std::uint8_t {
-  Complete,    ///< reached the outermost frame (its return address is undefined, or the thread's first frame)
+  Complete,    ///< reached the outermost frame (its return address is undefined or 0)
   NoTables,    ///< no unwind table for a pc and no plausible frame pointer (generated code)
   BadStack,    ///< a word outside the stack, or frames that do not move outwards
-  DepthLimit,  ///< more frames than the walker keeps
+  DepthLimit,  ///< more frames than the walker keeps: these are the innermost ones
 };
 
 struct Frame {
   std::uintptr_t pc;        ///< return address; the interrupted instruction when `exact`
   std::uintptr_t sp;        ///< stack pointer in this frame (the CFA of the next inner one)
-  std::uintptr_t fp;
+  std::uintptr_t fp;        ///< frame-pointer register in this frame; may be of an older walk unless `fp_live`
   std::uintptr_t function;  ///< first address of the function by its table entry, 0 when unknown
   std::uint32_t tag;        ///< the caller's: call-tree node of the path that ends in this frame; kept while reused
-  std::uint32_t words;      ///< internal: how many read-set words this frame and all outer ones have
+  std::uint32_t words;      ///< internal: read-set words of this frame and all outer ones
+  std::uint32_t pairs;      ///< internal: pairs of adjacent ones, not in `words`
   bool exact;               ///< pc is an instruction to be executed, not a return address: look up pc, not pc - 1
-  bool reusable;            ///< internal
+  bool fp_live;             ///< this or an outer step depends on `fp`
 };
 
 struct Walk {
@@ -62,22 +69,29 @@ class Walker {
   /// Ordinary context only. For Libunwind the library is loaded (RTLD_LOCAL) and warmed up here; false when absent.
   [[nodiscard]] bool create(const StackBounds& stack, std::uint32_t max_depth, Backend backend);
   void destroy();
-  /// For a pooled walker that another thread takes over.
+  /// For a pooled walker that another thread takes over. Ordinary context only.
   void reset(const StackBounds& stack);
 
-  Walk walk(const Start& start);       ///< Async-signal-safe.
-  Walk walk_fully(const Start& start);  ///< The same without reuse; the oracle of the tests. Async-signal-safe.
+  Walk walk(const Start& start);  ///< Async-signal-safe.
+  /// The same without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
+  /// valid until the next `walk_fully`. Async-signal-safe.
+  Walk walk_fully(const Start& start);
   /// Forgets the last walk: all tags are void. Async-signal-safe.
   void forget();
 
  private:
   struct State;
+  friend struct WalkerSetup;
+  friend struct Walking;
   State* state_ = nullptr;
 };
 
 /// The process-wide cache of unwind rules, shared by all walkers without locks. Called once before the first walk:
-/// maps memory, binds `_dl_find_object` or, where libc has none, prepares the module map's tables.
+/// maps memory, binds `_dl_find_object` or, where libc has none, gathers the modules' tables. False: no memory.
 [[nodiscard]] bool start_rule_cache();
+/// Where libc has no `_dl_find_object`: gathers the tables of modules loaded since. Nothing otherwise. Ordinary context
+/// only; to be called whenever modules are looked at anew, and after an unload before `forget_rules`.
+void refresh_tables();
 /// Forgets all rules; to be called after an unload. Async-signal-safe.
 void forget_rules();
 

@@ -1,0 +1,14 @@
+#pragma once
+/// Where the function that this is inlined into was called from. The function must have an ordinary frame: asking for
+/// the frame address makes the compiler keep a frame pointer in it. Async-signal-safe.
+
+#include "unwind/walker.hpp"
+
+namespace refrain::unwind {
+
+[[gnu::always_inline]] inline Start calling_frame() {
+  const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
+  return {{frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]}, false, nullptr};
+}
+
+}  // namespace refrain::unwind

@@ -1,0 +1,104 @@
+#include "unwind/full_step.hpp"
+
+#include "unwind/rule.hpp"
+#include "unwind/tables.hpp"
+
+namespace refrain::unwind {
+namespace {
+
+bool find_cfa(const Row& row, const FrameEntry& entry, const MachineState& state, StackMemory& memory,
+              std::uintptr_t& cfa) {
+  if (row.cfa_is_expression)
+    return evaluate({static_cast<std::uintptr_t>(row.cfa_offset), entry.module_end}, state, nullptr, memory, cfa);
+  if (!state.knows(row.cfa_register)) return false;
+  cfa = state.registers[row.cfa_register] + static_cast<std::uintptr_t>(row.cfa_offset);
+  return true;
+}
+
+/// False when the value cannot be read; an unknown value is no error.
+bool find_value(const RegisterRule& rule, const FrameEntry& entry, const MachineState& state, std::uintptr_t cfa,
+                StackMemory& memory, std::uintptr_t& value, bool& known) {
+  known = true;
+  switch (rule.kind) {
+    case RegisterRule::Kind::SavedAt: return memory.load(cfa + static_cast<std::uintptr_t>(rule.value), value);
+    case RegisterRule::Kind::IsOffset: value = cfa + static_cast<std::uintptr_t>(rule.value); return true;
+    case RegisterRule::Kind::InRegister:
+      known = state.knows(static_cast<std::uint64_t>(rule.value));
+      if (known) value = state.registers[rule.value];
+      return true;
+    case RegisterRule::Kind::SavedAtExpression:
+    case RegisterRule::Kind::IsExpression:
+      known = evaluate({static_cast<std::uintptr_t>(rule.value), entry.module_end}, state, &cfa, memory, value);
+      return !known || rule.kind == RegisterRule::Kind::IsExpression || memory.load(value, value);
+    default: known = false; return true;
+  }
+}
+
+/// gcc's tables say "saved at fp" for the last instructions of functions that realign their stack, where fp has been
+/// restored and the CFA is in another register. At the beginning of those functions the same row is right: fp was just
+/// made equal to sp.
+bool fp_is_restored(const Row& row, const FrameEntry& entry, const MachineState& state) {
+  const RegisterRule& rule = row.registers[machine::frame_pointer];
+  Formula formula;
+  return rule.kind == RegisterRule::Kind::SavedAtExpression && !row.cfa_is_expression &&
+         state.registers[machine::frame_pointer] != state.registers[machine::stack_pointer] &&
+         as_formula({static_cast<std::uintptr_t>(rule.value), entry.module_end}, 0, true, formula) &&
+         formula.base == Formula::Base::Fp;
+}
+
+}  // namespace
+
+FullStep step_fully(MachineState& state, bool& exact, StackMemory& memory) {
+  const std::uintptr_t pc = state.registers[machine::return_address];
+  const std::uintptr_t address = lookup_address(pc, exact);
+  Table table;
+  FrameEntry entry;
+  Row row;
+  if (!find_table(address, table) || !find_frame_entry(table, address, entry) || !find_row(entry, address, row) ||
+      entry.return_address_register != machine::return_address)
+    return FullStep::NoTables;
+  if (row.registers[machine::return_address].kind == RegisterRule::Kind::Undefined) return FullStep::Outermost;
+
+  std::uintptr_t cfa;
+  if (!find_cfa(row, entry, state, memory, cfa)) return FullStep::NoTables;
+  if (fp_is_restored(row, entry, state)) row.registers[machine::frame_pointer] = {RegisterRule::Kind::SameValue, 0};
+  MachineState outer{};
+  for (unsigned r = 0; r < machine::register_count; ++r) {
+    const RegisterRule& rule = row.registers[r];
+    bool known = false;
+    std::uintptr_t value = 0;
+    if (rule.kind == RegisterRule::Kind::SameValue) {
+      known = state.knows(r);
+      value = state.registers[r];
+      // The ABI lets a called function destroy these, so in a calling frame they are known no more. Where the outer
+      // frame was interrupted by a signal, all of them come from the kernel's context by rules of their own.
+      if (r == machine::return_address) known = false;
+    } else if (!find_value(rule, entry, state, cfa, memory, value, known)) {
+      return FullStep::BadStack;
+    }
+    if (!known) continue;
+    outer.registers[r] = value;
+    outer.known |= 1u << r;
+  }
+  outer.sp_restored = row.registers[machine::stack_pointer].kind != RegisterRule::Kind::SameValue;
+  if (!outer.sp_restored) {
+    outer.registers[machine::stack_pointer] = cfa;
+    outer.known |= 1u << machine::stack_pointer;
+  }
+  if (!outer.knows(machine::return_address) || !outer.knows(machine::stack_pointer)) return FullStep::NoTables;
+  exact = entry.signal_frame;
+  state = outer;
+  return FullStep::Done;
+}
+
+MachineState interrupted_state(const void* context) {
+  MachineState state{};
+  for (unsigned r = 0; r < machine::register_count; ++r) {
+    std::memcpy(&state.registers[r], static_cast<const char*>(context) + machine::offset_in_context(r),
+                sizeof state.registers[r]);
+    state.known |= 1u << r;
+  }
+  return state;
+}
+
+}  // namespace refrain::unwind

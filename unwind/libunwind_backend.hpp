@@ -1,0 +1,27 @@
+#pragma once
+/// The second backend: libunwind's step by step interface. An oracle and a fallback: it is slow, takes locks at every
+/// step and may call dl_iterate_phdr, see docs/async-safety.md.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "unwind/walker.hpp"
+
+namespace refrain::unwind {
+
+/// Room for the library's own cursor (127 words in 1.6) and for a machine context.
+struct LibunwindCursor {
+  alignas(16) std::uintptr_t words[512];
+  alignas(16) std::byte context[1024];
+};
+
+/// Loads libunwind.so.8 so that nothing of it is visible to the program. Ordinary context only. False when absent.
+bool load_libunwind();
+/// One walk of the calling thread, so that the library's first-use allocations are not left to a handler.
+bool warm_up_libunwind(Walker& walker);
+
+/// Fills `frames`, outermost first, at most `max_depth`; returns how many.
+std::uint32_t walk_with_libunwind(const Start& start, LibunwindCursor& cursor, Frame* frames, std::uint32_t max_depth,
+                                  WalkEnd& end);
+
+}  // namespace refrain::unwind

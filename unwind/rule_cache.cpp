@@ -1,0 +1,38 @@
+#include "unwind/rule_cache.hpp"
+
+#include "platform/modules.hpp"
+#include "unwind/walker.hpp"
+
+namespace refrain::unwind {
+
+RuleSlot* rule_slots = nullptr;
+std::atomic<std::uint64_t> forgotten_rules_count{1};  // never an epoch of 0: an empty slot must not fit a key
+
+std::uint64_t rule_epoch() {
+  return forgotten_rules_count.load(std::memory_order_acquire) << 32 | platform::module_generation();
+}
+
+void forget_rules() { forgotten_rules_count.fetch_add(1, std::memory_order_acq_rel); }
+
+bool fill_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule) {
+  // The epoch is the caller's, read before the tables: a rule of a module that goes away meanwhile is void when
+  // written.
+  if (!read_rule(pc, exact, rule)) return false;  // not kept: a module may be loaded there at any time
+  const std::uint64_t hash = rule_hash::of_key(pc, exact);
+  RuleSlot* set = rule_hash::set_of(hash);
+  std::uint64_t words[2];
+  __builtin_memcpy(words, &rule, sizeof words);
+  // Which ways hold rules of this epoch cannot be told from outside; any that was never written comes first, then the
+  // hash's next bits choose together with the number of fills, so that hot keys of one set do not evict each other for
+  // good.
+  static std::atomic<unsigned> fills{0};
+  unsigned way = 0;
+  while (way < rule_ways && set[way].check.load(std::memory_order_relaxed) != 0) ++way;
+  if (way == rule_ways) way = fills.fetch_add(1, std::memory_order_relaxed) % rule_ways;
+  set[way].words[0].store(words[0], std::memory_order_relaxed);
+  set[way].words[1].store(words[1], std::memory_order_relaxed);
+  set[way].check.store(rule_hash::check_of(hash, epoch, words[0], words[1]), std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace refrain::unwind

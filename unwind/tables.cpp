@@ -1,0 +1,37 @@
+#include "unwind/tables.hpp"
+
+#include "unwind/table_source.hpp"
+
+namespace refrain::unwind {
+
+FindObject find_object = nullptr;
+std::atomic<const OwnTables*> own_tables{nullptr};
+
+namespace {
+
+bool find_own(std::uintptr_t address, Table& table) {
+  const OwnTables* list = own_tables.load(std::memory_order_acquire);
+  if (!list) return false;
+  std::uint32_t low = 0, high = list->count;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (list->tables[middle].begin <= address) low = middle + 1;
+    else high = middle;
+  }
+  if (low == 0 || address >= list->tables[low - 1].end) return false;
+  table = list->tables[low - 1];
+  return true;
+}
+
+}  // namespace
+
+bool find_table(std::uintptr_t address, Table& table) {
+  if (!find_object) return find_own(address, table);
+  FoundObject found;
+  if (find_object(reinterpret_cast<void*>(address), &found) != 0) return false;
+  table = {reinterpret_cast<std::uintptr_t>(found.map_start), reinterpret_cast<std::uintptr_t>(found.map_end),
+           reinterpret_cast<std::uintptr_t>(found.eh_frame)};
+  return address >= table.begin && address < table.end;
+}
+
+}  // namespace refrain::unwind

@@ -1,0 +1,444 @@
+#include "unwind/walker.hpp"
+
+#include <new>
+
+#include "unwind/rule_cache.hpp"
+#include "unwind/walker_state.hpp"
+
+namespace refrain::unwind {
+namespace {
+
+/// A path crosses to another stack at signal frames and resumed contexts only; more often than this it is corrupt.
+constexpr std::uint32_t stack_switch_limit = 8;
+/// Between this library's own frames and the one where a walk begins there are few.
+constexpr unsigned own_frame_limit = 64;
+/// The kernel maps nothing in the first page.
+constexpr std::uintptr_t lowest_code = 4096;
+/// A frame pointer further out than this points into another stack.
+constexpr std::uintptr_t largest_guessed_frame = std::uintptr_t{1} << 20;
+
+void go_outwards(Stepped& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
+  Stepped& outer = (&frame)[1];
+  outer.pc = pc;
+  outer.sp = sp;
+  outer.fp = fp;
+  outer.exact = exact;
+}
+
+/// Steps by a rule that needs (pc, sp, fp) only. `load(address, value)` says whether a word may be read, and reads it.
+/// False: a word that may not be read, or a frame that does not move outwards.
+template <class Load>
+[[gnu::always_inline]] inline bool step_plainly(const Rule& rule, Stepped& frame, std::uintptr_t high, Load&& load) {
+  std::uintptr_t cfa = frame.sp;
+  frame.cfa_slot = frame.fp_slot = 0;
+  frame.reads_fp = rule.kind != Rule::Kind::CfaFromSp;
+  if (rule.kind == Rule::Kind::CfaFromFp) {
+    cfa = frame.fp;
+  } else if (rule.kind == Rule::Kind::CfaInWord) {
+    frame.cfa_slot = frame.fp + static_cast<std::uintptr_t>(std::int64_t{rule.cfa_slot});
+    if (!load(frame.cfa_slot, cfa)) return false;
+  }
+  cfa += static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
+  std::uintptr_t pc;
+  // Between sp and the top of the stack every word of the own stack may be read.
+  if (cfa < frame.sp + 8 || cfa > high) return false;
+  if (!load(cfa + static_cast<std::uintptr_t>(machine::return_address_offset), pc)) return false;
+  std::uintptr_t fp = frame.fp;
+  if (rule.saved_fp != Rule::SavedFp::Unchanged) {
+    std::uintptr_t base = cfa;
+    if (rule.saved_fp == Rule::SavedFp::AtFp) {
+      base = frame.fp;
+      frame.reads_fp = true;
+    }
+    frame.fp_slot = base + static_cast<std::uintptr_t>(std::int64_t{rule.fp_offset});
+    if (!load(frame.fp_slot, fp)) return false;
+  }
+  go_outwards(frame, pc, cfa, fp, false);
+  return true;
+}
+
+std::uintptr_t function_of(std::uintptr_t pc, bool exact, const Rule& rule) {
+  return lookup_address(pc, exact) - static_cast<std::uintptr_t>(std::int64_t{rule.function_offset});
+}
+
+bool is_plain(const Rule& rule) {
+  return rule.kind == Rule::Kind::CfaFromSp || rule.kind == Rule::Kind::CfaFromFp || rule.kind == Rule::Kind::CfaInWord;
+}
+
+}  // namespace
+
+/// One walk.
+struct Walking {
+  using State = Walker::State;
+  enum class Outcome : std::uint8_t { Stepped, NoTables, BadStack };
+
+  State& state;
+  const Start& start;
+  const std::uint64_t epoch;
+
+  // ---- Reuse ----
+
+  /// How many of the recorded frames [0, count) still stand, from the outermost on: those of whose read-set words none
+  /// has changed. All words are compared at once, because nearly always none has.
+  [[gnu::no_sanitize("address", "thread")]] std::uint32_t verified(std::uint32_t count) const {
+    using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
+    const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
+    const ReadWord* const words = state.words;
+    const ReadPair* const pairs = state.pairs;
+    std::uintptr_t changed[4] = {};
+    std::uint32_t i = 0;
+    for (; i + 4 <= word_count; i += 4)
+      for (unsigned k = 0; k < 4; ++k) changed[k] |= stack_word(words[i + k].address) ^ words[i + k].value;
+    for (; i < word_count; ++i) changed[0] |= stack_word(words[i].address) ^ words[i].value;
+    Words pair_changed[2] = {};
+    for (i = 0; i + 2 <= pair_count; i += 2)
+      for (unsigned k = 0; k < 2; ++k)
+        pair_changed[k] |= *reinterpret_cast<const Words*>(pairs[i + k].address) ^
+                           *reinterpret_cast<const Words*>(pairs[i + k].values);
+    if (i < pair_count)
+      pair_changed[0] |=
+          *reinterpret_cast<const Words*>(pairs[i].address) ^ *reinterpret_cast<const Words*>(pairs[i].values);
+    pair_changed[0] |= pair_changed[1];
+    if (!(changed[0] | changed[1] | changed[2] | changed[3] | pair_changed[0][0] | pair_changed[0][1])) [[likely]]
+      return count;
+    return unchanged_prefix(count, word_count, pair_count);
+  }
+
+  [[gnu::noinline]] std::uint32_t unchanged_prefix(std::uint32_t count, std::uint32_t word_count,
+                                                   std::uint32_t pair_count) const {
+    std::uint32_t word = 0, pair = 0;
+    while (word < word_count && stack_word(state.words[word].address) == state.words[word].value) ++word;
+    while (pair < pair_count && stack_word(state.pairs[pair].address) == state.pairs[pair].values[0] &&
+           stack_word(state.pairs[pair].address + 8) == state.pairs[pair].values[1])
+      ++pair;
+    while (count && (state.frames[count - 1].words > word || state.frames[count - 1].pairs > pair)) --count;
+    return count;
+  }
+
+  static bool same_state(const Frame& old, const Stepped& now) {
+    return old.sp == now.sp && old.pc == now.pc && old.exact == now.exact && (old.fp == now.fp || !old.fp_live);
+  }
+
+  // ---- Unusual steps ----
+
+  UnusualSteps& unusual() {
+    if (!state.unusual_ready) {
+      new (&state.unusual) UnusualSteps{StackMemory(state.stack, start.registers.sp), {}, false, false, 0, 0};
+      state.unusual_ready = true;
+    }
+    return state.unusual;
+  }
+
+  [[gnu::noinline]] Outcome step_unusually(const Rule* rule, std::uint32_t n) {
+    Stepped& frame = state.stepped[n];
+    frame.plain = false;
+    frame.guessed = false;
+    frame.fp_slot = frame.cfa_slot = 0;
+    if (!rule || rule->kind == Rule::Kind::NoEntry) return guess(frame, rule != nullptr);
+    if (rule->kind == Rule::Kind::Signal) return leave_signal_frame(frame);
+    if (rule->kind == Rule::Kind::NeedsAll) return step_with_all_registers(frame, n);
+    const bool own = unusual().memory.own(frame.sp);
+    auto load = [&](std::uintptr_t address, std::uintptr_t& value) { return unusual().memory.load(address, value); };
+    const std::uintptr_t high = own ? state.stack.high : ~std::uintptr_t{0};
+    return step_plainly(*rule, frame, high, load) ? Outcome::Stepped : Outcome::BadStack;
+  }
+
+  Outcome leave_signal_frame(Stepped& frame) {
+    StackMemory& memory = unusual().memory;
+    std::uintptr_t pc, sp, fp;
+    if (!memory.load(frame.sp + machine::offset_in_context(machine::return_address), pc) ||
+        !memory.load(frame.sp + machine::offset_in_context(machine::stack_pointer), sp) ||
+        !memory.load(frame.sp + machine::offset_in_context(machine::frame_pointer), fp))
+      return Outcome::BadStack;
+    return cross(frame, pc, sp, fp, true);
+  }
+
+  /// To a frame whose registers were saved: one that a signal interrupted, or a context about to be resumed. It lies
+  /// further out on the same stack, or on another one.
+  Outcome cross(Stepped& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
+    UnusualSteps& steps = unusual();
+    if (!steps.memory.own(frame.sp) || !steps.memory.own(sp) || sp <= frame.sp)
+      if (++steps.stack_switches > stack_switch_limit) return Outcome::BadStack;
+    // A thread's own stack that was left for an alternate one is alive from where it was left on.
+    steps.memory.enter(sp);
+    go_outwards(frame, pc, sp, fp, exact);
+    return Outcome::Stepped;
+  }
+
+  /// A return address is believed when the tables know it and a call instruction lies before it; this is its kind.
+  machine::CallBefore plausible_call(std::uintptr_t pc) const {
+    Rule rule;
+    if (pc < lowest_code || !find_rule(pc, false, epoch, rule) || rule.kind == Rule::Kind::NoEntry ||
+        rule.function_offset < 0)
+      return machine::CallBefore::None;
+    return machine::call_before(pc, function_of(pc, false, rule));
+  }
+
+  Outcome guess(Stepped& frame, bool in_module) {
+    frame.guessed = true;
+    if (!frame.exact && frame.pc < lowest_code) return Outcome::BadStack;  // no return address was ever there
+    return (frame.exact && guess_just_called(frame, in_module)) || guess_by_frame_pointer(frame) ? Outcome::Stepped
+                                                                                                 : Outcome::NoTables;
+  }
+
+  /// The interrupted code has pushed nothing yet: a stub, a hand-written leaf, generated code at its first instruction,
+  /// or nothing at all, a call through a bad pointer. Outside of all modules only indirect calls lead, which tells a
+  /// true return address from one that was left on the stack by an older call.
+  bool guess_just_called(Stepped& frame, bool in_module) {
+    std::uintptr_t pc;
+    if (!unusual().memory.load(frame.sp, pc)) return false;
+    const machine::CallBefore call = plausible_call(pc);
+    if (call == machine::CallBefore::None || (!in_module && call == machine::CallBefore::Direct)) return false;
+    go_outwards(frame, pc, frame.sp + 8, frame.fp, false);
+    return true;
+  }
+
+  bool guess_by_frame_pointer(Stepped& frame) {
+    StackMemory& memory = unusual().memory;
+    std::uintptr_t pc, fp;
+    if (frame.fp < frame.sp || frame.fp - frame.sp > largest_guessed_frame || !memory.same_stack(frame.sp, frame.fp))
+      return false;
+    if (!memory.load(frame.fp, fp) || !memory.load(frame.fp + 8, pc) || plausible_call(pc) == machine::CallBefore::None)
+      return false;
+    go_outwards(frame, pc, frame.fp + 16, fp, false);
+    return true;
+  }
+
+  Outcome step_with_all_registers(Stepped& frame, std::uint32_t n) {
+    UnusualSteps& steps = unusual();
+    Outcome outcome = learn_registers_at(n);
+    if (outcome == Outcome::Stepped) outcome = step_state();
+    if (outcome != Outcome::Stepped) {
+      steps.state_known = false;
+      return outcome == Outcome::NoTables && guess_by_frame_pointer(frame) ? Outcome::Stepped : outcome;
+    }
+    ++steps.state_depth;
+    const std::uintptr_t* r = steps.state.registers;
+    const std::uintptr_t fp = steps.state.knows(machine::frame_pointer) ? r[machine::frame_pointer] : frame.fp;
+    if (steps.state.sp_restored)
+      return cross(frame, r[machine::return_address], r[machine::stack_pointer], fp, steps.state_exact);
+    if (r[machine::stack_pointer] <= frame.sp ||
+        (steps.memory.own(frame.sp) && r[machine::stack_pointer] > state.stack.high))
+      return Outcome::BadStack;
+    go_outwards(frame, r[machine::return_address], r[machine::stack_pointer], fp, false);
+    return Outcome::Stepped;
+  }
+
+  /// Brings the full state to frame `n` of this walk.
+  Outcome learn_registers_at(std::uint32_t n) {
+    UnusualSteps& steps = unusual();
+    if (!steps.state_known) {
+      if (start.context) {
+        steps.state = interrupted_state(start.context);
+      } else if (!registers_of_caller()) {
+        return Outcome::NoTables;
+      }
+      steps.state_exact = start.exact;
+      steps.state_depth = 0;
+      steps.state_known = true;
+    }
+    for (; steps.state_depth < n; ++steps.state_depth) {
+      const Stepped& frame = state.stepped[steps.state_depth];
+      if (frame.guessed) {
+        const Stepped& outer = (&frame)[1];
+        steps.state.registers[machine::return_address] = outer.pc;
+        steps.state.registers[machine::stack_pointer] = outer.sp;
+        steps.state.registers[machine::frame_pointer] = outer.fp;
+        steps.state_exact = outer.exact;
+        continue;
+      }
+      const Outcome outcome = step_state();
+      if (outcome != Outcome::Stepped) return outcome;
+    }
+    const Stepped& frame = state.stepped[n];
+    const bool same = steps.state.registers[machine::stack_pointer] == frame.sp &&
+                      steps.state.registers[machine::return_address] == frame.pc;
+    return same ? Outcome::Stepped : Outcome::NoTables;
+  }
+
+  Outcome step_state() {
+    UnusualSteps& steps = unusual();
+    switch (step_fully(steps.state, steps.state_exact, steps.memory)) {
+      case FullStep::Done: return Outcome::Stepped;
+      case FullStep::BadStack: return Outcome::BadStack;
+      default: return Outcome::NoTables;
+    }
+  }
+
+  /// For a call in progress: the registers here, brought outwards through this library's own frames to where the walk
+  /// begins. The registers that calls preserve are all that the caller's rules can ask for.
+  bool registers_of_caller() {
+    UnusualSteps& steps = unusual();
+    machine::capture_registers(steps.state.registers);
+    steps.state.known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;  // rbx, rbp, rsp, r12 to r15, rip
+    steps.memory.enter(steps.state.registers[machine::stack_pointer]);
+    bool exact = true;
+    for (unsigned i = 0; i < own_frame_limit; ++i) {
+      if (step_fully(steps.state, exact, steps.memory) != FullStep::Done) return false;
+      const std::uintptr_t sp = steps.state.registers[machine::stack_pointer];
+      if (sp > start.registers.sp) return false;
+      if (sp == start.registers.sp) {
+        steps.state.registers[machine::return_address] = start.registers.pc;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // ---- The walk ----
+
+  template <bool reuse>
+  [[gnu::always_inline]] Walk walk(Frame* frames) {
+    const std::uintptr_t low_limit = start.registers.sp - machine::red_zone, high = state.stack.high;
+    std::uintptr_t low = low_limit < state.stack.low ? state.stack.low : low_limit;
+    auto load = [&low, high](std::uintptr_t address, std::uintptr_t& value) {
+      if (address - low > high - 8 - low || address & 7) [[unlikely]]
+        return false;
+      value = stack_word(address);
+      return true;
+    };
+    bool own = start.registers.sp - state.stack.low < high - state.stack.low;
+    bool is_verified = false;
+    std::uint32_t candidates = reuse ? state.reusable : 0;
+    Stepped* frame = state.stepped;
+    Stepped* const limit = frame + state.max_depth;
+    *frame = {start.registers.pc, start.registers.sp, start.registers.fp, 0, 0, 0, start.exact, false, false, false};
+    WalkEnd end = WalkEnd::Complete;
+    for (;; ++frame) {
+      if constexpr (reuse) {
+        while (candidates && frames[candidates - 1].sp < frame->sp) --candidates;
+        if (candidates && same_state(frames[candidates - 1], *frame)) {
+          const std::uint32_t met = candidates;
+          if (!is_verified) candidates = verified(met);
+          is_verified = true;
+          if (candidates == met) break;
+        }
+      }
+      if (frame == limit) {
+        candidates = 0;
+        end = WalkEnd::DepthLimit;
+        break;
+      }
+      if (frame->pc == 0 && frame != state.stepped) {
+        candidates = 0;
+        break;
+      }
+      if (own && frame->sp >= high) {  // the dynamic linker's own start, which has no table: nothing lies outside of it
+        candidates = 0;
+        break;
+      }
+      Rule rule;
+      const bool covered = find_rule(frame->pc, frame->exact, epoch, rule);
+      frame->function = 0;
+      if (covered && rule.kind != Rule::Kind::NoEntry) frame->function = function_of(frame->pc, frame->exact, rule);
+      if (covered && own && is_plain(rule)) [[likely]] {
+        if (step_plainly(rule, *frame, high, load)) [[likely]] {
+          frame->plain = true;
+          frame->guessed = false;
+          continue;
+        }
+        end = WalkEnd::BadStack;
+      } else if (covered && rule.kind == Rule::Kind::Outermost) {
+        frame->plain = true;
+        frame->reads_fp = false;
+        frame->fp_slot = frame->cfa_slot = 0;
+        candidates = 0;
+        go_outwards(*frame, 0, 0, 0, false);
+        ++frame;
+        break;
+      } else {
+        const Outcome outcome =
+            step_unusually(covered ? &rule : nullptr, static_cast<std::uint32_t>(frame - state.stepped));
+        if (outcome == Outcome::Stepped) {
+          own = unusual().memory.own(frame[1].sp);
+          if (own) low = unusual().memory.low();
+          continue;
+        }
+        end = outcome == Outcome::NoTables ? WalkEnd::NoTables : WalkEnd::BadStack;
+      }
+      candidates = 0;
+      ++frame;
+      break;
+    }
+    return finish<reuse>(frames, candidates, static_cast<std::uint32_t>(frame - state.stepped), end);
+  }
+
+  /// Puts the new frames behind the `reused` ones and records what they depend on, from the outermost on.
+  template <bool reuse>
+  [[gnu::always_inline]] Walk finish(Frame* frames, std::uint32_t reused, std::uint32_t stepped, WalkEnd end) {
+    const std::uint32_t depth = reused + stepped;
+    if (depth > state.max_depth) [[unlikely]] {  // a full walk would have ended before it met the old frames
+      state.reusable = 0;
+      return Walking{state, start, epoch}.walk_anew();
+    }
+    bool record = reuse && end == WalkEnd::Complete;
+    bool fp_live = false;
+    std::uint32_t words = 0, pairs = 0, reusable = reused;
+    if (reused) {
+      const Frame& last = frames[reused - 1];
+      fp_live = last.fp_live;
+      words = last.words;
+      pairs = last.pairs;
+    }
+    Frame* to = frames + reused;
+    for (std::uint32_t i = stepped; i-- > 0; ++to) {
+      const Stepped& from = state.stepped[i];
+      if (record && !from.plain) record = false;
+      if (record) {
+        const Stepped& outer = state.stepped[i + 1];
+        if (outer.sp) {  // 0: the outermost frame, which has read nothing
+          const std::uintptr_t pc_slot = outer.sp + static_cast<std::uintptr_t>(machine::return_address_offset);
+          const bool fp_read = from.fp_slot && fp_live;
+          if (fp_read && from.fp_slot == pc_slot - 8) {
+            state.pairs[pairs++] = {from.fp_slot, {outer.fp, outer.pc}};
+          } else {
+            state.words[words++] = {pc_slot, outer.pc};
+            if (fp_read) state.words[words++] = {from.fp_slot, outer.fp};
+          }
+          if (from.cfa_slot) state.words[words++] = {from.cfa_slot, stack_word(from.cfa_slot)};
+        }
+        if (from.fp_slot) fp_live = false;
+        fp_live |= from.reads_fp;
+        ++reusable;
+      }
+      *to = {from.pc, from.sp, from.fp, from.function, 0, words, pairs, from.exact, fp_live};
+    }
+    if constexpr (reuse) state.reusable = reusable;
+    if (reuse && end != WalkEnd::Complete) state.reusable = 0;
+    return {frames, depth, reused, end};
+  }
+
+  [[gnu::noinline]] Walk walk_anew() { return walk<true>(state.frames); }
+
+  [[gnu::noinline]] static Walk by_library(State& state, const Start& start, Frame* frames) {
+    WalkEnd end;
+    const std::uint32_t depth = walk_with_libunwind(start, *state.cursor, frames, state.max_depth, end);
+    return {frames, depth, 0, end};
+  }
+};
+
+Walk Walker::walk(const Start& start) {
+  State& state = *state_;
+  if (state.backend == Backend::Libunwind) [[unlikely]]
+    return Walking::by_library(state, start, state.frames);
+  const std::uint64_t epoch = rule_epoch();
+  if (state.epoch != epoch) [[unlikely]] {
+    state.epoch = epoch;
+    state.reusable = 0;
+  }
+  state.unusual_ready = false;
+  return Walking{state, start, epoch}.walk<true>(state.frames);
+}
+
+Walk Walker::walk_fully(const Start& start) {
+  State& state = *state_;
+  if (state.backend == Backend::Libunwind) return Walking::by_library(state, start, state.full_frames);
+  state.unusual_ready = false;
+  return Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
+}
+
+void Walker::forget() {
+  if (state_) state_->reusable = 0;
+}
+
+}  // namespace refrain::unwind

@@ -1,0 +1,72 @@
+#pragma once
+/// The inside of a Walker, shared by its handler half (walker.cpp) and its ordinary half (walker_setup.cpp).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "unwind/full_step.hpp"
+#include "unwind/libunwind_backend.hpp"
+#include "unwind/stack_memory.hpp"
+#include "unwind/walker.hpp"
+
+namespace refrain::unwind {
+
+/// A frame of the walk in progress and what the step from it outwards depended on; innermost first.
+struct Stepped {
+  std::uintptr_t pc, sp, fp;
+  std::uintptr_t function;
+  std::uintptr_t fp_slot;   ///< where the outer frame's fp was read, 0: it is this frame's
+  std::uintptr_t cfa_slot;  ///< where the outer frame's sp was read, 0: it is sp or fp + constant
+  bool exact;
+  bool reads_fp;
+  bool plain;    ///< a pure function of the state and of those words, on the thread's own stack
+  bool guessed;  ///< by the frame pointer, without tables
+};
+
+/// A stack word that the frames of the last walk depend on.
+struct ReadWord {
+  std::uintptr_t address;
+  std::uintptr_t value;
+};
+/// Two adjacent ones: a saved frame pointer and the return address above it.
+struct ReadPair {
+  std::uintptr_t address;
+  std::uintptr_t values[2];
+};
+
+/// What only unusual steps need; set up when the first one is met.
+struct UnusualSteps {
+  StackMemory memory;
+  MachineState state;  ///< all registers of the frame `state_depth` steps outside of the start
+  bool state_exact;
+  bool state_known;
+  std::uint32_t state_depth;
+  std::uint32_t stack_switches;
+};
+
+struct Walker::State {
+  StackBounds stack;  ///< the thread's own; `low` is never 1 here
+  std::uint32_t max_depth;
+  Backend backend;
+  bool unusual_ready;
+  std::size_t mapped;
+
+  // The record of the last walk.
+  std::uint64_t epoch;
+  std::uint32_t reusable;  ///< frames [0, reusable) may be reused
+  Frame* frames;           ///< max_depth, outermost first
+  ReadWord* words;         ///< in the order of the frames that read them
+  ReadPair* pairs;
+
+  Stepped* stepped;    ///< max_depth + 1
+  Frame* full_frames;  ///< max_depth: of walk_fully
+  LibunwindCursor* cursor;
+  union {
+    UnusualSteps unusual;
+  };
+};
+
+/// At most this many stack words a frame.
+inline constexpr std::size_t words_per_frame = 3;
+
+}  // namespace refrain::unwind
