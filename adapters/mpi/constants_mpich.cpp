@@ -1,0 +1,15 @@
+#include "adapters/mpi/library.hpp"
+
+namespace refrain::adapters::mpi {
+
+const char* const library_names[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", nullptr};
+
+bool find_constants(void* (*symbol)(const char* name)) {
+  // The status of a request of MPICH 4.0's MPI_Isendrecv stays as it was.
+  constants = {MPI_COMM_WORLD,      MPI_COMM_SELF, MPI_COMM_NULL, MPI_BYTE,        MPI_ERRORS_RETURN,
+               MPI_MESSAGE_NO_PROC, MPI_NO_OP,     false,         MPI_REQUEST_NULL};
+  // A name that every MPICH has and Open MPI has not.
+  return symbol("MPI_UNWEIGHTED") != nullptr;
+}
+
+}  // namespace refrain::adapters::mpi

@@ -1,0 +1,19 @@
+#pragma once
+/// Which functions of the installed MPIs are wrapped, as the build found them. For the offline half: needs no MPI.
+
+#include <cstddef>
+#include <span>
+
+namespace refrain::adapters::mpi {
+
+struct FunctionCoverage {
+  const char* mpi;        ///< "openmpi" or "mpich"
+  const char* function;   ///< "MPI_Send"
+  const char* operation;  ///< its class in functions.table; "unwrapped"
+  const char* reason;     ///< why it is not wrapped; empty when it is
+};
+
+/// Every function that mpi.h declares, by MPI and name; the MPI_T_ interface too.
+std::span<const FunctionCoverage> function_coverage();
+
+}  // namespace refrain::adapters::mpi

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""Writes the MPI wrappers of one MPI library from functions.table and the prototypes of its mpi.h.
+
+    generate.py --table functions.table --mpi NAME --preprocessed mpi.i --output DIRECTORY
+
+Prototypes come from mpi.h as the compiler sees it, meaning comes from the table; the two are joined by position. A
+declared function without a row, a row with another number of parameters or with a kind that its C type cannot have ends
+the build with a message that names the function.
+
+Written into DIRECTORY:
+    regions.hpp, regions.cpp   region ids and names, the same for every MPI: all rows of the table
+    next.hpp, next.cpp         where each call goes on: one pointer per function, resolved at its first call
+    wrappers_K.cpp             the wrappers, in `FILES` translation units of about equal size
+    coverage.inc               every declared function, its class, and why it is not wrapped if it is not
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FILES = 4
+BY_HAND = "Written"
+
+# C types that a parameter of a kind may have, without const, stars, brackets.
+C_TYPES = {
+    "buffer": {"void"}, "pointer": {"void"}, "extra_state": {"void"}, "attribute": {"void"},
+    "count": {"int", "MPI_Count"}, "displacement": {"int", "MPI_Count", "MPI_Aint"}, "int": {"int", "MPI_Count", "MPI_Aint"},
+    "rank": {"int"}, "tag": {"int"}, "index": {"int"}, "logical": {"int"}, "keyval": {"int"},
+    "address": {"MPI_Aint", "MPI_Count"}, "offset": {"MPI_Offset"},
+    "string": {"char"}, "strings": {"char"}, "string_lists": {"char"}, "arguments": {"char"},
+    "status": {"MPI_Status"}, "comm": {"MPI_Comm"}, "group": {"MPI_Group"}, "datatype": {"MPI_Datatype"}, "op": {"MPI_Op"},
+    "request": {"MPI_Request"}, "message": {"MPI_Message"}, "errhandler": {"MPI_Errhandler"}, "info": {"MPI_Info"},
+    "window": {"MPI_Win"}, "file": {"MPI_File"}, "session": {"MPI_Session"},
+    "grequest_class": {"MPIX_Grequest_class"}, "function": None,  # any ..._function or ..._function_c
+}
+
+
+class Mismatch(Exception):
+    """The table and mpi.h do not agree; the text names the function."""
+
+
+@dataclass
+class Parameter:
+    name: str
+    direction: str  # ":", ">" or "<>"
+    kind: str
+    length: str | None
+
+
+@dataclass
+class Row:
+    name: str
+    operation: str  # the class
+    effect: str
+    parameters: list[Parameter]
+
+
+@dataclass
+class Table:
+    rows: list[Row] = field(default_factory=list)
+    prefixes: list[Row] = field(default_factory=list)  # rows that end in '*'
+    effects: dict[str, list[str]] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def find(self, name: str) -> Row | None:
+        by_name = {row.name: row for row in self.rows}
+        if name in by_name:
+            return by_name[name]
+        return next((row for row in self.prefixes if name.startswith(row.name)), None)
+
+
+@dataclass
+class Prototype:
+    result: str
+    parameters: list[str]  # C declarations without a name: "const int", "MPI_Request[]"
+    variadic: bool
+
+
+def parse_table(text: str) -> Table:
+    table = Table()
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        if words[0] == "effect":
+            table.effects[words[1]] = words[2:]
+            continue
+        if words[0] == "reason":
+            table.reasons[words[1]] = " ".join(words[2:])
+            continue
+        if len(words) < 3:
+            raise Mismatch(f"functions.table:{number}: a row needs a name, a class and an effect")
+        parameters = []
+        for word in words[3:]:
+            match = re.fullmatch(r"(\w+)(<>|>|:)(\w+)(?:\[([\w,*]+)\])?", word)
+            if not match or match[3] not in C_TYPES:
+                raise Mismatch(f"functions.table:{number}: {words[0]}: cannot read the parameter '{word}'")
+            parameters.append(Parameter(*match.groups()))
+        name, operation, effect = words[:3]
+        if operation == "unwrapped":
+            if effect not in table.reasons:
+                raise Mismatch(f"functions.table:{number}: {name}: '{effect}' is no reason")
+        elif effect not in ("-", BY_HAND):
+            known = {parameter.name for parameter in parameters}
+            missing = [want for want in table.effects.get(effect, ["(a known effect)"]) if want not in known]
+            if missing:
+                raise Mismatch(f"functions.table:{number}: {name}: {effect} needs {', '.join(missing)}")
+        if name.endswith("*"):
+            table.prefixes.append(Row(name[:-1], operation, effect, parameters))
+            continue
+        names = [name[:-4], name[:-4] + "_c"] if name.endswith("[_c]") else [name]
+        for each in names:
+            if any(row.name == each for row in table.rows):
+                raise Mismatch(f"functions.table:{number}: {each} has two rows")
+            table.rows.append(Row(each, operation, effect, parameters))
+    return table
+
+
+def without_attributes(text: str) -> str:
+    """Removes __attribute__((...)), whose parentheses may nest."""
+    kept = []
+    while (match := re.search(r"__attribute__\s*\(", text)) is not None:
+        kept.append(text[: match.start()])
+        depth, end = 1, match.end()
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        text = text[end:]
+    return "".join(kept) + text
+
+
+def parse_prototypes(preprocessed: str) -> dict[str, Prototype]:
+    text = "\n".join(line for line in preprocessed.splitlines() if not line.startswith("#"))
+    text = re.sub(r"\s+", " ", without_attributes(text))
+    prototypes = {}
+    for declaration in text.split(";"):
+        declaration = declaration.split("}")[-1].strip()
+        match = re.fullmatch(r"(?!typedef)(?:extern )?([\w *]+?)\b(MPIX?_\w+) ?\((.*)\)", declaration)
+        if not match:
+            continue
+        result, name, inside = match[1].strip(), match[2], match[3].strip()
+        words = [] if inside in ("void", "") else [word.strip() for word in inside.split(",")]
+        variadic = bool(words) and words[-1] == "..."
+        parameters = []
+        for word in words[: -1 if variadic else None]:
+            parts = re.fullmatch(r"(.*?[\s*])?(\w+)?((?:\s*\[\d*\])*)", word)
+            before, last, brackets = (parts[1] or "").strip(), parts[2] or "", parts[3].replace(" ", "")
+            unnamed = not before or before in ("const", "unsigned", "struct")
+            parameters.append((f"{before} {last}".strip() if unnamed else before) + brackets)
+        prototypes[name] = Prototype(result, parameters, variadic)
+    return prototypes
+
+
+def check(row: Row, prototype: Prototype) -> None:
+    """That the row describes this prototype."""
+    if row.operation == "unwrapped":
+        return
+    if prototype.result != "int":
+        raise Mismatch(f"{row.name} returns {prototype.result}: only functions that return int can be wrapped")
+    if len(row.parameters) != len(prototype.parameters):
+        raise Mismatch(
+            f"{row.name} has {len(prototype.parameters)} parameters in mpi.h and {len(row.parameters)} in functions.table")
+    for parameter, c_type in zip(row.parameters, prototype.parameters):
+        base = re.sub(r"\bconst\b|[*\[\]0-9]+(?!\w)", " ", c_type).strip()
+        base = re.sub(r"\s+", " ", base)
+        allowed = C_TYPES[parameter.kind]
+        if parameter.name == "argc":
+            allowed = {"int"}
+        good = base in allowed if allowed is not None else "function" in base
+        indirect = "*" in c_type or "[" in c_type
+        if parameter.direction != ":" and not indirect:
+            good = False
+        if parameter.length and not indirect:
+            good = False
+        if not good:
+            raise Mismatch(f"{row.name}: parameter '{parameter.name}' is '{c_type}' in mpi.h, "
+                           f"which cannot be the '{parameter.direction}{parameter.kind}' of functions.table")
+
+
+def declared(c_type: str, name: str) -> str:
+    before, bracket, after = c_type.partition("[")
+    return f"{before}{'' if before.endswith('*') else ' '}{name}{bracket}{after}"
+
+
+def signature(row: Row, prototype: Prototype) -> str:
+    return ", ".join(declared(c_type, parameter.name) for parameter, c_type in zip(row.parameters, prototype.parameters))
+
+
+def arguments(row: Row) -> str:
+    return ", ".join(parameter.name for parameter in row.parameters)
+
+
+def effect_of(row: Row, table: Table) -> str:
+    """The expression that makes the effect object."""
+    if row.effect == "-":
+        return "Visited{}"
+    expression = f"{row.effect}{{{', '.join(table.effects[row.effect])}}}"
+    if row.operation.startswith("collective"):
+        persistent = any(parameter.name == "info" for parameter in row.parameters)
+        return f"Prepared{{{expression}, request}}" if persistent else f"Counted{{{expression}}}"
+    return expression
+
+
+def wrapper(row: Row, prototype: Prototype, table: Table) -> str:
+    return (
+        f"REFRAIN_EXPORT int {row.name}({signature(row, prototype) or 'void'}) {{\n"
+        f"  auto effect = {effect_of(row, table)};\n"
+        f"  return measured(region::{row.name}, [&] {{ effect.before(); }},\n"
+        f"                  [&] {{ return next.{row.name}({arguments(row)}); }},\n"
+        f"                  [&](MpiCall& call, int result) {{ effect.after(call, result); }});\n"
+        f"}}\n")
+
+
+HEAD = "// Generated by adapters/mpi/generate.py from adapters/mpi/functions.table and mpi.h.\n"
+NAMESPACE = "namespace refrain::adapters::mpi {\n"
+END = "}  // namespace refrain::adapters::mpi\n"
+
+
+def regions_header(wrapped: list[Row]) -> str:
+    ids = "".join(f"inline constexpr measurement::RegionId {row.name}{{{i}}};\n" for i, row in enumerate(wrapped))
+    return (HEAD + '#pragma once\n#include "measurement/location.hpp"\n' + NAMESPACE +
+            "/// Ids of the wrapped MPI functions, the same for every MPI.\nnamespace region {\n" + ids +
+            f"}}  // namespace region\ninline constexpr unsigned region_count = {len(wrapped)};\n"
+            "extern const char* const region_names[region_count];\n" + END)
+
+
+def regions_source(wrapped: list[Row]) -> str:
+    names = "".join(f'    "{row.name}",\n' for row in wrapped)
+    return HEAD + '#include "regions.hpp"\n' + NAMESPACE + f"const char* const region_names[] = {{\n{names}}};\n" + END
+
+
+def next_header(functions: list[tuple[Row, Prototype]]) -> str:
+    members = "".join(f"  Next<decltype(&::{row.name})> {row.name};\n" for row, _ in functions)
+    return (HEAD + '#pragma once\n#include "adapters/mpi/next_call.hpp"\n' + NAMESPACE +
+            "/// The next definition of every function, after ours.\nstruct NextCalls {\n" + members +
+            "};\nextern NextCalls next;\n" + END)
+
+
+def next_source(functions: list[tuple[Row, Prototype]]) -> str:
+    stubs, entries = [], []
+    for row, prototype in functions:
+        types = signature(row, prototype) + (", ..." if prototype.variadic else "")
+        stubs.append(
+            f"int first_{row.name}({types or 'void'}) {{\n"
+            f'  return next.{row.name}.resolve("{row.name}") ? next.{row.name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n')
+        entries.append(f"    {{first_{row.name}}},\n")
+    return (HEAD + '#include "next.hpp"\n' + NAMESPACE + "namespace {\n" + "".join(stubs) + "}  // namespace\n" +
+            "constinit NextCalls next{\n" + "".join(entries) + "};\n" + END)
+
+
+def wrappers_source(part: list[tuple[Row, Prototype]], table: Table) -> str:
+    body = "".join("\n" + wrapper(row, prototype, table) for row, prototype in part)
+    return (HEAD + '#include "adapters/mpi/effects.hpp"\n#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
+            '#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
+            'using refrain::measurement::MpiCall;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
+
+
+def coverage(mpi: str, prototypes: dict[str, Prototype], table: Table) -> str:
+    lines = []
+    for name in sorted(prototypes):
+        row = table.find(name)
+        reason = table.reasons[row.effect] if row.operation == "unwrapped" else ""
+        lines.append(f'{{"{mpi}", "{name}", "{row.operation}", "{reason}"}},\n')
+    return HEAD + "".join(lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Keeps the time of an unchanged file, so that nothing is compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--mpi", required=True)
+    parser.add_argument("--preprocessed", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args()
+
+    try:
+        table = parse_table(options.table.read_text())
+        prototypes = parse_prototypes(options.preprocessed.read_text())
+        if "MPI_Init" not in prototypes:
+            raise Mismatch(f"{options.preprocessed} declares no MPI_Init: not a preprocessed mpi.h")
+        missing = [name for name in sorted(prototypes) if table.find(name) is None]
+        if missing:
+            raise Mismatch("declared in mpi.h, but without a row in functions.table: " + ", ".join(missing))
+        rows = [row for row in table.rows if row.operation != "unwrapped"]
+        functions = [(row, prototypes[row.name]) for row in rows if row.name in prototypes]
+        for row, prototype in functions:
+            check(row, prototype)
+    except Mismatch as error:
+        print(f"generate.py: {options.mpi}: {error}", file=sys.stderr)
+        return 1
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    write(options.output / "regions.hpp", regions_header(rows))
+    write(options.output / "regions.cpp", regions_source(rows))
+    write(options.output / "next.hpp", next_header(functions))
+    write(options.output / "next.cpp", next_source(functions))
+    generated = [(row, prototype) for row, prototype in functions if row.effect != BY_HAND]
+    share = -(-len(generated) // FILES)
+    for i in range(FILES):
+        write(options.output / f"wrappers_{i}.cpp", wrappers_source(generated[i * share : (i + 1) * share], table))
+    write(options.output / "coverage.inc", coverage(options.mpi, prototypes, table))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+#pragma once
+/// The MPI library of the process, found when the program makes its first MPI call.
+///
+/// Nothing here is bound by the dynamic linker: the runtime is preloaded into processes that have no MPI, and some
+/// programs load theirs late with RTLD_LOCAL, where neither a weak symbol nor RTLD_NEXT ever finds it.
+///
+/// Thread safety: `open_library` and `next_function` may be called by any thread; what they fill in is constant
+/// afterwards. Not for handlers.
+
+#include "adapters/mpi/mpi_header.hpp"
+
+namespace refrain::adapters::mpi {
+
+/// The functions that Refrain itself uses. Always MPI's own (PMPI_...): neither our wrappers nor those of another tool.
+#define REFRAIN_OWN_USES(use)                                                                                          \
+  use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Type_get_envelope)                  \
+      use(Get_elements_x) use(Test_cancelled) use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) \
+          use(Comm_group) use(Comm_remote_group) use(Comm_dup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) \
+              use(Group_size) use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift)               \
+                  use(Graph_neighbors_count) use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv)       \
+                      use(Test) use(Cancel) use(Request_free)
+
+/// A function that the library does not have answers MPI_ERR_OTHER.
+struct OwnCalls {
+#define REFRAIN_MEMBER(name) decltype(&::PMPI_##name) name;
+  REFRAIN_OWN_USES(REFRAIN_MEMBER)
+#undef REFRAIN_MEMBER
+};
+extern OwnCalls pmpi;
+
+/// Predefined handles. In Open MPI these are addresses of objects in the library, so the names in mpi.h would be
+/// undefined symbols of the runtime. One file per MPI: constants_openmpi.cpp, constants_mpich.cpp.
+struct Constants {
+  MPI_Comm world, self, no_communicator;
+  MPI_Datatype byte;
+  MPI_Errhandler errors_return;
+  MPI_Message no_message;  ///< MPI_MESSAGE_NO_PROC
+  MPI_Op no_op;
+  bool isendrecv_tells;  ///< the status of MPI_Isendrecv's request is that of its receive
+  MPI_Request
+      empty_request;  ///< a handle that several requests share when they are complete at once, or MPI_REQUEST_NULL
+};
+extern Constants constants;
+
+/// Names under which the library may be loaded, ended by null.
+extern const char* const library_names[];
+/// Fills `constants`; `symbol` finds a data symbol of the library. False: this is another MPI.
+bool find_constants(void* (*symbol)(const char* name));
+
+/// True when the library and all of the above was found.
+bool open_library();
+
+/// The next definition of a function ("MPI_Send") after ours: that of another tool, else MPI's own. Null: there is
+/// none.
+void* next_function(const char* name);
+
+}  // namespace refrain::adapters::mpi

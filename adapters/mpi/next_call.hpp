@@ -1,0 +1,49 @@
+#pragma once
+/// Where a call goes on after its wrapper: a pointer that finds its function at the first call. The generated table
+/// `next` (next.hpp) has one per function, beginning at a stub that calls `resolve`.
+
+#include <atomic>
+
+#include "adapters/mpi/library.hpp"
+
+namespace refrain::adapters::mpi {
+
+template <class Function>
+class NextFunction {
+ public:
+  constexpr NextFunction(Function first) : target_(first) {}  // NOLINT: the table is a list of stubs
+  /// False: the library has no such function; the stub stays.
+  bool resolve(const char* name) {
+    void* found = next_function(name);
+    if (found) target_.store(reinterpret_cast<Function>(found), std::memory_order_relaxed);
+    return found;
+  }
+
+ protected:
+  std::atomic<Function> target_;
+};
+
+template <class Function>
+class Next;
+
+template <class Result, class... Parameters>
+class Next<Result (*)(Parameters...)> : public NextFunction<Result (*)(Parameters...)> {
+ public:
+  using NextFunction<Result (*)(Parameters...)>::NextFunction;
+  Result operator()(Parameters... arguments) const {
+    return this->target_.load(std::memory_order_relaxed)(arguments...);
+  }
+};
+
+/// MPI_Pcontrol.
+template <class Result, class... Parameters>
+class Next<Result (*)(Parameters..., ...)> : public NextFunction<Result (*)(Parameters..., ...)> {
+ public:
+  using NextFunction<Result (*)(Parameters..., ...)>::NextFunction;
+  template <class... Arguments>
+  Result operator()(Arguments... arguments) const {
+    return this->target_.load(std::memory_order_relaxed)(arguments...);
+  }
+};
+
+}  // namespace refrain::adapters::mpi

@@ -1,0 +1,126 @@
+#include "adapters/mpi/peers.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <time.h>
+
+#include "platform/clock.hpp"
+
+namespace refrain::adapters::mpi {
+
+namespace {
+
+/// Larger messages go in parts of this size; a shorter part, empty if need be, is the last.
+constexpr std::size_t part_bytes = std::size_t{1} << 30;
+constexpr int tag = 1;
+
+MPI_Comm communicator;
+bool is_open = false;
+bool broken = false;
+
+/// Waits a little longer every time: first the processor is offered to others, for ranks may share it, then slept.
+class Patience {
+ public:
+  explicit Patience(std::int64_t deadline) : deadline_(deadline) {}
+  /// False: the deadline has passed.
+  bool wait() {
+    if (rounds_ < polite_rounds) {
+      sched_yield();
+    } else {
+      const timespec pause{0, pause_ns_};
+      nanosleep(&pause, nullptr);
+      pause_ns_ = std::min(2 * pause_ns_, 200'000L);
+    }
+    return ++rounds_ % 16 != 0 || platform::monotonic_ns() < deadline_;
+  }
+
+ private:
+  static constexpr int polite_rounds = 100;
+  std::int64_t deadline_;
+  int rounds_ = 0;
+  long pause_ns_ = 1000;
+};
+
+bool finish(MPI_Request request, std::int64_t deadline) {
+  Patience patience(deadline);
+  for (;;) {
+    int done = 0;
+    if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done) return true;
+    if (patience.wait()) continue;
+    pmpi.Cancel(&request);
+    pmpi.Request_free(&request);
+    return false;
+  }
+}
+
+bool send_part(int peer, const std::byte* data, std::size_t bytes, std::int64_t deadline) {
+  MPI_Request request;
+  return pmpi.Isend(data, static_cast<int>(bytes), constants.byte, peer, tag, communicator, &request) == MPI_SUCCESS &&
+         finish(request, deadline);
+}
+
+bool send(void*, int peer, const void* data, std::size_t bytes, std::int64_t deadline) {
+  const auto* next = static_cast<const std::byte*>(data);
+  for (;;) {
+    const std::size_t part = std::min(bytes, part_bytes);
+    if (!send_part(peer, next, part, deadline)) return !(broken = true);
+    next += part;
+    bytes -= part;
+    if (part < part_bytes) return true;
+  }
+}
+
+/// Appends one part to `out`; its size, or -1.
+std::int64_t receive_part(int peer, platform::Bytes& out, std::int64_t deadline) {
+  Patience patience(deadline);
+  MPI_Message message;
+  MPI_Status status;
+  for (int found = 0;;) {
+    if (pmpi.Improbe(peer, tag, communicator, &found, &message, &status) != MPI_SUCCESS) return -1;
+    if (found) break;
+    if (!patience.wait()) return -1;
+  }
+  MPI_Count bytes = 0;
+  if (pmpi.Get_elements_x(&status, constants.byte, &bytes) != MPI_SUCCESS || bytes < 0) return -1;
+  const std::size_t before = out.size();
+  MPI_Request request;
+  if (!out.resize(before + static_cast<std::size_t>(bytes)) ||
+      pmpi.Imrecv(out.data() + before, static_cast<int>(bytes), constants.byte, &message, &request) != MPI_SUCCESS ||
+      !finish(request, deadline))
+    return -1;
+  return bytes;
+}
+
+bool receive(void*, int peer, platform::Bytes& out, std::int64_t deadline) {
+  for (;;) {
+    const std::int64_t bytes = receive_part(peer, out, deadline);
+    if (bytes < 0) return !(broken = true);
+    if (static_cast<std::size_t>(bytes) < part_bytes) return true;
+  }
+}
+
+}  // namespace
+
+bool open_peers() {
+  if (pmpi.Comm_dup(constants.world, &communicator) != MPI_SUCCESS) return false;
+  pmpi.Comm_set_errhandler(communicator, constants.errors_return);
+  return is_open = true;
+}
+
+void close_peers() {
+  if (is_open && !broken) pmpi.Comm_free(&communicator);
+  is_open = false;
+}
+
+measurement::Peers peers() {
+  measurement::Peers result;
+  if (!is_open) return result;
+  pmpi.Comm_rank(communicator, &result.rank);
+  pmpi.Comm_size(communicator, &result.size);
+  result.send = send;
+  result.receive = receive;
+  return result;
+}
+
+}  // namespace refrain::adapters::mpi

@@ -1,0 +1,42 @@
+# The MPI libraries that are installed, side by side, by their compiler wrappers: mpicc.openmpi, mpicc.mpich.
+#
+# Sets REFRAIN_MPIS to their names ("openmpi;mpich") and makes for each NAME:
+#   mpi_NAME                  interface target for C and C++ programs: include directories and libraries
+#   REFRAIN_MPICC_NAME, REFRAIN_MPIFORT_NAME, REFRAIN_MPIEXEC_NAME   the commands (cache variables)
+#   REFRAIN_MPI_INCLUDES_NAME the include directories
+set(mpis)
+foreach(mpi openmpi mpich)
+  find_program(REFRAIN_MPICC_${mpi} mpicc.${mpi} DOC "C compiler wrapper of ${mpi}")
+  find_program(REFRAIN_MPIFORT_${mpi} NAMES mpif90.${mpi} mpifort.${mpi} DOC "Fortran compiler wrapper of ${mpi}")
+  find_program(REFRAIN_MPIEXEC_${mpi} NAMES mpiexec.${mpi} mpirun.${mpi} DOC "launcher of ${mpi}")
+  if(NOT REFRAIN_MPICC_${mpi})
+    continue()
+  endif()
+  execute_process(COMMAND ${REFRAIN_MPICC_${mpi}} -show OUTPUT_VARIABLE shown RESULT_VARIABLE status
+                  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT status EQUAL 0)
+    message(STATUS "MPI: ${REFRAIN_MPICC_${mpi}} -show failed; ${mpi} is left out")
+    continue()
+  endif()
+  separate_arguments(shown UNIX_COMMAND "${shown}")
+  set(includes ${shown})
+  list(FILTER includes INCLUDE REGEX "^-I")
+  list(TRANSFORM includes REPLACE "^-I" "")
+  set(links ${shown})
+  list(FILTER links INCLUDE REGEX "^-[Ll]")
+  set(REFRAIN_MPI_INCLUDES_${mpi} ${includes} CACHE INTERNAL "include directories of ${mpi}")
+  if(NOT TARGET mpi_${mpi})
+    add_library(mpi_${mpi} INTERFACE IMPORTED GLOBAL)
+    target_include_directories(mpi_${mpi} SYSTEM INTERFACE ${includes})
+    target_link_libraries(mpi_${mpi} INTERFACE ${links})
+    # The C++ bindings left the standard with MPI 3.
+    target_compile_definitions(mpi_${mpi} INTERFACE $<$<COMPILE_LANGUAGE:CXX>:OMPI_SKIP_MPICXX=1;MPICH_SKIP_MPICXX=1>)
+  endif()
+  list(APPEND mpis ${mpi})
+endforeach()
+set(REFRAIN_MPIS "${mpis}" CACHE INTERNAL "MPI libraries that Refrain is built for")
+if(NOT mpis)
+  message(STATUS "MPI: none found (libopenmpi-dev, libmpich-dev); programs are measured without MPI")
+else()
+  message(STATUS "MPI: ${mpis}")
+endif()
