@@ -23,8 +23,9 @@ struct ProfileModule {
 struct CallPath {
   std::uint32_t parent;
   NodeKind kind;
-  std::int32_t module;   ///< index into Profile::modules; -1: no module (generated code) or not an address
-  std::uint64_t offset;  ///< address in the module's file; absolute when module is -1; region index or SpecialPath otherwise
+  std::int32_t module;  ///< index into Profile::modules; -1: no module (generated code) or not an address
+  std::uint64_t
+      offset;  ///< address in the module's file; absolute when module is -1; region index or SpecialPath otherwise
 };
 
 /// Values of one call path in one unit, `columns_of(kind)` integers in the order of measurement/metrics.def.
@@ -36,11 +37,11 @@ struct PathValues {
 struct Unit {
   std::int32_t loop = -1;
   std::int32_t cluster = -1;
-  std::int64_t wall = 0, mpi = 0, cpu_ns = 0, mpi_calls = 0;
+  std::int64_t wall = 0, mpi = 0, own = 0, cpu_ns = 0, mpi_calls = 0;
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
   std::int64_t weight_user_ns = 0, weight_mpi_ns = 0;
   double weight_user_squared = 0;
-  std::vector<PathValues> values;      ///< ascending by path
+  std::vector<PathValues> values;  ///< ascending by path
   std::vector<std::int64_t> columns;
 };
 
@@ -77,13 +78,13 @@ struct Rank {
 };
 
 struct Profile {
-  std::string version;                 ///< of the Refrain that wrote it
-  std::int32_t ranks_expected = 1;     ///< size of the job
+  std::string version;              ///< of the Refrain that wrote it
+  std::int32_t ranks_expected = 1;  ///< size of the job
   bool complete = false;
   std::vector<std::string> regions;
   std::vector<ProfileModule> modules;
   std::vector<CallPath> paths;
-  std::vector<Rank> ranks;             ///< ascending by rank; fewer than expected in an incomplete experiment
+  std::vector<Rank> ranks;  ///< ascending by rank; fewer than expected in an incomplete experiment
 };
 
 }  // namespace refrain::archive

@@ -35,29 +35,30 @@ struct ValueRecord {
 struct UnitRecord {
   std::int32_t loop;
   std::int32_t cluster;
-  std::int64_t wall;             ///< ticks
-  std::int64_t mpi;              ///< ticks in outermost MPI calls
-  std::int64_t cpu_ns;           ///< thread CPU time
-  std::int64_t mpi_calls;        ///< outermost calls: each costs RankRecord::call_cost
-  std::int64_t ticks_user;       ///< timer ticks that found user code
-  std::int64_t ticks_mpi;        ///< ... an MPI call
-  std::int64_t ticks_lost;       ///< ... Refrain itself or nothing to attribute; all ticks cost RankRecord::tick_cost
-  std::int64_t weight_user_ns;   ///< W_user
-  std::int64_t weight_mpi_ns;    ///< W_mpi
-  double weight_user_squared;    ///< sum of w^2 over user ticks, ns^2, for the standard error
+  std::int64_t wall;  ///< ticks
+  std::int64_t mpi;   ///< ticks in outermost MPI calls
+  std::int64_t own;   ///< ticks of Refrain's own longer work (exchange at MPI_Init), measured, besides calls and ticks
+  std::int64_t cpu_ns;          ///< thread CPU time
+  std::int64_t mpi_calls;       ///< outermost calls: each costs RankRecord::call_cost
+  std::int64_t ticks_user;      ///< timer ticks that found user code
+  std::int64_t ticks_mpi;       ///< ... an MPI call
+  std::int64_t ticks_lost;      ///< ... Refrain itself or nothing to attribute; all ticks cost RankRecord::tick_cost
+  std::int64_t weight_user_ns;  ///< W_user
+  std::int64_t weight_mpi_ns;   ///< W_mpi
+  double weight_user_squared;   ///< sum of w^2 over user ticks, ns^2, for the standard error
   std::span<const ValueRecord> values;
 };
 
 struct LocationRecord {
-  std::int32_t thread;          ///< 0 is the thread that the process began with
+  std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
-  char name[32];                ///< "main", or the thread's name
-  std::int64_t begin;           ///< ticks
-  std::int64_t end;             ///< ticks
+  char name[32];       ///< "main", or the thread's name
+  std::int64_t begin;  ///< ticks
+  std::int64_t end;    ///< ticks
   std::span<const NodeRecord> nodes;
   std::span<const UnitRecord> units;
   std::int64_t losses[measurement::loss_count];
-  std::int64_t arena_bytes;     ///< memory of the call tree in use
+  std::int64_t arena_bytes;  ///< memory of the call tree in use
 };
 
 /// A constant of the bookkeeping, calibrated at start.

@@ -1,0 +1,51 @@
+#pragma once
+/// A block of the profile file: a table of sections with checksums, then their payloads, compressed where that helps.
+/// Offsets are relative to the block, so it can be built before its place in the file is known. Runtime half.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "archive/format.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::archive {
+
+class BlockBuilder {
+ public:
+  BlockBuilder() = default;
+  ~BlockBuilder();
+  BlockBuilder(const BlockBuilder&) = delete;
+  BlockBuilder& operator=(const BlockBuilder&) = delete;
+
+  /// Appends a section, compressed when that makes it smaller. False: no memory, or too many sections.
+  [[nodiscard]] bool add(format::Section type, const platform::Bytes& payload);
+  /// The same, as it is: for contents that come only after the size of the block was told to others.
+  [[nodiscard]] bool add_raw(format::Section type, const void* payload, std::size_t size);
+  /// The table and everything behind it, in one piece.
+  [[nodiscard]] bool finish(platform::Bytes& out) const;
+
+  /// Bytes of the finished block when `sections` more of `payload` bytes in all are added raw.
+  std::size_t size_with(std::size_t sections, std::size_t payload) const {
+    return format::section_table_size(count_ + sections) + payloads_.size() + payload;
+  }
+
+ private:
+  struct Entry {
+    format::Section type;
+    format::Encoding encoding;
+    std::uint64_t offset;  ///< in `payloads_`
+    std::uint64_t stored;
+    std::uint64_t raw;
+    std::uint64_t checksum;
+  };
+  static constexpr std::size_t most_sections = 8;
+  bool append(format::Section type, format::Encoding encoding, const void* data, std::size_t stored, std::size_t raw);
+
+  Entry entries_[most_sections];
+  std::size_t count_ = 0;
+  platform::Bytes payloads_;
+  platform::Bytes scratch_;
+  void* compressor_ = nullptr;
+};
+
+}  // namespace refrain::archive

@@ -1,0 +1,62 @@
+#pragma once
+/// Files of the experiment directory, written with system calls only. Runtime half.
+///
+/// Every result is checked; EINTR is retried, partial writes are continued. Descriptors are close-on-exec and never 0,
+/// 1 or 2: the program may have closed those and still write to them. Errors: false, and `error` has the errno value.
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::archive {
+
+class OutputFile {
+ public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() { (void)close(); }
+
+  /// `flags` as for open(2), to which O_WRONLY and O_CLOEXEC are added; mode 0666 before the umask.
+  [[nodiscard]] bool open(const char* directory, const char* name, int flags);
+  [[nodiscard]] bool write_at(const void* data, std::size_t size, std::uint64_t offset);
+  /// Network file systems report a full disk only here.
+  bool close();
+
+  int error = 0;
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Renames `from` to `to`, both in `directory`. Returns 0 or the errno value; on failure `from` is removed.
+int rename_in(const char* directory, const char* from, const char* to);
+void remove_from(const char* directory, const char* name);
+
+/// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program: SIGXFSZ is blocked in this
+/// thread, and one that we caused is taken away before the old mask comes back.
+class FileSizeSignalBlocker {
+ public:
+  FileSizeSignalBlocker();
+  ~FileSizeSignalBlocker();
+  FileSizeSignalBlocker(const FileSizeSignalBlocker&) = delete;
+  FileSizeSignalBlocker& operator=(const FileSizeSignalBlocker&) = delete;
+
+ private:
+  sigset_t old_mask_;
+  bool was_pending_;
+};
+
+/// Gives errno back as it was.
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper();
+  ~ErrnoKeeper();
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  int kept_;
+};
+
+}  // namespace refrain::archive

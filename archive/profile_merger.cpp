@@ -1,0 +1,70 @@
+#include "archive/profile_merger.hpp"
+
+#include <algorithm>
+
+#include "archive/reader.hpp"
+
+namespace refrain::archive {
+
+ProfileMerger::ProfileMerger() { profile_.paths.push_back({0, NodeKind::Root, -1, 0}); }
+
+std::int32_t ProfileMerger::module_number(const ProfileModule& module) {
+  const bool by_id = !module.build_id.empty();
+  const auto [at, is_new] = modules_.try_emplace({by_id, by_id ? module.build_id : module.path},
+                                                 static_cast<std::int32_t>(profile_.modules.size()));
+  if (is_new) profile_.modules.push_back(module);
+  return at->second;
+}
+
+std::uint64_t ProfileMerger::region_number(const std::string& name) {
+  const auto [at, is_new] = regions_.try_emplace(name, profile_.regions.size());
+  if (is_new) profile_.regions.push_back(name);
+  return at->second;
+}
+
+std::uint32_t ProfileMerger::path_number(const CallPath& path) {
+  const auto [at, is_new] = paths_.try_emplace({path.parent, path.kind, path.module, path.offset},
+                                               static_cast<std::uint32_t>(profile_.paths.size()));
+  if (is_new) profile_.paths.push_back(path);
+  return at->second;
+}
+
+bool ProfileMerger::has_rank(std::int32_t rank) const {
+  return std::any_of(profile_.ranks.begin(), profile_.ranks.end(), [&](const Rank& r) { return r.rank == rank; });
+}
+
+void ProfileMerger::add(Profile part, const std::string& name) {
+  if (profile_.version.empty()) profile_.version = part.version;
+  profile_.ranks_expected = std::max(profile_.ranks_expected, part.ranks_expected);
+
+  std::vector<std::uint32_t> mapping{0};
+  for (std::size_t i = 1; i < part.paths.size(); ++i) {
+    CallPath path = part.paths[i];
+    path.parent = mapping[path.parent];
+    if (path.module >= 0) path.module = module_number(part.modules[static_cast<std::size_t>(path.module)]);
+    if (path.kind == NodeKind::Region) path.offset = region_number(part.regions[path.offset]);
+    mapping.push_back(path_number(path));
+  }
+  auto used = mapping;
+  std::sort(used.begin(), used.end());
+  if (std::adjacent_find(used.begin(), used.end()) != used.end())
+    throw ReadError(name + ": a call path is defined twice");
+
+  for (Rank& rank : part.ranks) {
+    if (has_rank(rank.rank)) continue;
+    for (Location& location : rank.locations)
+      for (Unit& unit : location.units) {
+        for (PathValues& value : unit.values) value.path = mapping[value.path];
+        std::sort(unit.values.begin(), unit.values.end(),
+                  [](const PathValues& a, const PathValues& b) { return a.path < b.path; });
+      }
+    profile_.ranks.push_back(std::move(rank));
+  }
+}
+
+Profile ProfileMerger::take() {
+  std::sort(profile_.ranks.begin(), profile_.ranks.end(), [](const Rank& a, const Rank& b) { return a.rank < b.rank; });
+  return std::move(profile_);
+}
+
+}  // namespace refrain::archive

@@ -1,0 +1,365 @@
+#include "archive/profile_parser.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "archive/block_reader.hpp"
+#include "archive/checksum.hpp"
+#include "archive/clean_text.hpp"
+
+namespace refrain::archive {
+
+namespace {
+
+using format::Section;
+
+constexpr std::size_t kinds = 5;
+constexpr std::uint64_t most_totals = 1000;
+/// Members of all communicators of a rank, which are stored as runs and could be a few bytes for billions.
+constexpr std::uint64_t most_members = std::uint64_t{1} << 24;
+
+struct Header {
+  bool complete;
+  std::uint32_t ranks, entries;
+  std::uint64_t rank_table, definitions, definitions_size;
+};
+
+Header read_header(const InputFile& file) {
+  const auto beginning = file.read(0, std::min<std::uint64_t>(file.size(), format::header_size), "header");
+  if (beginning.size() < sizeof format::magic ||
+      std::memcmp(beginning.data(), format::magic, sizeof format::magic) != 0)
+    file.fail(0, file.size() == 0 ? "the file is empty" : "not a Refrain profile");
+  if (beginning.size() < format::header_size) file.fail(file.size(), "the file ends in its header");
+  ByteCursor in(beginning);
+  in.raw(sizeof format::magic);
+  if (in.fixed<std::uint32_t>() != format::endianness_mark) file.fail(8, "wrong byte order mark");
+  const auto major = in.fixed<std::uint16_t>();
+  const auto minor = in.fixed<std::uint16_t>();
+  if (major > format::major_version)
+    file.fail(12, "written by a newer Refrain (format " + std::to_string(major) + "." + std::to_string(minor) +
+                      "; this one reads " + std::to_string(format::major_version) + ".x)");
+  if (major == 0) file.fail(12, "format version 0 does not exist");
+  const auto size = in.fixed<std::uint32_t>();
+  if (size < format::header_size) file.fail(16, "impossible header size");
+  Header header{};
+  const auto flags = in.fixed<std::uint32_t>();
+  header.complete = (flags & format::flag_complete) != 0;
+  header.ranks = in.fixed<std::uint32_t>();
+  header.entries = in.fixed<std::uint32_t>();
+  header.rank_table = in.fixed<std::uint64_t>();
+  header.definitions = in.fixed<std::uint64_t>();
+  header.definitions_size = in.fixed<std::uint64_t>();
+  if (in.fixed<std::uint64_t>() != checksum(beginning.data(), format::header_size - format::checksum_size))
+    file.fail(0, "the header has a wrong checksum");
+  if (header.ranks == 0 || header.ranks > std::uint32_t{std::numeric_limits<std::int32_t>::max()} ||
+      header.entries > header.ranks)
+    file.fail(24, "impossible number of ranks");
+  return header;
+}
+
+/// The metrics and losses of the file in terms of this program's tables, by name: columns that it does not know are
+/// dropped, those that the file does not have are zero.
+struct Schema {
+  std::vector<std::optional<std::size_t>> columns[kinds];  ///< by kind: own column of each column in the file
+  std::vector<std::optional<std::size_t>> losses;
+};
+
+std::vector<std::optional<std::size_t>>* columns_of_kind(Schema& schema, std::uint8_t kind) {
+  return kind < kinds ? &schema.columns[kind] : nullptr;
+}
+
+void read_metrics(SectionReader in, Schema& schema) {
+  for (std::size_t n = in.count(4); n > 0; --n) {
+    const std::string_view name = in.text();
+    in.text();  // the unit is part of the name's meaning
+    const auto kind = in.fixed<std::uint8_t>();
+    in.fixed<std::uint8_t>();
+    in.check();
+    auto* columns = columns_of_kind(schema, kind);
+    if (!columns) in.refuse("metric of an unknown kind");
+    columns->emplace_back();
+    for (std::size_t i = 0; i < measurement::metric_count; ++i) {
+      const auto& own = measurement::metric_table[i];
+      if (name == own.name && static_cast<std::uint8_t>(own.kind) == kind)
+        columns->back() = measurement::column_of(static_cast<measurement::MetricId>(i));
+    }
+  }
+  in.finish();
+}
+
+void read_losses(SectionReader in, Schema& schema) {
+  for (std::size_t n = in.count(1); n > 0; --n) {
+    const std::string_view name = in.text();
+    schema.losses.emplace_back();
+    for (std::size_t i = 0; i < measurement::loss_count; ++i)
+      if (name == measurement::loss_table[i].name) schema.losses.back() = i;
+  }
+  in.finish();
+}
+
+void read_regions(SectionReader in, Profile& profile) {
+  for (std::size_t n = in.count(1); n > 0; --n) profile.regions.push_back(clean_text(in.text()));
+  in.finish();
+}
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (unsigned char c : bytes) {
+    out += "0123456789abcdef"[c >> 4];
+    out += "0123456789abcdef"[c & 15];
+  }
+  return out;
+}
+
+void read_modules(SectionReader in, Profile& profile) {
+  for (std::size_t n = in.count(2); n > 0; --n) {
+    ProfileModule module;
+    module.path = clean_text(in.text());
+    module.build_id = hex(in.text());
+    profile.modules.push_back(std::move(module));
+  }
+  in.finish();
+}
+
+void read_paths(SectionReader in, Profile& profile) {
+  const std::size_t count = in.count(3);
+  in.check();
+  profile.paths.reserve(count + 1);
+  profile.paths.push_back({0, NodeKind::Root, -1, 0});
+  for (std::uint32_t i = 1; i <= count; ++i) {
+    const std::uint64_t up = in.varint();
+    const auto kind = in.fixed<std::uint8_t>();
+    in.check();
+    if (up == 0 || up > i) in.refuse("a call path before its parent");
+    if (kind == 0 || kind >= kinds) in.refuse("a call path of unknown kind");
+    CallPath path{static_cast<std::uint32_t>(i - up), static_cast<NodeKind>(kind), -1, 0};
+    if (format::is_address(path.kind)) {
+      const std::uint64_t module = in.varint();
+      if (module > profile.modules.size()) in.refuse("a call path in a module that is not there");
+      path.module = static_cast<std::int32_t>(module) - 1;
+    }
+    path.offset = in.varint();
+    if (path.kind == NodeKind::Region && path.offset >= profile.regions.size())
+      in.refuse("a call path of a region that is not there");
+    if (path.kind == NodeKind::Special && path.offset > static_cast<std::uint64_t>(measurement::SpecialPath::ArenaFull))
+      in.refuse("an unknown special call path");
+    profile.paths.push_back(path);
+  }
+  in.finish();
+}
+
+std::int32_t narrow(SectionReader& in) {
+  const std::int64_t value = in.signed_varint();
+  if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) in.fail();
+  return in.failed() ? 0 : static_cast<std::int32_t>(value);
+}
+
+double finite(SectionReader& in) {
+  const double value = in.real();
+  if (!std::isfinite(value)) in.refuse("a number that is none");
+  return value;
+}
+
+void read_process(SectionReader in, Rank& rank) {
+  const std::uint64_t number = in.varint();
+  if (number != static_cast<std::uint64_t>(rank.rank)) in.refuse("belongs to another rank");
+  rank.process_id = in.signed_varint();
+  rank.host = clean_text(in.text());
+  rank.ticks_per_second = finite(in);
+  rank.begin_epoch_ns = in.signed_varint();
+  for (Cost* cost : {&rank.call_cost, &rank.tick_cost}) {
+    cost->median = finite(in);
+    cost->low = finite(in);
+    cost->high = finite(in);
+  }
+  in.finish();
+  if (rank.ticks_per_second <= 0) in.refuse("a clock that stands still");
+}
+
+/// For each of the rank's own path numbers the unified one.
+std::vector<std::uint32_t> read_mapping(SectionReader in, std::size_t paths) {
+  if (in.remaining() % sizeof(std::uint32_t) != 0) in.refuse("not a whole number of paths");
+  std::vector<std::uint32_t> mapping(in.remaining() / sizeof(std::uint32_t));
+  for (auto& number : mapping)
+    if ((number = in.fixed<std::uint32_t>()) >= paths) in.refuse("a call path that is not there");
+  return mapping;
+}
+
+class LocationsReader {
+ public:
+  LocationsReader(SectionReader in, const Profile& profile, const Schema& schema, std::vector<std::uint32_t> mapping)
+      : in_(std::move(in)), profile_(profile), schema_(schema), mapping_(std::move(mapping)) {}
+
+  void read(Rank& rank) {
+    totals_ = in_.varint();
+    in_.check();
+    if (totals_ > most_totals) in_.refuse("more totals of a unit than any version has");
+    for (std::size_t n = in_.count(8); n > 0; --n) rank.locations.push_back(read_location(rank.rank));
+    in_.finish();
+  }
+
+ private:
+  Location read_location(std::int32_t rank) {
+    Location location;
+    location.rank = rank;
+    location.thread = narrow(in_);
+    location.os_thread_id = in_.signed_varint();
+    location.name = clean_text(in_.text());
+    location.begin = in_.signed_varint();
+    location.end = in_.signed_varint();
+    location.arena_bytes = in_.signed_varint();
+    location.losses.resize(measurement::loss_count);
+    const std::size_t losses = in_.count(1);
+    in_.check();
+    if (losses != schema_.losses.size()) in_.refuse("not as many losses as the definitions have");
+    for (const auto& own : schema_.losses) {
+      const std::int64_t count = in_.signed_varint();
+      if (own) location.losses[*own] = count;
+    }
+    const std::size_t units = in_.count(11);
+    in_.check();
+    for (std::size_t n = 0; n < units; ++n) location.units.push_back(read_unit());
+    return location;
+  }
+
+  Unit read_unit() {
+    Unit unit;
+    unit.loop = narrow(in_);
+    unit.cluster = narrow(in_);
+    std::int64_t* const totals[] = {&unit.wall,           &unit.mpi,          &unit.own,       &unit.cpu_ns,
+                                    &unit.mpi_calls,      &unit.ticks_user,   &unit.ticks_mpi, &unit.ticks_lost,
+                                    &unit.weight_user_ns, &unit.weight_mpi_ns};
+    for (std::uint64_t i = 0; i < totals_; ++i) {
+      const std::int64_t value = in_.signed_varint();
+      if (i < std::size(totals)) *totals[i] = value;
+    }
+    unit.weight_user_squared = finite(in_);
+    read_values(unit);
+    return unit;
+  }
+
+  void read_values(Unit& unit) {
+    const std::size_t rows = in_.count(1);
+    in_.check();
+    unit.values.reserve(rows);
+    std::uint64_t own_path = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint64_t step = in_.varint();
+      in_.check();
+      if (row > 0 && step == 0) in_.refuse("a call path twice in one unit");
+      if (step >= mapping_.size() - std::min<std::uint64_t>(own_path, mapping_.size()))
+        in_.refuse("values of a call path that is not there");
+      own_path += step;
+      const std::uint32_t path = mapping_[own_path];
+      const NodeKind kind = profile_.paths[path].kind;
+      const std::size_t first = unit.columns.size();
+      if (first > std::numeric_limits<std::uint32_t>::max() - measurement::metric_count)
+        in_.refuse("more values than can be numbered");
+      unit.values.push_back({path, static_cast<std::uint32_t>(first)});
+      unit.columns.resize(first + measurement::columns_of(kind));
+      for (const auto& own : schema_.columns[static_cast<std::size_t>(kind)]) {
+        const std::int64_t value = in_.signed_varint();
+        if (own) unit.columns[first + *own] = value;
+      }
+    }
+    in_.check();
+    std::sort(unit.values.begin(), unit.values.end(),
+              [](const PathValues& a, const PathValues& b) { return a.path < b.path; });
+    for (std::size_t i = 1; i < unit.values.size(); ++i)
+      if (unit.values[i].path == unit.values[i - 1].path) in_.refuse("two call paths of a rank are one in the job");
+  }
+
+  SectionReader in_;
+  const Profile& profile_;
+  const Schema& schema_;
+  std::vector<std::uint32_t> mapping_;
+  std::uint64_t totals_ = 0;
+};
+
+void read_members(SectionReader& in, std::vector<std::int32_t>& members, std::uint64_t& budget) {
+  const std::uint64_t count = in.varint();
+  in.check();
+  if (count > budget) in.refuse("a communicator larger than any job");
+  budget -= count;
+  while (members.size() < count) {
+    const std::int32_t first = narrow(in), stride = narrow(in);
+    const std::uint64_t length = in.varint();
+    in.check();
+    if (length == 0 || length > count - members.size()) in.refuse("a communicator with more members than it says");
+    const std::int64_t last = first + static_cast<std::int64_t>(length - 1) * stride;
+    if (last < -1 || last > std::numeric_limits<std::int32_t>::max()) in.refuse("a member that is no rank");
+    for (std::uint64_t i = 0; i < length; ++i)
+      members.push_back(static_cast<std::int32_t>(first + static_cast<std::int64_t>(i) * stride));
+  }
+}
+
+void read_communicators(SectionReader in, Rank& rank) {
+  std::uint64_t budget = most_members;
+  for (std::size_t n = in.count(9); n > 0; --n) {
+    Communicator c{};
+    for (std::int32_t* value : {&c.id, &c.parent, &c.ordinal, &c.leader, &c.rank, &c.size, &c.remote_size})
+      *value = narrow(in);
+    c.name = clean_text(in.text());
+    read_members(in, c.members, budget);
+    rank.communicators.push_back(std::move(c));
+  }
+  in.finish();
+}
+
+/// One entry of the rank table. Nothing when the rank has not written.
+std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::uint32_t index, const Profile& profile,
+                              const Schema& schema) {
+  const std::uint64_t place = header.rank_table + std::uint64_t{index} * format::rank_entry_size;
+  const auto bytes = file.read(place, format::rank_entry_size, "entry of the rank table");
+  if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; })) return std::nullopt;
+  ByteCursor in(bytes);
+  const auto number = in.fixed<std::uint32_t>();
+  const auto flags = in.fixed<std::uint32_t>();
+  const auto offset = in.fixed<std::uint64_t>();
+  const auto size = in.fixed<std::uint64_t>();
+  if (in.fixed<std::uint64_t>() != checksum(bytes.data(), bytes.size() - format::checksum_size))
+    file.fail(place, "an entry of the rank table has a wrong checksum");
+  if ((flags & format::flag_rank_present) == 0) return std::nullopt;
+  if (number >= header.ranks ||
+      (!profile.ranks.empty() && number <= static_cast<std::uint32_t>(profile.ranks.back().rank)))
+    file.fail(place, "an entry of the rank table has an impossible rank");
+
+  const BlockReader block(file, offset, size, "rank " + std::to_string(number));
+  Rank rank;
+  rank.rank = static_cast<std::int32_t>(number);
+  read_process(block.section(Section::Rank, "rank"), rank);
+  LocationsReader(block.section(Section::Locations, "locations"), profile, schema,
+                  read_mapping(block.section(Section::PathMapping, "path mapping"), profile.paths.size()))
+      .read(rank);
+  read_communicators(block.section(Section::Communicators, "communicators"), rank);
+  return rank;
+}
+
+}  // namespace
+
+Profile parse_profile(const InputFile& file) {
+  const Header header = read_header(file);
+  Profile profile;
+  profile.ranks_expected = static_cast<std::int32_t>(header.ranks);
+
+  const BlockReader definitions(file, header.definitions, header.definitions_size, "definitions");
+  Schema schema;
+  SectionReader writer = definitions.section(Section::Writer, "writer");
+  profile.version = clean_text(writer.text());
+  writer.check();
+  read_metrics(definitions.section(Section::Metrics, "metrics"), schema);
+  read_losses(definitions.section(Section::Losses, "losses"), schema);
+  read_regions(definitions.section(Section::Regions, "regions"), profile);
+  read_modules(definitions.section(Section::Modules, "modules"), profile);
+  read_paths(definitions.section(Section::Paths, "paths"), profile);
+
+  for (std::uint32_t i = 0; i < header.entries; ++i)
+    if (auto rank = read_rank(file, header, i, profile, schema)) profile.ranks.push_back(std::move(*rank));
+  profile.complete = header.complete && profile.ranks.size() == header.ranks;
+  return profile;
+}
+
+}  // namespace refrain::archive

@@ -1,0 +1,23 @@
+#pragma once
+/// Turns what one process measured into its definitions and the sections of its block. Runtime half.
+///
+/// The call trees of all threads become one rank-local tree; two nodes that are the same call path (a module that was
+/// unloaded and loaded again elsewhere) become one path and their values are combined by each metric's reduction.
+
+#include "archive/block_builder.hpp"
+#include "archive/definition_set.hpp"
+#include "archive/rank_profile.hpp"
+
+namespace refrain::archive {
+
+/// Fills `definitions` (to be created, otherwise empty) and adds the sections Rank, Locations and Communicators, whose
+/// path numbers are those of `definitions`. False: no memory.
+[[nodiscard]] bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuilder& block);
+
+/// The section PathMapping: the unified number of each of the rank's own paths.
+[[nodiscard]] bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& block);
+
+/// The sections of a definitions block.
+[[nodiscard]] bool encode_definitions(const DefinitionSet& definitions, BlockBuilder& block);
+
+}  // namespace refrain::archive

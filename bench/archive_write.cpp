@@ -1,0 +1,64 @@
+// What writing the profile costs a job: all ranks as threads of this process, so that messages cost next to nothing and
+// the work itself shows. bytes_per_rank is the size of the file.
+
+#include <benchmark/benchmark.h>
+#include <filesystem>
+
+#include "archive/profile_parser.hpp"
+#include "archive/writer.hpp"
+#include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/thread_peers.hpp"
+
+namespace {
+
+using namespace refrain;
+using namespace refrain::testing;
+
+/// Ranks, call paths with values per rank.
+void write_profile(benchmark::State& state) {
+  const int ranks = static_cast<int>(state.range(0)), paths = static_cast<int>(state.range(1));
+  std::deque<SampleRank> samples;
+  for (int rank = 0; rank < ranks; ++rank) {
+    samples.push_back(sample_rank(rank, ranks, 1, paths));
+    samples.back().record();
+  }
+  std::uintmax_t bytes = 0;
+  for (auto _ : state) {
+    ScratchDirectory directory;
+    ThreadJob job(ranks);
+    job.run([&](int rank) {
+      auto& sample = samples[static_cast<std::size_t>(rank)];
+      (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
+    });
+    state.PauseTiming();
+    bytes = std::filesystem::file_size(directory.path + "/profile.refrain");
+    state.ResumeTiming();
+  }
+  state.counters["bytes_per_rank"] = static_cast<double>(bytes) / ranks;
+}
+BENCHMARK(write_profile)
+    ->ArgNames({"ranks", "paths"})
+    ->Args({1, 500})
+    ->Args({8, 500})
+    ->Args({64, 500})
+    ->Args({1, 100'000})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void read_profile(benchmark::State& state) {
+  const int ranks = static_cast<int>(state.range(0)), paths = static_cast<int>(state.range(1));
+  ScratchDirectory directory;
+  ThreadJob job(ranks);
+  job.run([&](int rank) {
+    SampleRank sample = sample_rank(rank, ranks, 1, paths);
+    (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
+  });
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        archive::parse_profile(archive::InputFile(std::filesystem::path(directory.path) / "profile.refrain")));
+}
+BENCHMARK(read_profile)->ArgNames({"ranks", "paths"})->Args({64, 500})->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

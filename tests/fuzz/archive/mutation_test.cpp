@@ -1,0 +1,162 @@
+// 100,000 damaged files, the same ones every time: each is read or refused with a ReadError, nothing else.
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <sys/resource.h>
+
+#include "archive/manifest_reader.hpp"
+#include "archive/profile_merger.hpp"
+#include "archive/profile_parser.hpp"
+#include "archive/reader.hpp"
+#include "archive/writer.hpp"
+#include "tests/fuzz/archive/file_surgery.hpp"
+#include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/thread_peers.hpp"
+
+namespace refrain::testing {
+namespace {
+
+using archive::Profile;
+using Random = std::mt19937_64;
+
+std::string sample_file(int ranks) {
+  ScratchDirectory directory;
+  ThreadJob job(ranks);
+  job.run([&](int rank) {
+    SampleRank sample = sample_rank(rank, ranks, 2, 12);
+    (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
+  });
+  return read_file(directory.path + "/profile.refrain");
+}
+
+/// What the rest of the program relies on in a profile that was accepted.
+void check_invariants(const Profile& profile) {
+  ASSERT_FALSE(profile.paths.empty());
+  for (std::size_t i = 0; i < profile.paths.size(); ++i) {
+    const auto& path = profile.paths[i];
+    ASSERT_TRUE(i == 0 || path.parent < i);
+    ASSERT_LT(path.module, static_cast<std::int64_t>(profile.modules.size()));
+    if (path.kind == archive::NodeKind::Region) {
+      ASSERT_LT(path.offset, profile.regions.size());
+    }
+  }
+  std::int64_t last_rank = -1;
+  for (const auto& rank : profile.ranks) {
+    ASSERT_GT(rank.rank, last_rank);
+    last_rank = rank.rank;
+    ASSERT_GT(rank.ticks_per_second, 0);
+    for (const auto& location : rank.locations) {
+      ASSERT_EQ(location.losses.size(), measurement::loss_count);
+      for (const auto& unit : location.units) {
+        std::int64_t last_path = -1;
+        for (const auto& row : unit.values) {
+          ASSERT_GT(row.path, last_path);
+          last_path = row.path;
+          ASSERT_LT(row.path, profile.paths.size());
+          ASSERT_LE(row.first + measurement::columns_of(profile.paths[row.path].kind), unit.columns.size());
+        }
+      }
+    }
+  }
+}
+
+/// What was said, without the numbers in it: shows how deep the damage got.
+std::string kind_of(const std::string& message) {
+  std::string out;
+  for (const char c : message.substr(message.find(": ", message.find("at byte")) + 2))
+    if (c < '0' || c > '9') out += c;
+  return out;
+}
+
+std::string mutate(std::string bytes, Random& random) {
+  const auto somewhere = [&] { return bytes.empty() ? 0 : random() % bytes.size(); };
+  for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
+    if (bytes.empty()) break;
+    switch (random() % 8) {
+      case 0: bytes[somewhere()] ^= static_cast<char>(1 << random() % 8); break;
+      case 1: bytes[somewhere()] = static_cast<char>(random()); break;
+      case 2: bytes[somewhere()] = "\x00\x01\x7f\x80\xff"[random() % 5]; break;
+      case 3: bytes.resize(somewhere()); break;
+      case 4: bytes.erase(somewhere(), 1 + random() % 16); break;
+      case 5: bytes.insert(somewhere(), std::string(1 + random() % 16, static_cast<char>(random()))); break;
+      case 6: {  // a field of a size or a count
+        const std::uint64_t value = std::uint64_t{1} << random() % 64;
+        const std::size_t at = somewhere() / 4 * 4;
+        for (std::size_t i = 0; i < 8 && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<char>(value >> 8 * i);
+        break;
+      }
+      default: {  // a piece of the file somewhere else
+        const std::string piece = bytes.substr(somewhere(), 1 + random() % 64);
+        const std::size_t at = somewhere();
+        bytes.replace(at, piece.size(), piece);
+      }
+    }
+  }
+  return bytes;
+}
+
+void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, std::size_t least_kinds) {
+  const rlimit memory{std::uint64_t{4} << 30, RLIM_INFINITY};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  setrlimit(RLIMIT_AS, &memory);  // a reader that believes a corrupt size fails with bad_alloc here
+#else
+  (void)memory;
+#endif
+  Random random(seed);
+  std::map<std::string, int> refused;
+  int accepted = 0;
+  for (int i = 0; i < rounds; ++i) {
+    std::string bytes = mutate(base, random);
+    if (sealed) reseal(bytes);
+    try {
+      Profile profile = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(bytes))));
+      check_invariants(profile);
+      archive::ProfileMerger merger;
+      merger.add(std::move(profile), "f");
+      check_invariants(merger.take());
+      ++accepted;
+    } catch (const archive::ReadError& error) {
+      ++refused[kind_of(error.what())];
+    }
+    if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", round " << i;
+  }
+  EXPECT_GE(refused.size(), least_kinds) << "the damage no longer reaches the decoders";
+  if (sealed) {
+    EXPECT_GT(accepted, rounds / 100) << "nor do good files";
+  }
+}
+
+TEST(Mutations, of_files_as_they_are) { run(sample_file(3), 1, 20'000, false, 20); }
+TEST(Mutations, behind_the_checksums) { run(sample_file(2), 2, 20'000, true, 25); }
+TEST(Mutations, behind_the_compression) { run(unpacked(sample_file(2)), 3, 60'000, true, 40); }
+
+TEST(Mutations, the_base_is_the_same_profile_unpacked) {
+  const std::string packed = sample_file(2), raw = unpacked(packed);
+  const Profile a = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(packed))));
+  const Profile b = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(raw))));
+  EXPECT_GT(raw.size(), packed.size());
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    EXPECT_EQ(values_of(a, a.ranks[rank].locations[1].units[0]), values_of(b, b.ranks[rank].locations[1].units[0]));
+}
+
+TEST(Mutations, of_manifests) {
+  ScratchDirectory directory;
+  put_manifest(directory.path, 3);
+  const std::string base = read_file(directory.path + "/manifest.json");
+  Random random(4);
+  int accepted = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string bytes = mutate(base, random);
+    try {
+      archive::parse_manifest(archive::InputFile("f", std::as_bytes(std::span(bytes))));
+      ++accepted;
+    } catch (const archive::ReadError&) {
+    }
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 20'000);
+}
+
+}  // namespace
+}  // namespace refrain::testing

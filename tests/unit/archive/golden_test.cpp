@@ -1,0 +1,50 @@
+// Profiles that earlier versions wrote stay readable: tests/golden/profile-<format version>.
+// A new format version adds a directory there (REFRAIN_WRITE_GOLDEN=<new directory> writes one); none is ever changed.
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+#include "archive/manifest.hpp"
+#include "archive/reader.hpp"
+#include "archive/writer.hpp"
+#include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/thread_peers.hpp"
+
+namespace refrain::testing {
+namespace {
+
+constexpr int golden_ranks = 3;
+
+TEST(Golden, writes_a_new_one_on_demand) {
+  const char* directory = std::getenv("REFRAIN_WRITE_GOLDEN");
+  if (!directory) GTEST_SKIP() << "REFRAIN_WRITE_GOLDEN is not set";
+  put_manifest(directory, golden_ranks);
+  ThreadJob job(golden_ranks);
+  job.run([&](int rank) {
+    SampleRank sample = sample_rank(rank, golden_ranks, 2, 40);
+    EXPECT_TRUE(archive::write_profile(sample.record(), job.peers(rank), directory, seconds_from_now(60)).written);
+  });
+}
+
+TEST(Golden, version_1_0) {
+  const archive::Experiment experiment = archive::read_experiment(GOLDEN "/profile-1.0");
+  const archive::Profile& profile = experiment.profile;
+  EXPECT_EQ(experiment.manifest.state, "incomplete");
+  EXPECT_EQ(profile.version, "0.1.0");
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  // Numbers read off when the file was written, not computed anew.
+  EXPECT_EQ(profile.paths.size(), 545u);
+  const archive::Unit& unit = profile.ranks[2].locations[1].units[0];
+  EXPECT_EQ(unit.wall, 1'000'002);
+  EXPECT_EQ(unit.own, 22);
+  std::int64_t mixed = 0;
+  for (const std::int64_t value : unit.columns) mixed ^= value;
+  EXPECT_EQ(mixed, 437'691'951'620'338'572);
+  EXPECT_EQ(profile.ranks[1].locations[0].losses[3], 3);
+  EXPECT_EQ(profile.ranks[1].host, "node0");
+  EXPECT_EQ(profile.regions, (std::vector<std::string>{"MPI_Allreduce", "MPI_Recv", "MPI_Send", "MPI_Waitall"}));
+}
+
+}  // namespace
+}  // namespace refrain::testing

@@ -1,0 +1,224 @@
+// What goes in comes out: one rank, written and read again.
+
+#include <cerrno>
+#include <dirent.h>
+#include <gtest/gtest.h>
+
+#include "archive/reader.hpp"
+#include "archive/writer.hpp"
+#include "tests/unit/archive/sample_job.hpp"
+
+namespace refrain::testing {
+namespace {
+
+using archive::Profile;
+
+Profile write_and_read(SampleRank& sample) {
+  ScratchDirectory directory;
+  put_manifest(directory.path, 1);
+  const auto outcome = archive::write_profile(sample.record(), {}, directory.c_str(), 0);
+  EXPECT_TRUE(outcome.written && outcome.complete) << outcome.line;
+  EXPECT_STREQ(outcome.line, "");
+  return archive::read_experiment(directory.path).profile;
+}
+
+int open_descriptors() {
+  DIR* d = opendir("/proc/self/fd");
+  int n = 0;
+  while (readdir(d)) ++n;
+  closedir(d);
+  return n;
+}
+
+TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
+  SampleRank sample = sample_rank(0, 1, 3, 300);
+  const Profile profile = write_and_read(sample);
+  ASSERT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 1u);
+  const archive::Rank& rank = profile.ranks[0];
+  const archive::RankRecord& record = sample.record();
+  EXPECT_EQ(profile.ranks_expected, 1);
+  EXPECT_EQ(rank.process_id, 1000);
+  EXPECT_EQ(rank.host, "node0");
+  EXPECT_DOUBLE_EQ(rank.ticks_per_second, 2e9);
+  EXPECT_EQ(rank.begin_epoch_ns, record.begin_epoch_ns);
+  EXPECT_EQ(rank.call_cost.median, 40.5);
+  EXPECT_EQ(rank.tick_cost.low, 1400.25);
+  EXPECT_EQ(rank.tick_cost.high, 1999);
+  ASSERT_EQ(rank.locations.size(), 3u);
+  for (int thread = 0; thread < 3; ++thread) {
+    const archive::Location& location = rank.locations[static_cast<std::size_t>(thread)];
+    EXPECT_EQ(location.thread, thread);
+    EXPECT_EQ(location.os_thread_id, 5000 + thread);
+    EXPECT_EQ(location.name, "thread-" + std::to_string(thread));
+    EXPECT_EQ(location.arena_bytes, 4096);
+    for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
+      EXPECT_EQ(location.losses[loss], static_cast<std::int64_t>(loss) * (thread + 1));
+    ASSERT_EQ(location.units.size(), 1u);
+    const archive::Unit& unit = location.units[0];
+    const archive::UnitRecord& truth = sample.unit(static_cast<std::size_t>(thread));
+    EXPECT_EQ(location.end - location.begin, truth.wall);
+    EXPECT_EQ(unit.loop, -1);
+    EXPECT_EQ(unit.cluster, -1);
+    EXPECT_EQ(unit.wall, truth.wall);
+    EXPECT_EQ(unit.mpi, truth.mpi);
+    EXPECT_EQ(unit.own, truth.own);
+    EXPECT_EQ(unit.cpu_ns, truth.cpu_ns);
+    EXPECT_EQ(unit.mpi_calls, truth.mpi_calls);
+    EXPECT_EQ(unit.ticks_user, truth.ticks_user);
+    EXPECT_EQ(unit.ticks_mpi, truth.ticks_mpi);
+    EXPECT_EQ(unit.ticks_lost, truth.ticks_lost);
+    EXPECT_EQ(unit.weight_user_ns, truth.weight_user_ns);
+    EXPECT_EQ(unit.weight_mpi_ns, truth.weight_mpi_ns);
+    EXPECT_EQ(unit.weight_user_squared, truth.weight_user_squared);
+    EXPECT_EQ(values_of(profile, unit), with_values(sample_tree(0, thread, 300)));
+  }
+}
+
+TEST(RoundTrip, keeps_communicators) {
+  SampleRank sample(0, 1, {});
+  measurement::CommunicatorRecord c{7, 2, 3, 5, 1, 6, 4, "row", {}};
+  sample.add_communicator(c, {5, 7, 9, 11, 3, 3, -1, 2'000'000'000});
+  sample.add_communicator({8, -1, 0, -1, 0, 0, 0, "", {}}, {});
+  const Profile profile = write_and_read(sample);
+  ASSERT_EQ(profile.ranks[0].communicators.size(), 2u);
+  const archive::Communicator& read = profile.ranks[0].communicators[0];
+  EXPECT_EQ(read.id, 7);
+  EXPECT_EQ(read.parent, 2);
+  EXPECT_EQ(read.ordinal, 3);
+  EXPECT_EQ(read.leader, 5);
+  EXPECT_EQ(read.rank, 1);
+  EXPECT_EQ(read.size, 6);
+  EXPECT_EQ(read.remote_size, 4);
+  EXPECT_EQ(read.name, "row");
+  EXPECT_EQ(read.members, (std::vector<std::int32_t>{5, 7, 9, 11, 3, 3, -1, 2'000'000'000}));
+  EXPECT_TRUE(profile.ranks[0].communicators[1].members.empty());
+}
+
+TEST(RoundTrip, an_address_belongs_to_the_module_of_its_generation) {
+  // first.so and second.so are mapped at the same place, one after the other.
+  SampleRank sample(0, 1, {{"/first.so", "", 0x10000, 0, 2}, {"/second.so", "", 0x10000, 2}});
+  const Columns one(measurement::columns_of(NodeKind::Function), 1);
+  sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
+                         {0, 1, 0x10040, NodeKind::Function},
+                         {0, 2, 0x10040, NodeKind::Function},
+                         {0, 7, 0x10040, NodeKind::Function}},
+                        {{1, {1, 1}}, {2, {2, 2}}, {3, {4, 4}}});
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]),
+            (Tree{{{function("/first.so", 0x40)}, {1, 1}}, {{function("/second.so", 0x40)}, {6, 6}}}));
+}
+
+TEST(RoundTrip, one_module_loaded_at_two_places_is_one_module) {
+  SampleRank sample(0, 1, {{"/plugin.so", "id", 0x10000, 0, 1}, {"/plugin.so", "id", 0x900000, 1}});
+  sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
+                         {0, 0, 0x10010, NodeKind::Frame},
+                         {1, 0, 3, NodeKind::Region},
+                         {0, 1, 0x900010, NodeKind::Frame},
+                         {3, 1, 3, NodeKind::Region}},
+                        {{2, {1, 20, 3, 4, 5, 6}}, {4, {1, 22, 3, 4, 5, 6}}});
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]),
+            (Tree{{{frame("id", 0x10), region("(region 3)")}, {2, 42, 6, 8, 10, 12}}}));
+}
+
+TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
+  SampleRank sample(0, 1, {{"/a.so", "", 0x100000}, {"/b.so", "", 0x100000 + module_bytes}});
+  sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
+                         {0, 0, 0x100000 + module_bytes, NodeKind::Frame},      // after a call that ends a.so
+                         {1, 0, 0x100000 + module_bytes, NodeKind::Function}},  // the first function of b.so
+                        {{2, {1, 1}}});
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]),
+            (Tree{{{frame("/a.so", module_bytes), function("/b.so", 0)}, {1, 1}}}));
+}
+
+TEST(RoundTrip, unknown_addresses_stay_absolute) {
+  SampleRank sample(0, 1, {{"/a.so", "", 0x100000}});
+  const Tree tree{{{frame("", 0xdead0000beef), truncated(), function("", ~0ull)}, {3, 4}},
+                  {{frame("", 0x5), region("MPI_Barrier")}, {1, 2, 3, 4, 5, 6}}};
+  sample.add_thread(tree);
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]), tree);
+  EXPECT_TRUE(profile.modules.empty());
+}
+
+TEST(RoundTrip, extreme_values_survive) {
+  SampleRank sample(0, 1, {});
+  constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  const Tree tree{{{region("R")}, {low, high, -1, 0, 1, low + 1}}};
+  sample.add_thread(tree);
+  sample.unit(0).wall = low;
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]), tree);
+  EXPECT_EQ(profile.ranks[0].locations[0].units[0].wall, low);
+}
+
+TEST(RoundTrip, a_rank_without_threads_and_a_thread_without_nodes) {
+  SampleRank none(0, 1, {});
+  EXPECT_TRUE(write_and_read(none).ranks[0].locations.empty());
+  SampleRank empty(0, 1, {});
+  empty.add_raw_thread({}, {});
+  const Profile profile = write_and_read(empty);
+  EXPECT_EQ(profile.paths.size(), 1u);
+  EXPECT_TRUE(profile.ranks[0].locations[0].units[0].values.empty());
+}
+
+TEST(RoundTrip, a_hundred_thousand_nodes) {
+  SampleRank sample(0, 1, {{"/app", "id", 0x400000}});
+  std::vector<archive::NodeRecord> nodes{{0, 0, 0, NodeKind::Root}};
+  std::map<std::uint32_t, Columns> values;
+  std::int64_t sum = 0;
+  for (std::uint32_t i = 1; i <= 100'000; ++i) {
+    const bool deep = i <= 20'000;  // one path of 20,000 frames, the rest below it here and there
+    nodes.push_back({deep ? i - 1 : i % 20'000, 0, 0x400000 + i, deep ? NodeKind::Frame : NodeKind::Function});
+    if (!deep) values[i] = {1, i};
+    if (!deep) sum += i;
+  }
+  sample.add_raw_thread(std::move(nodes), std::move(values));
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(profile.paths.size(), 100'001u);
+  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  ASSERT_EQ(unit.values.size(), 80'000u);
+  for (const auto& row : unit.values) {
+    EXPECT_EQ(unit.columns[row.first + 1], static_cast<std::int64_t>(profile.paths[row.path].offset));
+    sum -= unit.columns[row.first + 1];
+  }
+  EXPECT_EQ(sum, 0);
+}
+
+TEST(RoundTrip, text_is_fit_for_a_terminal) {
+  SampleRank sample(0, 1, {{"/a\x1b[31m\xff\xc2\x9b.so", "", 0x100000}});
+  sample.add_raw_thread({{0, 0, 0, NodeKind::Root}, {0, 0, 0x100000, NodeKind::Function}}, {{1, {1, 1}}});
+  const Profile profile = write_and_read(sample);
+  EXPECT_EQ(profile.modules[0].path, "/a\uFFFD[31m\uFFFD\uFFFD.so");
+}
+
+TEST(RoundTrip, leaves_errno_and_descriptors_alone) {
+  SampleRank sample = sample_rank(0, 1, 1, 20);
+  ScratchDirectory directory;
+  const int before = open_descriptors();
+  errno = 1234;
+  const auto good = archive::write_profile(sample.record(), {}, directory.c_str(), 0);
+  const auto bad = archive::write_profile(sample.record(), {}, "/nowhere/at/all", 0);
+  const int after_errno = errno;
+  EXPECT_TRUE(good.written);
+  EXPECT_FALSE(bad.written);
+  EXPECT_EQ(after_errno, 1234);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(RoundTrip, never_overwrites_a_profile) {
+  SampleRank sample = sample_rank(0, 1, 1, 20);
+  ScratchDirectory directory;
+  ASSERT_TRUE(archive::write_profile(sample.record(), {}, directory.c_str(), 0).written);
+  const std::string first = read_file(directory.path + "/profile.refrain");
+  SampleRank other = sample_rank(0, 1, 1, 30);
+  const auto outcome = archive::write_profile(other.record(), {}, directory.c_str(), 0);
+  EXPECT_FALSE(outcome.written);
+  EXPECT_NE(std::string(outcome.line).find("File exists"), std::string::npos) << outcome.line;
+  EXPECT_EQ(read_file(directory.path + "/profile.refrain"), first);
+}
+
+}  // namespace
+}  // namespace refrain::testing

@@ -1,0 +1,247 @@
+#include "tests/unit/archive/sample_job.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <unistd.h>
+
+#include "archive/manifest.hpp"
+
+namespace refrain::testing {
+
+using archive::NodeRecord;
+
+SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) : sample_modules_(std::move(modules)) {
+  record_.rank = rank;
+  record_.ranks = ranks;
+  record_.process_id = 1000 + rank;
+  std::snprintf(record_.host, sizeof record_.host, "node%d", rank / 4);
+  record_.first_anchor = {1'000'000, 500'000};
+  record_.last_anchor = {1'000'000 + 3'000'000'000, 500'000 + 1'500'000'000};  // two ticks a nanosecond
+  record_.begin_epoch_ns = 1'700'000'000'000'000'000 + rank;
+  record_.call_cost = {40.5, 38, 51};
+  record_.tick_cost = {1500, 1400.25, 1999};
+  for (const SampleModule& sample : sample_modules_) {
+    platform::Module m{};
+    m.base = sample.base;
+    m.begin = sample.base;
+    m.end = sample.base + module_bytes;
+    m.loaded = sample.loaded;
+    m.unloaded = sample.unloaded;
+    m.build_id_size = static_cast<std::uint8_t>(sample.id.size());
+    std::memcpy(m.build_id, sample.id.data(), sample.id.size());
+    std::strcpy(m.path, sample.path.c_str());
+    modules_.push_back(m);
+  }
+}
+
+std::uint64_t SampleRank::region_id(const std::string& name) {
+  for (std::size_t i = 0; i < regions_.size(); ++i)
+    if (name == regions_[i]) return i;
+  region_texts_.push_back(name);
+  regions_.push_back(region_texts_.back().c_str());
+  return regions_.size() - 1;
+}
+
+void SampleRank::add_thread(const Tree& tree, std::uint32_t generation) {
+  std::map<Path, std::uint32_t> numbers{{{}, 0}};
+  std::vector<NodeRecord> nodes{{0, generation, 0, NodeKind::Root}};
+  std::map<std::uint32_t, Columns> values;
+  for (const auto& [path, columns] : tree) {
+    for (std::size_t length = 1; length <= path.size(); ++length) {
+      const Path prefix(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length));
+      if (numbers.contains(prefix)) continue;
+      const Step& step = prefix.back();
+      std::uint64_t key = step.offset;
+      if (step.kind == NodeKind::Region) key = region_id(step.name);
+      if ((step.kind == NodeKind::Frame || step.kind == NodeKind::Function) && !step.name.empty())
+        for (const SampleModule& m : sample_modules_)
+          if ((m.id.empty() ? m.path : m.id) == step.name && m.loaded <= generation && generation < m.unloaded)
+            key = m.base + step.offset;
+      numbers[prefix] = static_cast<std::uint32_t>(nodes.size());
+      nodes.push_back({numbers[Path(prefix.begin(), prefix.end() - 1)], generation, key, step.kind});
+    }
+    if (!columns.empty()) values[numbers[path]] = columns;
+  }
+  add_raw_thread(std::move(nodes), std::move(values));
+}
+
+void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uint32_t, Columns> values) {
+  Thread& thread = threads_.emplace_back();
+  thread.nodes = std::move(nodes);
+  thread.values = std::move(values);
+  const auto n = static_cast<std::int64_t>(threads_.size());
+  thread.unit = {-1,
+                 -1,
+                 1'000'000 + n,
+                 300'000 + n,
+                 20 + n,
+                 600'000 + n,
+                 12 + n,
+                 7 + n,
+                 2 + n,
+                 1 + n,
+                 500'000 + n,
+                 90'000 + n,
+                 1.5e12 + static_cast<double>(n),
+                 {}};
+}
+
+void SampleRank::add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members) {
+  members_.push_back(std::move(members));
+  c.members = members_.back();
+  communicators_.push_back(c);
+}
+
+archive::RankRecord& SampleRank::record() {
+  locations_.clear();
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    Thread& thread = threads_[i];
+    thread.rows.clear();
+    for (const auto& [node, columns] : thread.values) thread.rows.push_back({node, columns.data()});
+    thread.unit.values = thread.rows;
+    archive::LocationRecord location{};
+    location.thread = static_cast<std::int32_t>(i);
+    location.os_thread_id = 5000 + static_cast<std::int64_t>(i);
+    std::snprintf(location.name, sizeof location.name, "thread-%d", static_cast<int>(i));
+    location.begin = 1'000'000;
+    location.end = location.begin + thread.unit.wall;
+    location.nodes = thread.nodes;
+    location.units = {&thread.unit, 1};
+    location.arena_bytes = 4096;
+    for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
+      location.losses[loss] = static_cast<std::int64_t>(loss * (i + 1));
+    locations_.push_back(location);
+  }
+  record_.modules = modules_;
+  record_.region_names = regions_;
+  record_.locations = locations_;
+  record_.communicators = communicators_;
+  return record_;
+}
+
+namespace {
+
+std::string unhex(const std::string& hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    out += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Path> paths_of(const archive::Profile& profile) {
+  std::vector<Path> paths;
+  for (std::size_t i = 0; i < profile.paths.size(); ++i) {
+    const archive::CallPath& p = profile.paths[i];
+    if (i == 0) {
+      paths.emplace_back();
+      continue;
+    }
+    Step step{p.kind, "", p.offset};
+    if (p.kind == NodeKind::Region) step = region(profile.regions.at(p.offset));
+    if (p.module >= 0) {
+      const archive::ProfileModule& m = profile.modules.at(static_cast<std::size_t>(p.module));
+      step.name = m.build_id.empty() ? m.path : unhex(m.build_id);
+    }
+    Path path = paths.at(p.parent);
+    path.push_back(step);
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+Tree values_of(const archive::Profile& profile, const archive::Unit& unit) {
+  const std::vector<Path> paths = paths_of(profile);
+  Tree tree;
+  for (const archive::PathValues& row : unit.values) {
+    const std::size_t columns = measurement::columns_of(profile.paths.at(row.path).kind);
+    const auto first = unit.columns.begin() + row.first;
+    tree[paths.at(row.path)] = Columns(first, first + static_cast<std::ptrdiff_t>(columns));
+  }
+  return tree;
+}
+
+Tree with_values(const Tree& tree) {
+  Tree out;
+  for (const auto& [path, columns] : tree)
+    if (std::any_of(columns.begin(), columns.end(), [](auto v) { return v != 0; })) out[path] = columns;
+  return out;
+}
+
+Tree sample_tree(int rank, int thread, int paths) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank * 131 + thread));
+  Tree tree;
+  const char* const regions[] = {"MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Waitall"};
+  for (int i = 0; i < paths; ++i) {
+    Path path{frame("app-id", 0x1000)};
+    if (thread > 0) path.push_back(frame("/lib/libthread.so", 0x40));
+    for (int level = 0, at = i; level < 6; ++level, at /= 3)
+      path.push_back(frame(at % 5 == 0 ? "lib-id" : "app-id", 0x2000 + static_cast<std::uint64_t>(at % 7) * 16));
+    if (i % 11 == rank % 11) path.push_back(frame("app-id", 0x8000 + static_cast<std::uint64_t>(rank)));
+    if (i % 3 == 0) {
+      path.push_back(region(regions[i % 4]));
+      Columns values(measurement::columns_of(NodeKind::Region));
+      for (auto& v : values) v = static_cast<std::int64_t>(random() >> (1 + random() % 62));
+      tree[path] = values;
+    } else {
+      path.push_back(function("app-id", 0x3000 + static_cast<std::uint64_t>(i) * 32));
+      Columns values(measurement::columns_of(NodeKind::Function));
+      for (auto& v : values) v = static_cast<std::int64_t>(random() % 100'000);
+      tree[path] = values;
+    }
+  }
+  return tree;
+}
+
+std::vector<SampleModule> sample_modules(int rank) {
+  const std::uint64_t shift = static_cast<std::uint64_t>(rank) * 0x7000'0000;
+  return {{"/opt/app", "app-id", 0x5555'0000'0000 + shift},
+          {"/lib/libthread.so", "", 0x7f00'0000'0000 + shift},
+          {rank % 2 ? "/node/a/lib.so" : "/node/b/lib.so", "lib-id", 0x7f10'0000'0000 - shift}};
+}
+
+SampleRank sample_rank(int rank, int ranks, int threads, int paths) {
+  SampleRank sample(rank, ranks, sample_modules(rank));
+  for (int thread = 0; thread < threads; ++thread) sample.add_thread(sample_tree(rank, thread, paths));
+  std::vector<std::int32_t> world(static_cast<std::size_t>(ranks));
+  for (int i = 0; i < ranks; ++i) world[static_cast<std::size_t>(i)] = i;
+  measurement::CommunicatorRecord c{0, -1, 0, 0, rank, ranks, 0, "MPI_COMM_WORLD", {}};
+  sample.add_communicator(c, world);
+  return sample;
+}
+
+ScratchDirectory::ScratchDirectory() {
+  char name[] = "/tmp/refrain-test-XXXXXX";
+  path = mkdtemp(name);
+}
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+}
+
+void put_manifest(const std::string& directory, int ranks) {
+  archive::ManifestRecord manifest{};
+  manifest.state = archive::ExperimentState::Incomplete;
+  manifest.ranks = ranks;
+  char line[256];
+  if (!archive::write_manifest(directory.c_str(), manifest, line, sizeof line)) std::abort();
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+}  // namespace refrain::testing

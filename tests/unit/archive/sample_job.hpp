@@ -1,0 +1,107 @@
+#pragma once
+/// A made-up job, described by what its call paths *are* (names of modules and regions, offsets), from which the
+/// records of its ranks are made (addresses, ids, different on every rank) and the truth about the profile is read off
+/// directly.
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "archive/profile.hpp"
+#include "archive/rank_profile.hpp"
+
+namespace refrain::testing {
+
+using archive::NodeKind;
+
+struct Step {
+  NodeKind kind;
+  std::string name;      ///< of the module ("" for none) or region
+  std::uint64_t offset;  ///< in the module; absolute without one; number of the special path
+  auto operator<=>(const Step&) const = default;
+};
+using Path = std::vector<Step>;
+using Columns = std::vector<std::int64_t>;
+using Tree = std::map<Path, Columns>;  ///< every path of one thread; empty columns: it has no values
+
+inline Step frame(std::string module, std::uint64_t offset) { return {NodeKind::Frame, std::move(module), offset}; }
+inline Step function(std::string module, std::uint64_t offset) {
+  return {NodeKind::Function, std::move(module), offset};
+}
+inline Step region(std::string name) { return {NodeKind::Region, std::move(name), 0}; }
+inline Step truncated() { return {NodeKind::Special, "", 0}; }
+
+/// A module of the made-up process. `id` is its build-id and may be empty.
+struct SampleModule {
+  std::string path;
+  std::string id;
+  std::uint64_t base;
+  std::uint32_t loaded = 0;
+  std::uint32_t unloaded = platform::still_loaded;
+};
+inline constexpr std::uint64_t module_bytes = 0x100000;
+
+/// The record of one rank, which owns everything that the record refers to.
+class SampleRank {
+ public:
+  SampleRank(int rank, int ranks, std::vector<SampleModule> modules);
+
+  /// Adds a thread with these paths, all of them in one unit. `generation` is that of all its nodes.
+  void add_thread(const Tree& tree, std::uint32_t generation = 0);
+  /// Adds a thread from ready-made nodes; values by node.
+  void add_raw_thread(std::vector<archive::NodeRecord> nodes, std::map<std::uint32_t, Columns> values);
+  void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
+
+  archive::RankRecord& record();
+  archive::UnitRecord& unit(std::size_t thread) { return threads_[thread].unit; }
+
+ private:
+  struct Thread {
+    std::vector<archive::NodeRecord> nodes;
+    std::map<std::uint32_t, Columns> values;
+    std::vector<archive::ValueRecord> rows;
+    archive::UnitRecord unit{};
+  };
+  std::uint64_t region_id(const std::string& name);
+
+  archive::RankRecord record_{};
+  std::vector<SampleModule> sample_modules_;
+  std::vector<platform::Module> modules_;
+  std::deque<std::string> region_texts_;
+  std::vector<const char*> regions_;
+  std::deque<Thread> threads_;
+  std::vector<archive::LocationRecord> locations_;
+  std::deque<std::vector<std::int32_t>> members_;
+  std::vector<measurement::CommunicatorRecord> communicators_;
+};
+
+/// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
+std::vector<Path> paths_of(const archive::Profile& profile);
+/// The paths with values of one unit.
+Tree values_of(const archive::Profile& profile, const archive::Unit& unit);
+/// `tree` without the paths that have no values, or only zeros.
+Tree with_values(const Tree& tree);
+
+/// A tree that depends on the rank and thread: paths that all share, paths that few share, paths of its own.
+Tree sample_tree(int rank, int thread, int paths);
+/// A whole rank with `threads` threads of sample trees; modules lie at other addresses on every rank.
+SampleRank sample_rank(int rank, int ranks, int threads, int paths);
+std::vector<SampleModule> sample_modules(int rank);
+
+/// A directory of its own that goes away with this.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  const char* c_str() const { return path.c_str(); }
+  std::string path;
+};
+/// Writes a manifest so that `read_experiment` accepts the directory.
+void put_manifest(const std::string& directory, int ranks);
+
+std::string read_file(const std::string& path);
+void write_file(const std::string& path, const std::string& bytes);
+
+}  // namespace refrain::testing
