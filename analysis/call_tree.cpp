@@ -1,0 +1,347 @@
+#include "analysis/call_tree.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "analysis/names.hpp"
+#include "analysis/time_rules.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using archive::NodeKind;
+using measurement::MetricId;
+
+constexpr std::string_view start_up_functions[] = {"_start",
+                                                   "__libc_start_main",
+                                                   "__libc_start_main_impl",
+                                                   "__libc_start_call_main",
+                                                   "generic_start_main",
+                                                   "clone",
+                                                   "__clone",
+                                                   "clone3",
+                                                   "__clone3",
+                                                   "start_thread"};
+
+bool is_start_up_function(std::string_view name) {
+  return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
+}
+bool is_own_library(std::string_view file) { return file.starts_with("librefrain-"); }
+bool is_libc(std::string_view file) {
+  return file.starts_with("libc.so") || file.starts_with("libc-") || file.starts_with("libpthread");
+}
+
+const char* name_of_special(std::uint64_t path) {
+  return path == static_cast<std::uint64_t>(measurement::SpecialPath::ArenaFull) ? arena_full_name : truncated_name;
+}
+
+/// Finds the tree node of every call path.
+class TreeMaker {
+ public:
+  TreeMaker(const archive::Profile& profile, Symbolizer& symbolizer, const CallTreeOptions& options)
+      : profile_(profile), symbolizer_(symbolizer), options_(options) {
+    nodes_.emplace_back();
+    depths_.push_back(0);
+  }
+
+  void place_all() {
+    const auto& paths = profile_.paths;
+    places_.resize(paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      places_[i] = i == 0 || paths[i].parent >= i ? Place{} : place(paths[i], places_[paths[i].parent]);
+      if (options_.progress && i % 64 == 0) options_.progress(i, paths.size());
+    }
+    if (options_.progress) options_.progress(paths.size(), paths.size());
+  }
+
+  std::uint32_t node_of(std::uint32_t path) const { return places_[path].node; }
+  std::uint32_t pseudo_node(const char* name, PathKind kind) { return child(0, name, kind, {}); }
+  std::vector<TreeNode> take_nodes() { return std::move(nodes_); }
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  enum class StartUp : std::uint8_t { Outside, LibcMain, CallsMain, Done };  ///< how far a path is on the way to main
+  struct Place {
+    std::uint32_t node = 0;
+    StartUp stage = StartUp::Outside;
+  };
+  struct Site {
+    std::string module, file;
+    int line = 0;
+    std::uint64_t address = 0;
+    auto operator<=>(const Site&) const = default;
+  };
+
+  std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site) {
+    const auto [at, fresh] = index_.try_emplace({parent, name, kind, site}, static_cast<std::uint32_t>(nodes_.size()));
+    if (!fresh) return at->second;
+    TreeNode node;
+    node.parent = static_cast<std::int32_t>(parent);
+    node.kind = kind;
+    node.name = name;
+    node.module = site.module;
+    node.file = site.file;
+    node.line = site.line;
+    nodes_[parent].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
+    nodes_.push_back(std::move(node));
+    depths_.push_back(depths_[parent] + 1);
+    return at->second;
+  }
+
+  Place place(const archive::CallPath& path, const Place& parent) {
+    switch (path.kind) {
+      case NodeKind::Root: return {};
+      case NodeKind::Region: {
+        const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "MPI";
+        return {child(parent.node, name, PathKind::Mpi, {}), StartUp::Done};
+      }
+      case NodeKind::Special:
+        return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
+      case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
+      case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
+    }
+    return parent;
+  }
+
+  Place place_frames(const archive::CallPath& path, Place at, Lookup lookup) {
+    static const archive::ProfileModule no_module;
+    const auto& module = path.module >= 0 && static_cast<std::size_t>(path.module) < profile_.modules.size()
+                             ? profile_.modules[path.module]
+                             : no_module;
+    const std::string_view file = base_name(module.path);
+    const bool has_values = path.kind == NodeKind::Function;
+    if (!has_values && is_own_library(file)) return at;
+    const auto& frames = symbolizer_.resolve(module.path, module.build_id, path.offset, lookup);
+    const SourceFrame& outer = frames.back();
+    if (!has_values && at.node == 0 && at.stage != StartUp::Done) {
+      // libc seldom has the names of its hidden functions; what it calls on the way to main is known.
+      const bool hidden_in_libc = !outer.named && is_libc(file);
+      if (is_start_up_function(outer.function) || hidden_in_libc) {
+        const bool libc_main = outer.function.starts_with("__libc_start_main");
+        const bool calls_main =
+            outer.function == "__libc_start_call_main" || (hidden_in_libc && at.stage == StartUp::LibcMain);
+        at.stage = calls_main ? StartUp::CallsMain : libc_main ? StartUp::LibcMain : StartUp::Outside;
+        return at;
+      }
+    }
+    const bool is_main = at.node == 0 && at.stage == StartUp::CallsMain && !outer.named;
+    at.stage = StartUp::Done;
+    for (std::size_t i = frames.size(); i-- > 0;) {
+      const SourceFrame& frame = frames[i];
+      if (options_.depth > 0 && depths_[at.node] >= options_.depth) break;
+      if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
+      Site site;
+      if (options_.callsites) site = {module.path, frame.file, frame.line, path.offset};
+      at.node = child(at.node, is_main ? "main" : frame.function, PathKind::User, site);
+    }
+    return at;
+  }
+
+  const archive::Profile& profile_;
+  Symbolizer& symbolizer_;
+  const CallTreeOptions& options_;
+  std::vector<TreeNode> nodes_;
+  std::vector<int> depths_;
+  std::vector<Place> places_;
+  std::map<std::tuple<std::uint32_t, std::string, PathKind, Site>, std::uint32_t> index_;
+};
+
+/// Adds up inclusive seconds of one rank (or thread) after the other and keeps minimum, sum and maximum.
+class Spreader {
+ public:
+  explicit Spreader(std::size_t nodes) : min_(nodes, std::numeric_limits<double>::infinity()), max_(nodes, 0) {}
+  void add(const std::vector<double>& inclusive) {
+    for (std::size_t i = 0; i < inclusive.size(); ++i) {
+      min_[i] = std::min(min_[i], inclusive[i]);
+      max_[i] = std::max(max_[i], inclusive[i]);
+    }
+    ++count_;
+  }
+  Spread result(std::size_t node, double sum) const {
+    if (count_ == 0) return {};
+    return {min_[node], sum / count_, max_[node]};
+  }
+
+ private:
+  std::vector<double> min_, max_;
+  int count_ = 0;
+};
+
+/// Adds children to parents; they come after them.
+template <class T>
+void include_children(const std::vector<TreeNode>& nodes, std::vector<T>& values) {
+  for (std::size_t i = nodes.size(); i-- > 1;) values[nodes[i].parent] += values[i];
+}
+
+/// Takes out nodes without any value, in any measured location, below them.
+void prune(CallTree& tree) {
+  std::vector<std::uint32_t> moved(tree.nodes.size(), 0);
+  std::vector<TreeNode> kept;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    TreeNode& node = tree.nodes[i];
+    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{}) continue;
+    moved[i] = static_cast<std::uint32_t>(kept.size());
+    node.children.clear();
+    if (i > 0) {
+      node.parent = static_cast<std::int32_t>(moved[node.parent]);
+      kept[node.parent].children.push_back(moved[i]);
+    }
+    kept.push_back(std::move(node));
+  }
+  tree.nodes = std::move(kept);
+}
+
+Counts counts_of(const archive::Unit& unit, const archive::PathValues& row, NodeKind kind) {
+  const auto value = [&](MetricId metric) { return value_of(unit, row, kind, metric); };
+  return {value(MetricId::Visits),    value(MetricId::Samples),          value(MetricId::MessagesSent),
+          value(MetricId::BytesSent), value(MetricId::MessagesReceived), value(MetricId::BytesReceived)};
+}
+
+}  // namespace
+
+const char* name_of(PathKind kind) { return kind == PathKind::User ? "user" : kind == PathKind::Mpi ? "mpi" : "other"; }
+
+std::int64_t add_values(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum))
+    return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+  return sum;
+}
+
+Counts& Counts::operator+=(const Counts& other) {
+  visits = add_values(visits, other.visits);
+  samples = add_values(samples, other.samples);
+  messages_sent = add_values(messages_sent, other.messages_sent);
+  bytes_sent = add_values(bytes_sent, other.bytes_sent);
+  messages_received = add_values(messages_received, other.messages_received);
+  bytes_received = add_values(bytes_received, other.bytes_received);
+  return *this;
+}
+
+CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer, const CallTreeOptions& options) {
+  TreeMaker maker(profile, symbolizer, options);
+  maker.place_all();
+  const std::uint32_t not_on_cpu = maker.pseudo_node(not_on_cpu_name, PathKind::Other);
+  const std::uint32_t no_sample = maker.pseudo_node(no_sample_name, PathKind::Other);
+  const std::uint32_t arena_full = maker.pseudo_node(arena_full_name, PathKind::Other);
+  const std::uint32_t refrain = maker.pseudo_node(refrain_name, PathKind::Other);
+  const std::uint32_t lost_mpi = maker.pseudo_node(mpi_without_path_name, PathKind::Mpi);
+  const std::size_t size = maker.size();
+
+  CallTree tree;
+  tree.nodes = maker.take_nodes();
+  tree.notes = symbolizer.notes();
+  tree.totals.losses.assign(measurement::loss_count, 0);
+  std::size_t ranks = 0;
+  for (const auto& rank : profile.ranks) ranks += !options.ranks || options.ranks(rank.rank);
+  tree.spread_over_threads = ranks <= 1;
+
+  Totals& totals = tree.totals;
+  Spreader spreader(size);
+  std::vector<double> rank_inclusive(size);
+  std::vector<std::int64_t> ticks(size), sampled(size);
+  std::vector<double> weights(size, 0), sampled_s(size, 0);
+  for (const auto& rank : profile.ranks) {
+    if (options.ranks && !options.ranks(rank.rank)) continue;
+    const RankConstants constants = constants_of(rank);
+    const auto seconds = [&](std::int64_t t) { return static_cast<double>(t) / constants.ticks_per_second; };
+    std::fill(rank_inclusive.begin(), rank_inclusive.end(), 0.0);
+    for (const auto& location : rank.locations) {
+      std::fill(ticks.begin(), ticks.end(), 0);
+      std::fill(sampled.begin(), sampled.end(), 0);
+      LocationSummary summary{location.rank, location.thread, location.name};
+      const auto lost = [&](measurement::Loss loss) {
+        const auto index = static_cast<std::size_t>(loss);
+        return index < location.losses.size() ? location.losses[index] : 0;
+      };
+      const auto put = [&](std::uint32_t node, std::int64_t t) { ticks[node] = add_values(ticks[node], t); };
+      for (const auto& unit : location.units) {
+        const UnitTimes times = apply_time_rules(unit, profile.paths, constants);
+        for (const auto& [path, t] : times.mpi_paths) put(maker.node_of(path), t);
+        for (const auto& [path, t] : times.user_paths) {
+          put(maker.node_of(path), t);
+          sampled[maker.node_of(path)] = add_values(sampled[maker.node_of(path)], t);
+        }
+        put(not_on_cpu, times.not_on_cpu);
+        put(no_sample, times.no_sample);
+        put(lost(measurement::Loss::ArenaFull) > 0 ? arena_full : no_sample, times.no_path);
+        put(refrain, times.refrain);
+        put(lost_mpi, times.mpi_no_path);
+        for (const auto& row : unit.values) {
+          const NodeKind kind = profile.paths[row.path].kind;
+          const std::uint32_t node = maker.node_of(row.path);
+          tree.nodes[node].exclusive += counts_of(unit, row, kind);
+          weights[node] += static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
+        }
+        summary.wall_s += seconds(times.wall);
+        summary.mpi_s += seconds(times.mpi);
+        summary.user_s += seconds(times.user);
+        summary.refrain_s += seconds(times.refrain);
+        summary.not_on_cpu_s += seconds(times.not_on_cpu);
+        summary.samples = add_values(summary.samples, unit.ticks_user);
+        totals.not_on_cpu_low_s += seconds(times.not_on_cpu_low);
+        totals.not_on_cpu_high_s += seconds(times.not_on_cpu_high);
+        totals.mpi_calls = add_values(totals.mpi_calls, unit.mpi_calls);
+        totals.ticks_user = add_values(totals.ticks_user, unit.ticks_user);
+        totals.ticks_mpi = add_values(totals.ticks_mpi, unit.ticks_mpi);
+        totals.ticks_lost = add_values(totals.ticks_lost, unit.ticks_lost);
+        totals.weight_s += static_cast<double>(unit.weight_user_ns) * 1e-9;
+        totals.weight_squares_s2 += unit.weight_user_squared * 1e-18;
+      }
+      std::vector<double> inclusive(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        inclusive[i] = seconds(ticks[i]);
+        tree.nodes[i].exclusive_s += inclusive[i];
+        sampled_s[i] += seconds(sampled[i]);
+      }
+      include_children(tree.nodes, inclusive);
+      for (std::size_t i = 0; i < size; ++i) rank_inclusive[i] += inclusive[i];
+      if (tree.spread_over_threads) spreader.add(inclusive);
+      for (std::size_t i = 0; i < location.losses.size() && i < totals.losses.size(); ++i)
+        totals.losses[i] = add_values(totals.losses[i], location.losses[i]);
+      totals.wall_s += summary.wall_s;
+      totals.mpi_s += summary.mpi_s;
+      totals.user_s += summary.user_s;
+      totals.refrain_s += summary.refrain_s;
+      totals.not_on_cpu_s += summary.not_on_cpu_s;
+      tree.locations.push_back(std::move(summary));
+    }
+    if (!tree.spread_over_threads) spreader.add(rank_inclusive);
+  }
+
+  std::vector<double> inclusive(size);
+  std::vector<Counts> counts(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    inclusive[i] = tree.nodes[i].exclusive_s;
+    counts[i] = tree.nodes[i].exclusive;
+  }
+  include_children(tree.nodes, inclusive);
+  include_children(tree.nodes, counts);
+  include_children(tree.nodes, weights);
+  include_children(tree.nodes, sampled_s);
+  for (std::size_t i = 0; i < size; ++i) {
+    TreeNode& node = tree.nodes[i];
+    node.inclusive_s = inclusive[i];
+    node.inclusive = counts[i];
+    node.sampled_s = sampled_s[i];
+    node.spread = spreader.result(i, inclusive[i]);
+    const double share = totals.weight_s > 0 ? weights[i] * 1e-9 / totals.weight_s : 0;
+    node.standard_error_s = sampled_s[0] * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);
+  }
+  prune(tree);
+  return tree;
+}
+
+std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node) {
+  std::vector<std::string> names;
+  for (std::int32_t at = static_cast<std::int32_t>(node); at > 0; at = tree.nodes[at].parent)
+    names.push_back(tree.nodes[at].name);
+  std::reverse(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace refrain::analysis

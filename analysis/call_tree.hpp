@@ -1,0 +1,94 @@
+#pragma once
+/// The call tree of an experiment by function names, with the values of all its locations added up.
+///
+/// From the addresses of the archive: inlined functions are expanded; what runs outside of `main` (start-up code of
+/// libc and of threads, Refrain's own frames) is left out; call sites of one function in one caller are merged unless
+/// asked otherwise; paths of `kind` Other that the time rules define stand at the top level.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/symbols.hpp"
+#include "archive/profile.hpp"
+
+namespace refrain::analysis {
+
+enum class PathKind : std::uint8_t { User, Mpi, Other };
+const char* name_of(PathKind kind);
+
+/// Names of the paths that are no functions.
+inline constexpr const char* not_on_cpu_name = "(not on CPU)";
+inline constexpr const char* no_sample_name = "(no sample)";
+inline constexpr const char* refrain_name = "(refrain)";
+inline constexpr const char* truncated_name = "(truncated)";
+inline constexpr const char* arena_full_name = "(arena full)";
+inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
+
+/// Integer values, those of the MPI columns and the samples.
+struct Counts {
+  std::int64_t visits = 0, samples = 0;
+  std::int64_t messages_sent = 0, bytes_sent = 0, messages_received = 0, bytes_received = 0;
+  Counts& operator+=(const Counts& other);
+  bool operator==(const Counts&) const = default;
+};
+
+/// a + b, held at the ends of the range instead of overflowing (damaged data only).
+std::int64_t add_values(std::int64_t a, std::int64_t b);
+
+struct Spread {
+  double min = 0, mean = 0, max = 0;
+};
+
+struct TreeNode {
+  std::int32_t parent = -1;
+  PathKind kind = PathKind::User;
+  std::string name;
+  std::string module, file;  ///< of the call site, with callsites only
+  int line = 0;
+  double exclusive_s = 0, inclusive_s = 0;
+  double sampled_s = 0;         ///< part of inclusive_s that was shared out by samples
+  double standard_error_s = 0;  ///< of inclusive_s
+  Counts exclusive, inclusive;
+  Spread spread;  ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::vector<std::uint32_t> children;
+};
+
+struct LocationSummary {
+  std::int32_t rank = 0, thread = 0;
+  std::string name;
+  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, not_on_cpu_s = 0;
+  std::int64_t samples = 0;
+};
+
+struct Totals {
+  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
+  double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
+  std::int64_t mpi_calls = 0;
+  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
+  double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
+  std::vector<std::int64_t> losses;            ///< by measurement::Loss
+};
+
+struct CallTree {
+  std::vector<TreeNode> nodes;  ///< node 0 is the root, which has no name; parents before children
+  Totals totals;
+  std::vector<LocationSummary> locations;
+  std::vector<std::string> notes;
+  bool spread_over_threads = false;
+};
+
+struct CallTreeOptions {
+  bool callsites = false;
+  int depth = 0;                        ///< frames kept below the root, 0: all; MPI functions stay below the last one
+  std::function<bool(int rank)> ranks;  ///< empty: all
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer, const CallTreeOptions& options = {});
+
+/// Names from the root to `node`.
+std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node);
+
+}  // namespace refrain::analysis

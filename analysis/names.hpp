@@ -1,0 +1,22 @@
+#pragma once
+/// From what the linker calls a function to what people call it.
+
+#include <string>
+#include <string_view>
+
+namespace refrain::analysis {
+
+struct FunctionName {
+  std::string text;
+  bool part = false;  ///< the out-of-line rest of a function that was inlined in part (`.part.N`): same activation
+};
+
+/// C++ names are demangled, `__module_MOD_procedure` of gfortran becomes `module::procedure`, and what optimisers
+/// append
+/// (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`, `.lto_priv.0`, ...) is taken off. Plain C names stay as they are.
+FunctionName function_name(std::string_view symbol);
+
+/// Last component of a path.
+std::string_view base_name(std::string_view path);
+
+}  // namespace refrain::analysis

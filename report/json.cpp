@@ -1,0 +1,160 @@
+#include <nlohmann/json.hpp>
+
+#include "report/overview.hpp"
+
+namespace refrain::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json counts(const analysis::Counts& c) {
+  return {{"visits", c.visits},
+          {"samples", c.samples},
+          {"messages_sent", c.messages_sent},
+          {"bytes_sent", c.bytes_sent},
+          {"messages_received", c.messages_received},
+          {"bytes_received", c.bytes_received}};
+}
+
+Json cost(const archive::Cost& c) { return {{"median_ns", c.median}, {"low_ns", c.low}, {"high_ns", c.high}}; }
+
+Json experiment(const Document& d) {
+  const archive::Manifest& manifest = d.experiment.manifest;
+  Json configuration = Json::object();
+  for (const auto& [name, value] : manifest.configuration) configuration[name] = value;
+  return {{"directory", d.experiment.directory.string()},
+          {"command", manifest.command},
+          {"ranks", d.overview.ranks},
+          {"missing_ranks", d.overview.missing_ranks},
+          {"state", d.overview.state},
+          {"version", manifest.version},
+          {"executable", manifest.executable},
+          {"working_directory", manifest.working_directory},
+          {"started", manifest.started},
+          {"ended", manifest.ended},
+          {"hosts", d.overview.hosts},
+          {"mpi_library", manifest.mpi_library},
+          {"configuration", std::move(configuration)},
+          {"notes", d.tree.notes}};
+}
+
+Json totals(const Document& d) {
+  const analysis::Totals& t = d.tree.totals;
+  Json losses = Json::object();
+  for (const LossLine& loss : d.overview.losses) losses[loss.name] = loss.count;
+  return {{"wall_s", t.wall_s},
+          {"mpi_s", t.mpi_s},
+          {"user_s", t.user_s},
+          {"overhead_s", t.refrain_s},
+          {"not_on_cpu_s", t.not_on_cpu_s},
+          {"not_on_cpu_low_s", t.not_on_cpu_low_s},
+          {"not_on_cpu_high_s", t.not_on_cpu_high_s},
+          {"samples", t.ticks_user},
+          {"ticks_in_mpi", t.ticks_mpi},
+          {"ticks_lost", t.ticks_lost},
+          {"mpi_calls", t.mpi_calls},
+          {"cost_per_call", cost(d.overview.call_cost_ns)},
+          {"cost_per_tick", cost(d.overview.tick_cost_ns)},
+          {"losses", std::move(losses)}};
+}
+
+Json locations(const analysis::CallTree& tree) {
+  Json list = Json::array();
+  for (const auto& l : tree.locations)
+    list.push_back({{"rank", l.rank},
+                    {"thread", l.thread},
+                    {"name", l.name},
+                    {"wall_s", l.wall_s},
+                    {"mpi_s", l.mpi_s},
+                    {"user_s", l.user_s},
+                    {"overhead_s", l.refrain_s},
+                    {"not_on_cpu_s", l.not_on_cpu_s},
+                    {"samples", l.samples}});
+  return list;
+}
+
+Json callpaths(const Document& d) {
+  Json list = Json::array();
+  for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
+    const analysis::TreeNode& node = d.tree.nodes[i];
+    Json entry = {{"id", i},
+                  {"parent", node.parent},
+                  {"path", path_to(d.tree, i)},
+                  {"kind", name_of(node.kind)},
+                  {"exclusive_s", node.exclusive_s},
+                  {"inclusive_s", node.inclusive_s}};
+    entry.update(counts(node.exclusive));
+    entry.update({{"inclusive_min_s", node.spread.min},
+                  {"inclusive_mean_s", node.spread.mean},
+                  {"inclusive_max_s", node.spread.max},
+                  {"inclusive_standard_error_s", node.standard_error_s}});
+    if (d.options.callsites) entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}});
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json functions(const Document& d) {
+  Json list = Json::array();
+  for (const auto& f : d.functions) {
+    Json entry = {{"function", f.name},
+                  {"kind", name_of(f.kind)},
+                  {"exclusive_s", f.exclusive_s},
+                  {"inclusive_s", f.inclusive_s}};
+    entry.update(counts(f.exclusive));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json communicators(const archive::Profile& profile) {
+  Json list = Json::array();
+  for (const auto& rank : profile.ranks)
+    for (const auto& c : rank.communicators)
+      list.push_back({{"on_rank", rank.rank},
+                      {"id", c.id},
+                      {"parent", c.parent},
+                      {"ordinal", c.ordinal},
+                      {"leader", c.leader},
+                      {"rank", c.rank},
+                      {"size", c.size},
+                      {"remote_size", c.remote_size},
+                      {"name", c.name}});
+  return list;
+}
+
+/// Names and arguments may hold any bytes; JSON may not.
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string json_report(const Document& d) {
+  Json document = {{"experiment", experiment(d)},
+                   {"totals", totals(d)},
+                   {"locations", locations(d.tree)},
+                   {"callpaths", callpaths(d)}};
+  if (d.options.flat) document["functions"] = functions(d);
+  document["communicators"] = communicators(d.experiment.profile);
+
+  // One line per element: readable, and searchable by line.
+  std::string out = "{";
+  const char* comma = "\n";
+  for (const auto& [key, value] : document.items()) {
+    out += comma + Json(key).dump() + ": ";
+    comma = ",\n";
+    if (!value.is_array()) {
+      out += dump(value);
+      continue;
+    }
+    out += "[";
+    const char* inner = "\n  ";
+    for (const auto& element : value) {
+      out += inner + dump(element);
+      inner = ",\n  ";
+    }
+    out += "]";
+  }
+  return out + "\n}\n";
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,44 @@
+#pragma once
+/// What every format says about the experiment as a whole.
+
+#include <string>
+#include <vector>
+
+#include "analysis/call_tree.hpp"
+#include "analysis/functions.hpp"
+#include "archive/reader.hpp"
+#include "report/report.hpp"
+
+namespace refrain::report {
+
+struct LossLine {
+  std::string name, help;
+  std::int64_t count;
+};
+
+struct Overview {
+  std::string state;  ///< "complete" or "incomplete"
+  std::int32_t ranks;
+  std::vector<std::int32_t> missing_ranks;
+  std::vector<std::string> hosts;
+  std::vector<LossLine> losses;              ///< those that happened
+  archive::Cost call_cost_ns, tick_cost_ns;  ///< mean over ranks of the median, extremes of the rest; in nanoseconds
+};
+
+Overview overview_of(const archive::Experiment& experiment, const analysis::CallTree& tree);
+
+/// Everything a format needs.
+struct Document {
+  const archive::Experiment& experiment;
+  const Options& options;
+  const analysis::CallTree& tree;
+  const std::vector<analysis::FunctionTotals>& functions;  ///< filled for the flat view
+  const Overview& overview;
+};
+
+std::string text_report(const Document& document, const Terminal& terminal);
+std::string json_report(const Document& document);
+/// RFC 4180, one row per call path (or function), with a header row.
+std::string csv_report(const Document& document);
+
+}  // namespace refrain::report

@@ -1,0 +1,37 @@
+#pragma once
+/// The report of an experiment, as text for people or as JSON or CSV for programs.
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "analysis/symbols.hpp"
+#include "archive/reader.hpp"
+#include "report/terminal.hpp"
+
+namespace refrain::report {
+
+enum class Format : std::uint8_t { Text, Json, Csv };
+
+struct Options {
+  Format format = Format::Text;
+  bool flat = false;                ///< by function instead of by call path
+  bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
+  int callpath_depth = 0;           ///< 0: all
+  std::vector<std::int32_t> ranks;  ///< empty: all
+  double min_share = 0.5;           ///< percent of the wall time below which text folds a call path
+  std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
+};
+
+/// The request does not fit the experiment.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws UsageError when a rank is asked for that the experiment does not have.
+std::string render(const archive::Experiment& experiment, const Options& options, const Terminal& terminal,
+                   analysis::Symbolizer& symbolizer);
+
+}  // namespace refrain::report

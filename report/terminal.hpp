@@ -1,0 +1,18 @@
+#pragma once
+/// What the text report may use of the place it is written to.
+
+#include <cstdio>
+
+namespace refrain::report {
+
+struct Terminal {
+  int width = 0;      ///< columns, 0: no limit
+  bool utf8 = false;  ///< tree lines and ellipses
+  bool colour = false;
+};
+
+/// Width from COLUMNS or the terminal (no limit elsewhere), UTF-8 by the locale of the environment, colour on a
+/// terminal unless NO_COLOR is set or TERM is dumb.
+Terminal detect_terminal(std::FILE* out);
+
+}  // namespace refrain::report

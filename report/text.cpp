@@ -1,0 +1,386 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "analysis/names.hpp"
+#include "report/overview.hpp"
+#include "report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::CallTree;
+using analysis::PathKind;
+using analysis::TreeNode;
+
+constexpr std::size_t least_name_width = 30;
+constexpr std::size_t least_remark_width = 20;
+
+struct Style {
+  const char *plain = "", *strong = "", *faint = "", *mpi = "", *warning = "";
+};
+constexpr Style coloured{"\033[0m", "\033[1m", "\033[2m", "\033[36m", "\033[33m"};
+
+struct Glyphs {
+  const char *branch, *last, *through, *space, *ellipsis, *times;
+};
+constexpr Glyphs unicode{"├ ", "└ ", "│ ", "  ", "…", "×"};
+constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...", "x"};
+
+std::string right(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
+}
+std::string left(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
+}
+
+std::string plural(std::int64_t count, const char* one, const char* many) {
+  return human_count(count) + " " + (count == 1 ? one : many);
+}
+
+/// "2024-05-06T07:08:09Z" without what people do not read; anything else as it is.
+std::string short_time(const std::string& iso) {
+  if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
+  return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
+}
+
+/// Which numbers fit beside the names.
+struct Columns {
+  bool exclusive = true, calls = true, bytes = true, spread = true;
+  std::size_t width() const { return 7 + 10 + 8 * exclusive + 12 * calls + 10 * bytes + 27 * spread + 2; }
+};
+
+class TextReport {
+ public:
+  TextReport(const Document& document, const Terminal& terminal)
+      : d_(document),
+        terminal_(terminal),
+        style_(terminal.colour ? coloured : Style{}),
+        glyphs_(terminal.utf8 ? unicode : ascii) {}
+
+  std::string run() {
+    warnings();
+    heading();
+    shares();
+    if (d_.options.flat) flat();
+    else call_tree();
+    footnotes();
+    losses();
+    return std::move(out_);
+  }
+
+ private:
+  double wall() const { return d_.tree.totals.wall_s; }
+  double least_time() const { return wall() * d_.options.min_share / 100; }
+  std::size_t width() const { return terminal_.width > 0 ? static_cast<std::size_t>(terminal_.width) : 100'000; }
+
+  void line(std::string text = "") {
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    out_ += text + "\n";
+  }
+  std::string paint(const char* style, const std::string& text) const {
+    return *style == '\0' || text.empty() ? text : style + text + style_.plain;
+  }
+
+  /// Breaks `text` at spaces; lines after the first are indented.
+  void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "") {
+    const std::size_t limit = std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
+    std::string now = first;
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      const std::string word = text.substr(at, end - at);
+      if (display_width(now) > indent && display_width(now) + 1 + display_width(word) > limit) {
+        line(paint(style, now));
+        now = std::string(indent, ' ');
+      }
+      if (display_width(now) > indent) now += ' ';
+      now += word;
+      at = end + 1;
+    }
+    line(paint(style, now));
+  }
+
+  void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
+
+  void warnings() {
+    const Overview& o = d_.overview;
+    if (o.state != "complete") {
+      std::string text = "the experiment is incomplete: the program ended without MPI_Finalize, or was killed";
+      if (!o.missing_ranks.empty())
+        text +=
+            fmt::format("; no data of rank{} {}", o.missing_ranks.size() == 1 ? "" : "s", rank_list(o.missing_ranks));
+      warning(text);
+    }
+    for (const std::string& note : d_.tree.notes) warning(note);
+    if (!out_.empty()) line();
+  }
+
+  void heading() {
+    const archive::Manifest& manifest = d_.experiment.manifest;
+    std::string command;
+    for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
+    if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
+    std::string about = plural(d_.overview.ranks, "rank", "ranks");
+    if (!d_.options.ranks.empty()) {
+      auto ranks = d_.options.ranks;
+      std::sort(ranks.begin(), ranks.end());
+      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+      about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d_.overview.ranks);
+    }
+    if (d_.overview.hosts.size() == 1 && !d_.overview.hosts[0].empty()) about += " on " + d_.overview.hosts[0];
+    if (d_.overview.hosts.size() > 1) about += fmt::format(" on {} nodes", d_.overview.hosts.size());
+    about += ", " + plural(static_cast<std::int64_t>(d_.tree.locations.size()), "thread", "threads");
+    // MPI libraries tell much about themselves; the name and version come first.
+    const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
+    if (!library.empty()) about += ", " + library;
+    if (!manifest.started.empty()) about += ", " + short_time(manifest.started);
+    about += ", " + d_.overview.state;
+    wrapped("", about, 0);
+    line();
+  }
+
+  void share_line(const std::string& label, double seconds, const std::string& remark = "") {
+    const std::string share = percent(seconds, wall());
+    std::string text =
+        left(label, 14) + right(human_time(seconds), 10) + right(share, 8) + (share.empty() ? "     " : " %   ");
+    const std::size_t used = display_width(text);
+    if (used + least_remark_width <= width()) text += paint(style_.faint, cut_to(remark, width() - used));
+    line(text);
+  }
+
+  void shares() {
+    const analysis::Totals& t = d_.tree.totals;
+    const std::size_t count = d_.tree.locations.size();
+    double longest = 0;
+    for (const auto& l : d_.tree.locations) longest = std::max(longest, l.wall_s);
+    share_line("wall time", t.wall_s,
+               count > 1 ? fmt::format("sum of {} threads, the longest {}", count, human_time(longest)) : "");
+    share_line("  MPI", t.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
+    share_line("  user code", t.user_s, plural(t.ticks_user, "sample", "samples"));
+    share_line("    not on CPU", t.not_on_cpu_s,
+               t.not_on_cpu_high_s > 0
+                   ? fmt::format("between {} and {}", human_time(t.not_on_cpu_low_s), human_time(t.not_on_cpu_high_s))
+                   : "");
+    const Overview& o = d_.overview;
+    share_line("  Refrain", t.refrain_s,
+               fmt::format("{} per MPI call, {} per tick", human_time(o.call_cost_ns.median * 1e-9),
+                           human_time(o.tick_cost_ns.median * 1e-9)));
+    line();
+  }
+
+  // ---- call tree
+
+  Columns choose_columns() const {
+    Columns columns;
+    const analysis::Counts& all = d_.tree.nodes[0].inclusive;
+    columns.spread = d_.tree.locations.size() > 1;
+    columns.calls = all.visits > 0;
+    columns.bytes = all.bytes_sent > 0 || all.bytes_received > 0;
+    for (bool* drop : {&columns.spread, &columns.bytes, &columns.calls, &columns.exclusive})
+      if (columns.width() + least_name_width > width()) *drop = false;
+    return columns;
+  }
+
+  void call_tree() {
+    columns_ = choose_columns();
+    std::string head = right("incl %", 7);
+    if (columns_.exclusive) head += right("excl %", 8);
+    head += right("time", 10);
+    if (columns_.calls) head += right("MPI calls", 12);
+    if (columns_.bytes) head += right("bytes", 10);
+    if (columns_.spread) head += right("min", 9) + right("mean", 9) + right("max", 9);
+    if (columns_.spread) {
+      const std::string over = d_.tree.spread_over_threads ? "time over threads" : "time over ranks";
+      line(paint(style_.faint, std::string(display_width(head) - 27, ' ') + right("-- " + over + " --", 27)));
+    }
+    line(paint(style_.faint, head + "  call path"));
+    std::string program = "(all)";
+    if (!d_.experiment.manifest.command.empty()) program = analysis::base_name(d_.experiment.manifest.command.front());
+    print_node(0, "", program, 1);
+    print_children(0, "");
+  }
+
+  void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
+    const TreeNode& node = d_.tree.nodes[index];
+    print_row(node.inclusive_s, node.exclusive_s, node.inclusive, node.spread);
+    std::string text = name, remark;
+    if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
+    if (d_.options.callsites) remark += site(node);
+    const std::size_t used = columns_.width() + display_width(lines) + display_width(remark);
+    text = fit_name(text, width() > used + 8 ? width() - used : 8, glyphs_.ellipsis);
+    const char* style = node.kind == PathKind::Mpi                                      ? style_.mpi
+                        : node.kind == PathKind::Other                                  ? style_.faint
+                        : node.exclusive_s >= 10 * least_time() && node.exclusive_s > 0 ? style_.strong
+                                                                                        : "";
+    line(row_ + "  " + paint(style_.faint, lines) + paint(style, text) + paint(style_.faint, remark));
+  }
+
+  void print_row(double inclusive, double exclusive, const analysis::Counts& counts, const analysis::Spread& spread) {
+    row_ = right(percent(inclusive, wall()), 7);
+    if (columns_.exclusive) row_ += right(percent(exclusive, wall()), 8);
+    row_ += right(human_time(inclusive), 10);
+    const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
+    if (columns_.calls) row_ += right(if_any(counts.visits, human_count(counts.visits)), 12);
+    const std::int64_t bytes = analysis::add_values(counts.bytes_sent, counts.bytes_received);
+    if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
+    if (columns_.spread)
+      row_ += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
+                                      right(human_time(spread.max), 9));
+  }
+
+  static std::string site(const TreeNode& node) {
+    if (node.file.empty()) return node.module.empty() ? "" : fmt::format("  [{}]", analysis::base_name(node.module));
+    return fmt::format("  [{}:{}]", analysis::base_name(node.file), node.line);
+  }
+
+  struct Shown {
+    std::vector<std::uint32_t> children;  ///< by inclusive time; the pseudo paths of the top level last
+    std::size_t folded = 0;
+    double folded_s = 0;
+  };
+
+  Shown shown_children(std::uint32_t index) {
+    Shown shown;
+    for (const auto child : d_.tree.nodes[index].children) {
+      const TreeNode& node = d_.tree.nodes[child];
+      const bool always = index == 0 && node.kind == PathKind::Other;
+      if (always || node.inclusive_s >= least_time()) {
+        shown.children.push_back(child);
+      } else {
+        shown.folded += subtree_size(child);
+        shown.folded_s += node.inclusive_s;
+      }
+    }
+    std::stable_sort(shown.children.begin(), shown.children.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const TreeNode &x = d_.tree.nodes[a], &y = d_.tree.nodes[b];
+      const bool x_last = index == 0 && x.kind == PathKind::Other, y_last = index == 0 && y.kind == PathKind::Other;
+      return x_last != y_last ? y_last : x.inclusive_s > y.inclusive_s;
+    });
+    folded_ += shown.folded;
+    folded_s_ += shown.folded_s;
+    return shown;
+  }
+
+  std::size_t subtree_size(std::uint32_t root) const {
+    std::size_t size = 0;
+    std::vector<std::uint32_t> open{root};
+    while (!open.empty()) {
+      const auto& children = d_.tree.nodes[open.back()].children;
+      open.pop_back();
+      ++size;
+      open.insert(open.end(), children.begin(), children.end());
+    }
+    return size;
+  }
+
+  void print_children(std::uint32_t index, const std::string& lines) {
+    Shown shown = shown_children(index);
+    // A call chain without branches stays in its column: programs are deep, terminals are not wide.
+    while (index != 0 && shown.children.size() == 1 && shown.folded_s < least_time()) {
+      index = shown.children[0];
+      Shown next = shown_children(index);
+      const std::string name = d_.tree.nodes[index].name;
+      const std::uint32_t first = index;
+      int repeats = 1;  // recursion: a run of equal names is one line
+      while (!d_.options.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
+             d_.tree.nodes[next.children[0]].name == name && d_.tree.nodes[index].exclusive_s < least_time()) {
+        index = next.children[0];
+        next = shown_children(index);
+        ++repeats;
+      }
+      print_node(first, lines, name, repeats);
+      shown = std::move(next);
+    }
+    const bool fold_line = shown.folded > 0 && shown.folded_s >= least_time() && shown.folded_s > 0;
+    for (std::size_t i = 0; i < shown.children.size(); ++i) {
+      const bool last = i + 1 == shown.children.size() && !fold_line;
+      print_node(shown.children[i], lines + (last ? glyphs_.last : glyphs_.branch),
+                 d_.tree.nodes[shown.children[i]].name, 1);
+      print_children(shown.children[i], lines + (last ? glyphs_.space : glyphs_.through));
+    }
+    if (!fold_line) return;
+    row_ = right(percent(shown.folded_s, wall()), 7) + std::string(columns_.exclusive ? 8 : 0, ' ') +
+           right(human_time(shown.folded_s), 10);
+    line(left(row_, columns_.width()) +
+         paint(style_.faint, lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded)));
+  }
+
+  // ---- by function
+
+  void flat() {
+    const bool bytes = width() >= 90;
+    std::string head = right("excl %", 7) + right("time", 10) + right("incl %", 8) + right("time", 10) +
+                       right("MPI calls", 12) + right("samples", 9);
+    if (bytes) head += right("sent", 10) + right("received", 10);
+    line(paint(style_.faint, head + "  function"));
+    const std::size_t name_width = std::max<std::size_t>(width() > 78 ? width() - (bytes ? 78 : 58) : 20, 20);
+    for (const auto& f : d_.functions) {
+      if (f.exclusive_s < least_time() && f.kind != PathKind::Other) {
+        ++folded_;
+        folded_s_ += f.exclusive_s;
+        continue;
+      }
+      const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
+      std::string row = right(percent(f.exclusive_s, wall()), 7) + right(human_time(f.exclusive_s), 10) +
+                        right(percent(f.inclusive_s, wall()), 8) + right(human_time(f.inclusive_s), 10) +
+                        right(if_any(f.exclusive.visits, human_count(f.exclusive.visits)), 12) +
+                        right(if_any(f.exclusive.samples, human_count(f.exclusive.samples)), 9);
+      if (bytes)
+        row += right(if_any(f.exclusive.bytes_sent, human_bytes(f.exclusive.bytes_sent)), 10) +
+               right(if_any(f.exclusive.bytes_received, human_bytes(f.exclusive.bytes_received)), 10);
+      const char* style = f.kind == PathKind::Mpi ? style_.mpi : f.kind == PathKind::Other ? style_.faint : "";
+      line(row + "  " + paint(style, fit_name(f.name, name_width, glyphs_.ellipsis)));
+    }
+  }
+
+  // ---- after the table
+
+  void footnotes() {
+    line();
+    if (folded_ > 0) {
+      const std::string share = percent(folded_s_, wall());
+      wrapped("",
+              fmt::format("{} below {} % of the wall time {} not shown ({} in all); --min-share 0 shows everything.",
+                          d_.options.flat ? plural(static_cast<std::int64_t>(folded_), "function", "functions")
+                                          : plural(static_cast<std::int64_t>(folded_), "call path", "call paths"),
+                          d_.options.min_share, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
+              0, style_.faint);
+    }
+    if (!d_.options.flat)
+      wrapped(
+          "",
+          "Times, calls and bytes (sent and received) include what is called. A line without a branch is called by the "
+          "line above it alone.",
+          0, style_.faint);
+  }
+
+  void losses() {
+    if (d_.overview.losses.empty()) return;
+    line();
+    line(paint(style_.warning, "What the measurement missed:"));
+    std::size_t longest_name = 0;
+    for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
+    for (const LossLine& loss : d_.overview.losses)
+      wrapped(right(human_count(loss.count), 11) + "  " + left(loss.name, longest_name), loss.help, 14 + longest_name);
+  }
+
+  const Document& d_;
+  const Terminal& terminal_;
+  const Style style_;
+  const Glyphs glyphs_;
+  Columns columns_;
+  std::string out_, row_;
+  std::size_t folded_ = 0;
+  double folded_s_ = 0;
+};
+
+}  // namespace
+
+std::string text_report(const Document& document, const Terminal& terminal) {
+  return TextReport(document, terminal).run();
+}
+
+}  // namespace refrain::report

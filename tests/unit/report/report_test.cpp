@@ -1,0 +1,323 @@
+// Reports of hand-made experiments.
+#include "report/report.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "report/overview.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::CallTree;
+using analysis::PathKind;
+using Json = nlohmann::json;
+
+/// 100 s on two ranks, built as analysis builds it: exclusive values are given, the others follow.
+class Sample {
+ public:
+  Sample() {
+    experiment.directory = "/data/refrain-heat-2";
+    archive::Manifest& manifest = experiment.manifest;
+    manifest.version = "1.2.3";
+    manifest.command = {"./heat", "in, put.dat"};
+    manifest.state = "complete";
+    manifest.ranks = 2;
+    manifest.started = "2024-05-06T07:08:09Z";
+    manifest.host = "node1";
+    manifest.mpi_library = "Open MPI 4.1.4, package: Distribution, ident: 4.1.4";
+    experiment.profile.ranks_expected = 2;
+    experiment.profile.complete = true;
+    for (int r = 0; r < 2; ++r) {
+      archive::Rank rank;
+      rank.rank = r;
+      rank.host = "node1";
+      rank.call_cost = {90, 80, 110};
+      rank.tick_cost = {6'000, 5'000, 9'000};
+      experiment.profile.ranks.push_back(rank);
+      tree.locations.push_back({r, 0, "main", 50, 15, 34.9, .1, 1, 1700});
+    }
+    tree.nodes.emplace_back();
+    const auto main = add(0, "main", PathKind::User, 2);
+    const auto solve = add(main, "solve(Grid<double, 2>&, int)", PathKind::User, 40);
+    const auto deep = add(solve, "dive", PathKind::User, 0);
+    const auto deeper = add(deep, "dive", PathKind::User, 0);
+    add(add(deeper, "dive", PathKind::User, 20), "MPI_Allreduce", PathKind::Mpi, 28,
+        {2'000, 0, 2'000, 16'000, 2'000, 16'000});
+    add(main, "output", PathKind::User, 5.8);
+    for (int i = 0; i < 3; ++i) add(main, "tiny" + std::to_string(i), PathKind::User, .2);
+    add(add(main, "setup", PathKind::User, 0), "MPI_Bcast", PathKind::Mpi, 2, {2, 0, 2, 3'000'000, 2, 3'000'000});
+    add(0, analysis::not_on_cpu_name, PathKind::Other, 1.4);
+    add(0, analysis::refrain_name, PathKind::Other, .2);
+    finish();
+  }
+  std::uint32_t add(std::uint32_t parent, const std::string& name, PathKind kind, double seconds,
+                    analysis::Counts counts = {}) {
+    analysis::TreeNode node;
+    node.parent = static_cast<std::int32_t>(parent);
+    node.kind = kind;
+    node.name = name;
+    node.exclusive_s = seconds;
+    node.exclusive = counts;
+    tree.nodes[parent].children.push_back(static_cast<std::uint32_t>(tree.nodes.size()));
+    tree.nodes.push_back(node);
+    return static_cast<std::uint32_t>(tree.nodes.size() - 1);
+  }
+  std::string text(const Terminal& terminal, const Options& options = {}) {
+    const auto functions = function_totals(tree);
+    const Overview overview = overview_of(experiment, tree);
+    return text_report({experiment, options, tree, functions, overview}, terminal);
+  }
+  std::string json(const Options& options = {}) {
+    const auto functions = function_totals(tree);
+    const Overview overview = overview_of(experiment, tree);
+    return json_report({experiment, options, tree, functions, overview});
+  }
+  std::string csv(const Options& options = {}) {
+    const auto functions = function_totals(tree);
+    const Overview overview = overview_of(experiment, tree);
+    return csv_report({experiment, options, tree, functions, overview});
+  }
+
+  archive::Experiment experiment;
+  CallTree tree;
+
+ private:
+  void finish() {
+    for (auto& node : tree.nodes) node.inclusive_s = node.exclusive_s, node.inclusive = node.exclusive;
+    for (std::size_t i = tree.nodes.size(); i-- > 1;) {
+      tree.nodes[tree.nodes[i].parent].inclusive_s += tree.nodes[i].inclusive_s;
+      tree.nodes[tree.nodes[i].parent].inclusive += tree.nodes[i].inclusive;
+    }
+    for (auto& node : tree.nodes) node.spread = {node.inclusive_s * .4, node.inclusive_s * .5, node.inclusive_s * .6};
+    tree.totals = {100, 30, 69.8, .2, 1.4, 1, 2, 2'002, 3'400, 1'500, 0, 68, 1.5};
+    tree.totals.losses.assign(measurement::loss_count, 0);
+  }
+};
+
+TEST(TextReport, reads_like_this) {
+  EXPECT_EQ("\n" + Sample().text({110, true, false}), R"(
+./heat in, put.dat
+2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+
+wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
+  MPI             30.0 s    30.0 %   2,002 calls
+  user code       69.8 s    69.8 %   3,400 samples
+    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
+  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+
+                                                     -- time over ranks --
+ incl %  excl %      time   MPI calls     bytes      min     mean      max  call path
+  100.0             100 s       2,002  5.75 MiB   40.0 s   50.0 s   60.0 s  heat
+   98.4     2.0    98.4 s       2,002  5.75 MiB   39.4 s   49.2 s   59.0 s  ├ main
+   88.0    40.0    88.0 s       2,000  31.2 KiB   35.2 s   44.0 s   52.8 s  │ ├ solve(Grid<double, 2>&, int)
+   48.0            48.0 s       2,000  31.2 KiB   19.2 s   24.0 s   28.8 s  │ │ dive ×3
+   28.0    28.0    28.0 s       2,000  31.2 KiB   11.2 s   14.0 s   16.8 s  │ │ MPI_Allreduce
+    5.8     5.8    5.80 s                         2.32 s   2.90 s   3.48 s  │ ├ output
+    2.0            2.00 s           2  5.72 MiB   800 ms   1.00 s   1.20 s  │ ├ setup
+    2.0     2.0    2.00 s           2  5.72 MiB   800 ms   1.00 s   1.20 s  │ │ MPI_Bcast
+    0.6            600 ms                                                   │ └ … 3 smaller
+    1.4     1.4    1.40 s                         560 ms   700 ms   840 ms  ├ (not on CPU)
+    0.2     0.2    200 ms                        80.0 ms   100 ms   120 ms  └ (refrain)
+
+3 call paths below 0.5 % of the wall time are not shown (0.6 % in all); --min-share 0 shows
+everything.
+Times, calls and bytes (sent and received) include what is called. A line without a branch is called
+by the line above it alone.
+)");
+}
+
+TEST(TextReport, fits_narrow_terminals_in_ascii) {
+  EXPECT_EQ("\n" + Sample().text({80, false, false}), R"(
+./heat in, put.dat
+2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+
+wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
+  MPI             30.0 s    30.0 %   2,002 calls
+  user code       69.8 s    69.8 %   3,400 samples
+    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
+  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+
+ incl %  excl %      time   MPI calls     bytes  call path
+  100.0             100 s       2,002  5.75 MiB  heat
+   98.4     2.0    98.4 s       2,002  5.75 MiB  |-main
+   88.0    40.0    88.0 s       2,000  31.2 KiB  | |-solve(...)
+   48.0            48.0 s       2,000  31.2 KiB  | | dive x3
+   28.0    28.0    28.0 s       2,000  31.2 KiB  | | MPI_Allreduce
+    5.8     5.8    5.80 s                        | |-output
+    2.0            2.00 s           2  5.72 MiB  | |-setup
+    2.0     2.0    2.00 s           2  5.72 MiB  | | MPI_Bcast
+    0.6            600 ms                        | `-... 3 smaller
+    1.4     1.4    1.40 s                        |-(not on CPU)
+    0.2     0.2    200 ms                        `-(refrain)
+
+3 call paths below 0.5 % of the wall time are not shown (0.6 % in all);
+--min-share 0 shows everything.
+Times, calls and bytes (sent and received) include what is called. A line
+without a branch is called by the line above it alone.
+)");
+}
+
+TEST(TextReport, no_line_is_wider_than_the_terminal) {
+  for (int width = 60; width < 160; ++width) {
+    std::istringstream lines(Sample().text({width, false, false}));
+    for (std::string line; std::getline(lines, line);) ASSERT_LE(line.size(), static_cast<std::size_t>(width)) << line;
+  }
+}
+
+TEST(TextReport, min_share_0_shows_everything) {
+  Options options;
+  options.min_share = 0;
+  const std::string text = Sample().text({}, options);
+  EXPECT_NE(text.find("tiny0"), text.npos);
+  EXPECT_EQ(text.find("not shown"), text.npos);
+  EXPECT_EQ(Sample().text({}).find("tiny0"), text.npos);
+}
+
+TEST(TextReport, colours_only_where_they_are_wanted) {
+  EXPECT_EQ(Sample().text({110, true, false}).find('\033'), std::string::npos);
+  EXPECT_NE(Sample().text({110, true, true}).find('\033'), std::string::npos);
+}
+
+TEST(TextReport, losses_come_with_their_explanation) {
+  Sample sample;
+  EXPECT_EQ(sample.text({}).find("missed"), std::string::npos);
+  const auto loss = static_cast<std::size_t>(measurement::Loss::ArenaFull);
+  sample.tree.totals.losses[loss] = 1234;
+  const std::string text = sample.text({});
+  EXPECT_NE(text.find("1,234  arena_full"), text.npos);
+  EXPECT_NE(text.find("the call tree has outgrown REFRAIN_MEMORY"), text.npos);
+}
+
+TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
+  Sample sample;
+  sample.experiment.profile.ranks_expected = 6;
+  std::string text = sample.text({});
+  EXPECT_TRUE(text.starts_with("warning: the experiment is incomplete: the program ended without")) << text;
+  for (std::size_t at; (at = text.find("\n         ")) != text.npos;) text.replace(at, 10, " ");  // unwrap
+  EXPECT_NE(text.find("no data of ranks 2-5"), text.npos);
+  EXPECT_EQ(Sample().text({}).find("warning"), std::string::npos);
+}
+
+TEST(TextReport, flat_is_by_function) {
+  Options options;
+  options.flat = true;
+  EXPECT_EQ("\n" + Sample().text({100, true, false}, options), R"(
+./heat in, put.dat
+2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+
+wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
+  MPI             30.0 s    30.0 %   2,002 calls
+  user code       69.8 s    69.8 %   3,400 samples
+    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
+  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+
+ excl %      time  incl %      time   MPI calls  samples      sent  received  function
+   40.0    40.0 s    88.0    88.0 s                                           solve(…)
+   28.0    28.0 s    28.0    28.0 s       2,000           15.6 KiB  15.6 KiB  MPI_Allreduce
+   20.0    20.0 s    48.0    48.0 s                                           dive
+    5.8    5.80 s     5.8    5.80 s                                           output
+    2.0    2.00 s    98.4    98.4 s                                           main
+    2.0    2.00 s     2.0    2.00 s           2           2.86 MiB  2.86 MiB  MPI_Bcast
+    1.4    1.40 s     1.4    1.40 s                                           (not on CPU)
+    0.2    200 ms     0.2    200 ms                                           (refrain)
+
+4 functions below 0.5 % of the wall time are not shown (0.6 % in all); --min-share 0 shows
+everything.
+)");
+}
+
+TEST(JsonReport, has_the_fields_that_programs_rely_on) {
+  const Json report = Json::parse(Sample().json());
+  const Json& experiment = report.at("experiment");
+  EXPECT_EQ(experiment.at("command"), (Json{"./heat", "in, put.dat"}));
+  EXPECT_EQ(experiment.at("ranks"), 2);
+  EXPECT_EQ(experiment.at("state"), "complete");
+  EXPECT_EQ(experiment.at("version"), "1.2.3");
+  const Json& totals = report.at("totals");
+  for (const char* key : {"wall_s", "mpi_s", "user_s", "overhead_s"}) EXPECT_TRUE(totals.at(key).is_number()) << key;
+  EXPECT_EQ(totals.at("samples"), 3'400);
+  EXPECT_TRUE(totals.at("losses").is_object());
+  ASSERT_EQ(report.at("locations").size(), 2u);
+  for (const char* key : {"rank", "thread", "wall_s", "mpi_s", "user_s", "samples"})
+    EXPECT_TRUE(report["locations"][1].at(key).is_number()) << key;
+  double sum = 0;
+  std::set<std::string> kinds;
+  for (const Json& path : report.at("callpaths")) {
+    EXPECT_TRUE(path.at("path").is_array());
+    EXPECT_FALSE(path["path"].empty());
+    sum += path.at("exclusive_s").get<double>();
+    kinds.insert(path.at("kind"));
+    for (const char* key : {"visits", "samples", "messages_sent", "bytes_sent", "messages_received", "bytes_received"})
+      EXPECT_TRUE(path.at(key).is_number_integer()) << key;
+    EXPECT_FALSE(path.contains("module"));
+  }
+  EXPECT_NEAR(sum, 100, 1e-9);
+  EXPECT_EQ(kinds, (std::set<std::string>{"mpi", "other", "user"}));
+  const Json& reduce = report["callpaths"][5];
+  EXPECT_EQ(reduce["path"], (Json{"main", "solve(Grid<double, 2>&, int)", "dive", "dive", "dive", "MPI_Allreduce"}));
+  EXPECT_EQ(reduce["bytes_sent"], 16'000);
+  EXPECT_EQ(reduce["inclusive_s"], 28);
+}
+
+TEST(JsonReport, any_bytes_in_names_give_valid_json) {
+  Sample sample;
+  sample.experiment.manifest.command = {"./a\xff\"\n"};
+  sample.tree.nodes[1].name = "\xc3(\"\\";
+  EXPECT_TRUE(Json::accept(sample.json()));
+}
+
+TEST(JsonReport, losses_are_counts_by_reason) {
+  Sample sample;
+  EXPECT_TRUE(Json::parse(sample.json())["totals"]["losses"].empty());
+  sample.tree.totals.losses[static_cast<std::size_t>(measurement::Loss::TruncatedNoTables)] = 3;
+  EXPECT_EQ(Json::parse(sample.json())["totals"]["losses"], (Json{{"truncated_no_tables", 3}}));
+}
+
+TEST(JsonReport, callsites_have_module_file_and_line) {
+  Sample sample;
+  sample.tree.nodes[1].module = "/bin/heat", sample.tree.nodes[1].file = "/src/heat.c", sample.tree.nodes[1].line = 12;
+  Options options;
+  options.callsites = true;
+  const Json path = Json::parse(sample.json(options))["callpaths"][0];
+  EXPECT_EQ(path["module"], "/bin/heat");
+  EXPECT_EQ(path["file"], "/src/heat.c");
+  EXPECT_EQ(path["line"], 12);
+}
+
+TEST(CsvReport, fields_are_quoted_by_rfc_4180) {
+  Sample sample;
+  sample.tree.nodes[1].name = "a \"b\", c";
+  const std::string csv = sample.csv();
+  EXPECT_TRUE(
+      csv.starts_with("path,kind,exclusive_s,inclusive_s,visits,samples,messages_sent,bytes_sent,"
+                      "messages_received,bytes_received,inclusive_min_s,inclusive_mean_s,inclusive_max_s\r\n"));
+  EXPECT_NE(csv.find("\r\n\"a \"\"b\"\", c\",user,2,98.4"), csv.npos) << csv;
+  EXPECT_NE(csv.find("\r\n(not on CPU),other,1.4,1.4,0,0,0,0,0,0,"), csv.npos) << csv;
+}
+
+TEST(Render, ranks_that_are_not_there_are_a_usage_error) {
+  Sample sample;
+  analysis::Symbolizer symbolizer;
+  Options options;
+  options.ranks = {1};
+  EXPECT_NO_THROW(render(sample.experiment, options, {}, symbolizer));
+  options.ranks = {7};
+  EXPECT_THROW(render(sample.experiment, options, {}, symbolizer), UsageError);
+}
+
+TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
+  archive::Experiment empty;
+  analysis::Symbolizer symbolizer;
+  for (const Format format : {Format::Text, Format::Json, Format::Csv})
+    for (const bool flat : {false, true}) {
+      Options options;
+      options.format = format, options.flat = flat;
+      EXPECT_FALSE(render(empty, options, {}, symbolizer).empty());
+    }
+}
+
+}  // namespace
+}  // namespace refrain::report

@@ -1,0 +1,66 @@
+#include "report/units.hpp"
+
+#include <gtest/gtest.h>
+
+namespace refrain::report {
+namespace {
+
+TEST(Units, times_have_three_digits) {
+  EXPECT_EQ(human_time(0), "0 s");
+  EXPECT_EQ(human_time(12e-9), "12 ns");
+  EXPECT_EQ(human_time(999.6e-9), "1.00 us");
+  EXPECT_EQ(human_time(4.5e-3), "4.50 ms");
+  EXPECT_EQ(human_time(0.9996), "1.00 s");
+  EXPECT_EQ(human_time(12.345), "12.3 s");
+  EXPECT_EQ(human_time(99.97), "100 s");
+  EXPECT_EQ(human_time(5999), "5999 s");
+  EXPECT_EQ(human_time(3 * 3600 + 5 * 60 + 12), "3:05:12 h");
+}
+
+TEST(Units, bytes_are_binary) {
+  EXPECT_EQ(human_bytes(0), "0 B");
+  EXPECT_EQ(human_bytes(1023), "1023 B");
+  EXPECT_EQ(human_bytes(1024), "1.00 KiB");
+  EXPECT_EQ(human_bytes(1023 * 1024), "1.00 MiB");
+  EXPECT_EQ(human_bytes(INT64_MAX), "8.00 EiB");
+}
+
+TEST(Units, counts_are_grouped) {
+  EXPECT_EQ(human_count(0), "0");
+  EXPECT_EQ(human_count(999), "999");
+  EXPECT_EQ(human_count(1000), "1,000");
+  EXPECT_EQ(human_count(12345678), "12,345,678");
+  EXPECT_EQ(human_count(-1234), "-1,234");
+  EXPECT_EQ(human_count(123456789), "123 M");
+}
+
+TEST(Units, shares_never_look_like_nothing_when_there_is_something) {
+  EXPECT_EQ(percent(0, 10), "");
+  EXPECT_EQ(percent(1, 3), "33.3");
+  EXPECT_EQ(percent(1, 2000), "0.05");
+  EXPECT_EQ(percent(1, 1e9), "<0.01");
+  EXPECT_EQ(percent(1, 0), "");
+}
+
+TEST(Units, ranks_are_ranges) {
+  EXPECT_EQ(rank_list({}), "");
+  EXPECT_EQ(rank_list({0, 1, 3, 5, 6, 7}), "0, 1, 3, 5-7");
+}
+
+TEST(Units, names_lose_parameters_first) {
+  EXPECT_EQ(fit_name("ns::Class<int>::run(int, char)", 40, "…"), "ns::Class<int>::run(int, char)");
+  EXPECT_EQ(fit_name("ns::Class<int>::run(int, char)", 25, "…"), "ns::Class<int>::run(…)");
+  EXPECT_EQ(fit_name("ns::Class<int, long>::run(int)", 20, "…"), "ns::Class<…>::run(…)");
+  EXPECT_EQ(fit_name("ns::Class<int, long>::run(int)", 10, "…"), "ns::Class…");
+  EXPECT_EQ(fit_name("A::operator()(int, std::pair<int, int>) const", 24, "..."), "A::operator()(...) const");
+  EXPECT_EQ(fit_name("operator<< <char>(std::ostream&)", 22, "…"), "operator<< <char>(…)");
+  EXPECT_EQ(fit_name("(not on CPU)", 5, "…"), "(not…");
+}
+
+TEST(Units, width_is_counted_in_characters) {
+  EXPECT_EQ(display_width("├ é"), 3u);
+  EXPECT_EQ(cut_to("├ é", 1), "├");
+}
+
+}  // namespace
+}  // namespace refrain::report
