@@ -1,0 +1,55 @@
+# Shared by the scripts: where things are, which Debian packages they need, and how a tree is configured and built.
+# Sourced by bash; leaves the working directory in the project's root.
+set -eu -o pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+PROJECT=$PWD
+export LC_ALL=C.UTF-8
+
+# Why each package is needed: docs/dependencies.md. A test keeps both in step.
+BUILD_PACKAGES=(cmake ninja-build g++ gfortran pkg-config python3
+  libopenmpi-dev openmpi-bin libmpich-dev mpich
+  libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps)
+DEMO_PACKAGES=(lammps)
+
+say() { printf '%s\n' "-- $*" >&2; }
+
+# install_packages NAME...: those that are missing, through apt-get, through sudo when not root. Quick when none is.
+install_packages() {
+  local missing=() name as_root=()
+  for name in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || missing+=("$name")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if ! command -v apt-get >/dev/null; then
+    say "no apt-get here; please provide what these Debian packages hold: ${missing[*]}"
+    return 0
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { say "missing packages, and neither root nor sudo: ${missing[*]}"; exit 1; }
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update >&2
+  "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2
+}
+
+# tree_of PRESET: its build directory, as CMakePresets.json says.
+tree_of() { [ "$1" = release ] && echo build || echo "build-$1"; }
+
+# build_tree PRESET [CMAKE OPTION...]: configures when something changed, and builds.
+build_tree() {
+  local preset=$1 tree
+  tree=$(tree_of "$preset")
+  shift
+  if [ $# -gt 0 ] || [ ! -f "$tree/build.ninja" ]; then cmake --preset "$preset" "$@" >&2; fi
+  cmake --build "$tree" --parallel "$(nproc)" >&2
+}
+
+# mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.
+mpi_environment() {
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader
+}

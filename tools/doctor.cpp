@@ -1,0 +1,230 @@
+/// `refrain doctor`: says beforehand what will and what will not work for a program, here. One line per finding.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <elf.h>
+#include <fmt/core.h>
+#include <fstream>
+#include <gnu/libc-version.h>
+#include <memory>
+#include <signal.h>
+#include <sstream>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/configuration.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/launchers.hpp"
+#include "tools/program.hpp"
+#include "tools/subcommands.hpp"
+
+namespace refrain::tools {
+namespace {
+
+/// Prints findings as they come and remembers whether one of them prevents a measurement.
+class Findings {
+ public:
+  void ok(const std::string& text) { print("ok", text); }
+  void warning(const std::string& text) { print("warning", text); }
+  void cannot(const std::string& text) {
+    print("cannot", text);
+    possible_ = false;
+  }
+  bool possible() const { return possible_; }
+
+ private:
+  static void print(const char* verdict, const std::string& text) { fmt::print("{:<8} {}\n", verdict, text); }
+  bool possible_ = true;
+};
+
+std::string first_line(const char* file) {
+  std::ifstream stream{file};
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+/// The value behind `key` in a file of lines "key: value"; empty when there is none.
+std::string value_in(const char* file, const std::string& key) {
+  std::ifstream stream{file};
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with(key)) {
+      std::size_t at = line.find_first_not_of(" \t:", key.size());
+      return at == std::string::npos ? "" : line.substr(at);
+    }
+  return {};
+}
+
+/// Whether what the program is allows a measurement at all.
+bool examine_kind(const std::string& name, const Program& program, Findings& findings) {
+  switch (program.kind) {
+    case Program::Kind::Missing: findings.cannot(fmt::format("{} is not found", name)); return false;
+    case Program::Kind::NotExecutable: findings.cannot(fmt::format("{} cannot be executed", name)); return false;
+    case Program::Kind::Script:
+      findings.ok(fmt::format("{} is a script{}: the programs that need MPI below it are measured", name,
+                              program.interpreter.empty() ? "" : " of " + program.interpreter.string()));
+      return false;
+    case Program::Kind::Dynamic:
+      findings.ok(fmt::format("{} is an x86-64 program and linked dynamically", program.file.string()));
+      return true;
+    default: findings.cannot(fmt::format("{} {}", program.file.string(), why_not_measurable(program))); return false;
+  }
+}
+
+void examine_libraries(const Program& program, const Invocation& invocation, Findings& findings) {
+  for (const NeededLibrary& library : program.libraries)
+    if (library.file.empty()) findings.cannot(fmt::format("it needs {}, which is not found", library.name));
+  RuntimeLibrary runtime = program.mpi.value_or(RuntimeLibrary::Serial);
+  if (!program.mpi) {
+    findings.ok("it does not need MPI itself: each process is measured by itself, MPI loaded later from MPI_Init on");
+  } else {
+    auto needed = std::find_if(program.libraries.begin(), program.libraries.end(),
+                               [](const NeededLibrary& library) { return mpi_of_library(library.name).has_value(); });
+    findings.ok(fmt::format("it uses {} ({})", name_of(*program.mpi), needed->file.string()));
+  }
+  if (auto file = find_runtime_library(invocation.executable, runtime))
+    findings.ok(fmt::format("runtime {}", file->string()));
+  else findings.cannot(fmt::format("this copy of Refrain has no librefrain-{}.so", name_of(runtime)));
+}
+
+/// mpirun of another MPI starts every rank as a job of its own.
+void examine_launcher(const Program& program, Findings& findings) {
+  if (!program.mpi) return;
+  LaunchLine line = parse_launch_line({"mpirun", "program"});
+  if (inspect_program("mpirun").kind == Program::Kind::Missing) {
+    findings.warning("no mpirun in PATH");
+    return;
+  }
+  bool hydra = line.launcher == "hydra";
+  if (hydra == (*program.mpi == RuntimeLibrary::Mpich))
+    findings.ok(fmt::format("mpirun in PATH ({}) fits it", line.launcher));
+  else
+    findings.warning(
+        fmt::format("mpirun in PATH belongs to another MPI ({}); start the program with mpirun.{} or mpiexec.{}",
+                    line.launcher, name_of(*program.mpi), name_of(*program.mpi)));
+}
+
+void examine_symbols(const Program& program, Findings& findings) {
+  const ElfImage& image = program.image;
+  if (image.has_debug_info) findings.ok("it has debug information: functions, files and lines will be shown");
+  else if (image.has_symbols)
+    findings.warning("no debug information (-g): functions are shown without files and lines");
+  else
+    findings.warning(
+        "stripped: only exported functions have names, others show as module+0x1234, unless its debug file is "
+        "installed");
+  if (image.has_unwind_tables) findings.ok("it has unwind tables: call paths are complete, without frame pointers");
+  else
+    findings.warning(
+        "no unwind tables (.eh_frame): call paths end there unless frame pointers help; compile with "
+        "-fasynchronous-unwind-tables");
+}
+
+/// Other tools that sit between the program and MPI.
+void examine_other_tools(const Program& program, Findings& findings) {
+  auto intercepts = [](const ElfImage& image) {
+    return std::find(image.defined.begin(), image.defined.end(), "MPI_Send") != image.defined.end();
+  };
+  if (intercepts(program.image)) findings.warning("the program itself defines MPI_Send: those calls may not be seen");
+  for (const NeededLibrary& library : program.libraries) {
+    if (library.name.find("mpi") != std::string::npos && library.name.find("mpiP") == std::string::npos) continue;
+    auto image = read_elf_image(library.file);
+    if (!image || !intercepts(*image)) continue;
+    if (library.name.starts_with("librefrain-")) findings.ok("Refrain is linked into it: plain mpirun measures it too");
+    else findings.warning(fmt::format("{} intercepts MPI calls too: both tools will see them", library.name));
+  }
+  if (const char* preload = std::getenv("LD_PRELOAD"); preload && *preload)
+    findings.warning(fmt::format("LD_PRELOAD is set ({}): it is kept, behind Refrain", preload));
+}
+
+/// One timer on this thread's CPU clock, as the sampling makes them.
+void examine_timers(Findings& findings) {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_NONE;
+  timer_t timer;
+  if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer) == 0) {
+    timer_delete(timer);
+    findings.ok("timers on the CPU clock can be made");
+  } else {
+    findings.warning(
+        "no timer on the CPU clock can be made (seccomp filter or limit): MPI calls are recorded, user code is not "
+        "sampled");
+  }
+  rlimit limit;
+  constexpr rlim_t enough_signals = 1024;
+  if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur < enough_signals)
+    findings.warning(fmt::format("only {} pending signals (ulimit -i): each thread needs one", limit.rlim_cur));
+  if (value_in("/proc/self/status", "Seccomp:") == "2")
+    findings.ok("a seccomp filter is in force (container); neither perf events nor ptrace are needed");
+}
+
+void examine_machine(Findings& findings) {
+  constexpr rlim_t little_memory = rlim_t{1} << 30;
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < little_memory)
+    findings.warning(
+        fmt::format("address space limited to {} MiB (ulimit -v): Refrain reserves up to REFRAIN_MEMORY per thread",
+                    limit.rlim_cur >> 20));
+  std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  std::string flags = " " + value_in("/proc/cpuinfo", "flags") + " ";
+  if (flags.find(" constant_tsc ") != std::string::npos && flags.find(" nonstop_tsc ") != std::string::npos)
+    findings.ok(fmt::format("the time stamp counter is invariant (kernel clock: {})", source));
+  else
+    findings.warning(fmt::format(
+        "the time stamp counter is not known to be invariant (kernel clock: {}): slower clock reads", source));
+  int major = 0, minor = 0;
+  std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+  if (major > 2 || minor >= 35)
+    findings.ok(fmt::format("glibc {} finds unwind tables without locks", gnu_get_libc_version()));
+  else
+    findings.warning(fmt::format("glibc {} is older than 2.35: unwind tables are found by Refrain's own map",
+                                 gnu_get_libc_version()));
+}
+
+void examine_settings(Findings& findings) {
+  config::Configuration configuration;
+  config::ConfigurationError error;
+  if (!config::read_configuration(configuration, error)) {
+    findings.cannot(error.line);
+    return;
+  }
+  if (!configuration.enable) findings.cannot("REFRAIN_ENABLE is off");
+  std::filesystem::path place = configuration.experiment_directory;
+  std::error_code ignored;
+  if (!place.empty() && std::filesystem::exists(place, ignored))
+    findings.cannot(fmt::format("{} exists already and is never overwritten", place.string()));
+  std::filesystem::path parent = place.parent_path().empty() ? "." : place.parent_path();
+  if (access(parent.c_str(), W_OK) != 0)
+    findings.cannot(fmt::format("{} is not writable: set REFRAIN_EXPERIMENT_DIRECTORY",
+                                std::filesystem::absolute(parent, ignored).lexically_normal().string()));
+}
+
+int doctor(const std::string& name, const Invocation& invocation) {
+  Findings findings;
+  Program program = inspect_program(name);
+  if (examine_kind(name, program, findings)) {
+    examine_libraries(program, invocation, findings);
+    examine_launcher(program, findings);
+    examine_symbols(program, findings);
+    examine_other_tools(program, findings);
+  }
+  examine_timers(findings);
+  examine_machine(findings);
+  examine_settings(findings);
+  return findings.possible() ? exit_ok : exit_usage;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("doctor", "Say what will and will not work for a program, before it runs");
+  auto name = std::make_shared<std::string>();
+  command->add_option("PROGRAM", *name, "the program, as it would be started")->required();
+  command->footer("Exit code 0: it can be measured, perhaps with warnings; 1: it cannot.");
+  command->callback([name, &invocation] { invocation.exit_code = doctor(*name, invocation); });
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,97 @@
+#include "tools/elf_image.hpp"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <memory>
+#include <unistd.h>
+
+namespace refrain::tools {
+namespace {
+
+/// Closes what libelf reads from after libelf is done with it.
+struct OpenElf {
+  explicit OpenElf(const std::filesystem::path& file) : descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (descriptor >= 0 && elf_version(EV_CURRENT) != EV_NONE) elf = elf_begin(descriptor, ELF_C_READ_MMAP, nullptr);
+  }
+  ~OpenElf() {
+    if (elf) elf_end(elf);
+    if (descriptor >= 0) close(descriptor);
+  }
+  OpenElf(const OpenElf&) = delete;
+  OpenElf& operator=(const OpenElf&) = delete;
+
+  int descriptor;
+  Elf* elf = nullptr;
+};
+
+void read_dynamic(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& image) {
+  if (header.sh_entsize == 0) return;
+  for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+    GElf_Dyn entry;
+    if (!gelf_getdyn(data, static_cast<int>(i), &entry) || entry.d_tag == DT_NULL) return;
+    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_SONAME && entry.d_tag != DT_RPATH && entry.d_tag != DT_RUNPATH)
+      continue;
+    const char* text = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+    if (!text) continue;
+    if (entry.d_tag == DT_NEEDED) image.needed.emplace_back(text);
+    if (entry.d_tag == DT_SONAME) image.soname = text;
+    if (entry.d_tag == DT_RPATH) image.rpath = text;
+    if (entry.d_tag == DT_RUNPATH) image.runpath = text;
+  }
+}
+
+void read_dynamic_symbols(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& image) {
+  if (header.sh_entsize == 0) return;
+  for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
+    GElf_Sym symbol;
+    if (!gelf_getsym(data, static_cast<int>(i), &symbol)) return;
+    if (symbol.st_shndx == SHN_UNDEF) continue;
+    const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if (name && std::strncmp(name, "MPI_", 4) == 0) image.defined.emplace_back(name);
+  }
+}
+
+}  // namespace
+
+std::optional<ElfImage> read_elf_image(const std::filesystem::path& file) {
+  OpenElf open_file{file};
+  GElf_Ehdr header;
+  if (!open_file.elf || elf_kind(open_file.elf) != ELF_K_ELF || !gelf_getehdr(open_file.elf, &header))
+    return std::nullopt;
+  Elf* elf = open_file.elf;
+  ElfImage image;
+  image.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
+  image.machine = header.e_machine;
+  std::size_t segments = 0;
+  elf_getphdrnum(elf, &segments);
+  for (std::size_t i = 0; i < segments; ++i) {
+    GElf_Phdr segment;
+    if (!gelf_getphdr(elf, static_cast<int>(i), &segment)) break;
+    if (segment.p_type == PT_DYNAMIC) image.is_dynamic = true;
+    if (segment.p_type == PT_INTERP) image.has_interpreter = true;
+    if (segment.p_type == PT_GNU_EH_FRAME) image.has_unwind_tables = true;
+  }
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return image;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
+    GElf_Shdr section_header;
+    if (!gelf_getshdr(section, &section_header)) continue;
+    if (section_header.sh_type == SHT_SYMTAB) image.has_symbols = true;
+    const char* text = elf_strptr(elf, names, section_header.sh_name);
+    std::string name = text ? text : "";
+    if (name == ".debug_info" || name == ".zdebug_info") image.has_debug_info = true;
+    if (name == ".gnu_debuglink" || name == ".note.gnu.build-id") image.has_debug_link = true;
+    Elf_Data* data = section_header.sh_type == SHT_DYNAMIC || section_header.sh_type == SHT_DYNSYM
+                         ? elf_getdata(section, nullptr)
+                         : nullptr;
+    if (!data) continue;
+    if (section_header.sh_type == SHT_DYNAMIC) read_dynamic(elf, section_header, data, image);
+    else read_dynamic_symbols(elf, section_header, data, image);
+  }
+  return image;
+}
+
+}  // namespace refrain::tools

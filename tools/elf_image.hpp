@@ -1,0 +1,31 @@
+#pragma once
+/// What the ELF headers of a file tell about how it will be loaded.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace refrain::tools {
+
+struct ElfImage {
+  bool is_64_bit = false;
+  std::uint16_t machine = 0;  ///< EM_*
+  bool is_dynamic = false;    ///< has a dynamic section, and an interpreter or the type of a library
+  bool has_interpreter = false;
+  std::string soname;
+  std::vector<std::string> needed;
+  std::string rpath;
+  std::string runpath;
+  bool has_symbols = false;          ///< .symtab
+  bool has_debug_info = false;       ///< .debug_info
+  bool has_debug_link = false;       ///< .gnu_debuglink or a build-id: names may come from a separate file
+  bool has_unwind_tables = false;    ///< .eh_frame_hdr
+  std::vector<std::string> defined;  ///< dynamic symbols defined here whose name begins with MPI_
+};
+
+/// Nothing when the file cannot be read or is no ELF file. Damaged headers read as absent, never crash.
+std::optional<ElfImage> read_elf_image(const std::filesystem::path& file);
+
+}  // namespace refrain::tools

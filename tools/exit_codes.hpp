@@ -1,0 +1,12 @@
+#pragma once
+/// The exit codes of `refrain`. A measured program's own code is passed through.
+
+namespace refrain::tools {
+
+constexpr int exit_ok = 0;
+constexpr int exit_usage = 1;       ///< bad command line, or `doctor` found what prevents a measurement
+constexpr int exit_unreadable = 2;  ///< an experiment that cannot be read
+constexpr int exit_not_executable = 126;
+constexpr int exit_not_found = 127;
+
+}  // namespace refrain::tools

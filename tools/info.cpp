@@ -1,0 +1,63 @@
+/// `refrain info`: what this copy of Refrain is and what is in force.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "config/configuration.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/installation.hpp"
+#include "tools/option_pages.hpp"
+#include "tools/subcommands.hpp"
+
+namespace refrain::tools {
+namespace {
+
+/// What a process started now would use; a bad environment is said on stderr and the defaults are shown.
+int print_config(const std::string& format) {
+  config::Configuration configuration;
+  config::ConfigurationError error;
+  bool good = config::read_configuration(configuration, error);
+  std::vector<OptionInForce> options;
+  for (std::size_t row = 0; row < config::option_count; ++row) {
+    const config::OptionRow& option = config::option_table[row];
+    const char* value = std::getenv(option.variable);
+    bool from_environment = value && *value;
+    char text[sizeof(config::Configuration::experiment_directory)];
+    config::format_option(configuration, row, text, sizeof text);
+    options.push_back({option, good ? text : option.default_value, from_environment});
+  }
+  fmt::print("{}", option_page(options, format));
+  if (good) return exit_ok;
+  fmt::print(stderr, "{}\n", error.line);
+  return exit_usage;
+}
+
+void print_build(const std::string& executable) {
+  fmt::print("version      {}\nbuild type   {}\ncompiler     {}\nplatform     {}\nexecutable   {}\n", REFRAIN_VERSION,
+             REFRAIN_BUILD_TYPE, REFRAIN_COMPILER, "Linux x86-64", executable);
+  for (RuntimeLibrary library : {RuntimeLibrary::OpenMpi, RuntimeLibrary::Mpich, RuntimeLibrary::Serial}) {
+    auto file = find_runtime_library(executable, library);
+    fmt::print("{:<13}{}\n", name_of(library), file ? file->lexically_normal().string() : "not built");
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Invocation& invocation) {
+  CLI::App* info = app.add_subcommand("info", "What this copy of Refrain is, and the settings in force");
+  info->require_subcommand(1);
+  auto format = std::make_shared<std::string>("text");
+  CLI::App* config = info->add_subcommand("config", "All settings, their defaults and the values in force");
+  config->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json", "markdown", "man"}));
+  config->callback([format, &invocation] { invocation.exit_code = print_config(*format); });
+  info->add_subcommand("version", "The version")->callback([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
+  info->add_subcommand("build", "How and with which libraries it was built")->callback([&invocation] {
+    print_build(invocation.executable);
+  });
+}
+
+}  // namespace refrain::tools

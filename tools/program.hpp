@@ -1,0 +1,46 @@
+#pragma once
+/// What kind of thing a command names, and how it can be measured.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/elf_image.hpp"
+#include "tools/installation.hpp"
+#include "tools/library_search.hpp"
+
+namespace refrain::tools {
+
+struct Program {
+  enum class Kind {
+    Missing,        ///< no such file
+    NotExecutable,  ///< a directory, or permission denied
+    Script,         ///< begins with #!, or is no ELF file at all
+    Static,         ///< has no dynamic linker that could preload anything
+    Foreign,        ///< for another architecture
+    Privileged,     ///< set-user-id, set-group-id or file capabilities: the dynamic linker ignores LD_PRELOAD
+    Dynamic,        ///< can be measured
+  };
+  Kind kind = Kind::Missing;
+  std::filesystem::path file;            ///< as found; empty when missing
+  std::filesystem::path interpreter;     ///< of a script
+  ElfImage image;                        ///< Dynamic, Static, Foreign, Privileged
+  std::vector<NeededLibrary> libraries;  ///< Dynamic: transitively
+  std::optional<RuntimeLibrary> mpi;     ///< the MPI among them
+};
+
+/// Finds `command` as execvp(3) would, and looks into it.
+Program inspect_program(const std::string& command);
+
+/// The MPI that this library name stands for. libmpi.so.12 is the common ABI of MPICH and its descendants (Intel MPI,
+/// MVAPICH, Cray); Open MPI counts from 20 since its version 2.
+std::optional<RuntimeLibrary> mpi_of_library(const std::string& soname);
+
+/// The MPI whose launcher started this process, as its environment tells. Serial: a launcher, but which MPI is unknown.
+std::optional<RuntimeLibrary> mpi_of_launcher();
+
+/// Why the program cannot be measured, for one line on stderr; empty when it can.
+std::string why_not_measurable(const Program& program);
+
+}  // namespace refrain::tools

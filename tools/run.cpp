@@ -1,0 +1,101 @@
+/// `refrain run`: starts a launcher's command line with `refrain exec` before each of its programs. The launcher itself
+/// is never touched by the measurement; it replaces this process, so that its exit status is the command's.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/core.h>
+#include <memory>
+#include <string_view>
+#include <unistd.h>
+
+#include "config/configuration.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/launchers.hpp"
+#include "tools/start.hpp"
+#include "tools/subcommands.hpp"
+
+namespace refrain::tools {
+namespace {
+
+struct RunOptions {
+  std::string experiment;
+  std::string frequency;
+  std::string library;
+  bool dry_run = false;
+};
+
+/// The REFRAIN_* settings in force, as options of `refrain exec`: launchers do not carry the environment to other
+/// nodes.
+std::vector<std::string> settings_in_force() {
+  std::vector<std::string> settings;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    std::string_view setting{*entry};
+    if (setting.starts_with("REFRAIN_") && !setting.starts_with("REFRAIN_INTERNAL_"))
+      settings.insert(settings.end(), {"--env", std::string(setting)});
+  }
+  return settings;
+}
+
+int run(const RunOptions& options, const Invocation& invocation) {
+  const std::vector<std::string>& command = invocation.command;
+  if (command.empty()) {
+    fmt::print(stderr, "refrain run: no command; usage: refrain run [options] -- mpirun -n 4 ./app ...\n");
+    return exit_usage;
+  }
+  if (!options.experiment.empty())
+    setenv("REFRAIN_EXPERIMENT_DIRECTORY", std::filesystem::absolute(options.experiment).c_str(), 1);
+  if (!options.frequency.empty()) setenv("REFRAIN_SAMPLING_FREQUENCY", options.frequency.c_str(), 1);
+
+  std::vector<std::string> started = command;
+  config::Configuration configuration;
+  config::ConfigurationError error;
+  LaunchLine line = parse_launch_line(command);
+  if (!config::read_configuration(configuration, error)) {
+    // Said once here; ranks that have the runtime linked into them need not say it again.
+    fmt::print(stderr, "{}\n", error.line);
+    setenv("REFRAIN_ENABLE", "off", 1);
+  } else if (!line.refusal.empty()) {
+    fmt::print(stderr, "refrain: {}. The program runs unmeasured.\n", line.refusal);
+  } else if (configuration.enable) {
+    std::vector<std::string> insertion{invocation.executable, "exec"};
+    if (!options.library.empty()) insertion.insert(insertion.end(), {"--library", options.library});
+    for (std::string& word : settings_in_force()) insertion.push_back(std::move(word));
+    insertion.push_back("--");
+    started = with_insertion(command, line, insertion);
+  }
+  if (options.dry_run) {
+    fmt::print("{}\n", quoted(started));
+    return exit_ok;
+  }
+  return become(started);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a command and measure its ranks");
+  command
+      ->add_option("--experiment", options->experiment,
+                   "directory that receives the results (REFRAIN_EXPERIMENT_DIRECTORY)")
+      ->type_name("DIR");
+  command->add_option("--frequency", options->frequency, "samples per second and thread (REFRAIN_SAMPLING_FREQUENCY)")
+      ->type_name("HZ");
+  command
+      ->add_option("--library", options->library,
+                   "runtime: openmpi, mpich, serial or a file; else found out for each program")
+      ->type_name("NAME");
+  command->add_flag("--dry-run", options->dry_run, "print the command that would be started");
+  command->footer(
+      "refrain run [options] -- LAUNCHER... ./app ARGUMENTS...\n"
+      "The exit status is that of the command. Settings of the measurement: refrain info config.");
+  command->prefix_command();
+  command->callback([command, options, &invocation] {
+    take_command(invocation, command->remaining());
+    invocation.exit_code = run(*options, invocation);
+  });
+}
+
+}  // namespace refrain::tools
