@@ -1,0 +1,149 @@
+"""Runs real programs with and without Refrain and reads what it reports. Shared by the tests of this folder.
+
+The build directory comes from the environment variable BUILD_DIR (ctest sets it), else it is `build` of the source tree.
+FULL_TESTS=1 asks for the long form of a test.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, Callable, Iterable
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD_DIR", SOURCE / "build")).resolve()
+REFRAIN = BUILD / "bin" / "refrain"
+EXAMPLES = BUILD / "bin" / "examples"
+PROGRAMS = BUILD / "tests" / "apps"
+FULL = os.environ.get("FULL_TESTS", "") not in ("", "0", "OFF", "off")
+
+OPEN_MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl": "self,vader",
+    "OMP_WAIT_POLICY": "passive",
+}
+
+
+def clean_environment(extra: dict[str, str] | None = None) -> dict[str, str]:
+    """The caller's environment without any REFRAIN_ variable, plus what Open MPI needs here, plus `extra`."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("REFRAIN_")}
+    return env | OPEN_MPI_ENVIRONMENT | (extra or {})
+
+
+def mpirun(ranks: int, *command: str | Path) -> list[str]:
+    return ["mpirun.openmpi", "-n", str(ranks), *map(str, command)]
+
+
+class Outcome:
+    """How a program ended: exit status, stdout, stderr, and its experiment directory when there is one."""
+
+    def __init__(self, code: int, stdout: bytes, stderr: bytes, experiment: Path | None = None):
+        self.code, self.stdout, self.stderr, self.experiment = code, stdout, stderr.decode(errors="replace"), experiment
+
+    def json_lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.stdout.decode().splitlines() if line.startswith("{")]
+
+
+class Report:
+    """`refrain report --format json` of an experiment."""
+
+    def __init__(self, experiment: Path, *options: str):
+        command = [str(REFRAIN), "report", str(experiment), "--format", "json", *options]
+        done = subprocess.run(command, capture_output=True, env=clean_environment(), timeout=120)
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.decode(errors='replace')}")
+        self.data: dict[str, Any] = json.loads(done.stdout)
+        self.totals: dict[str, Any] = self.data["totals"]
+        self.locations: list[dict[str, Any]] = self.data["locations"]
+        self.callpaths: list[dict[str, Any]] = self.data["callpaths"]
+
+    def sum(self, column: str, wanted: Callable[[dict[str, Any]], bool]) -> Any:
+        return sum(c[column] for c in self.callpaths if wanted(c))
+
+    def of_function(self, name: str, column: str) -> Any:
+        """Sum over the call paths that end in `name`; right for inclusive columns when `name` does not recur."""
+        return self.sum(column, lambda c: bool(c["path"]) and c["path"][-1] == name)
+
+    def below(self, name: str, column: str) -> Any:
+        """Sum over the call paths with `name` somewhere in them; for exclusive columns and counts."""
+        return self.sum(column, lambda c: name in c["path"])
+
+    def of_kind(self, kind: str, column: str) -> Any:
+        return self.sum(column, lambda c: c["kind"] == kind)
+
+    def special(self, label: str) -> float:
+        """Exclusive seconds of a pseudo path such as "(not on CPU)"."""
+        return self.sum("exclusive_s", lambda c: bool(c["path"]) and c["path"][-1] == label)
+
+    def losses(self) -> dict[str, int]:
+        return {k: v for k, v in self.totals.get("losses", {}).items() if v}
+
+
+class TestCase(unittest.TestCase):
+    """A test with a scratch directory of its own."""
+
+    maxDiff = None
+
+    def setUp(self) -> None:
+        if not REFRAIN.exists():
+            self.fail(f"there is no {REFRAIN}")
+        self.directory = Path(tempfile.mkdtemp(prefix="app-test-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self._runs = 0
+
+    def plain(self, command: Iterable[str | Path], env: dict[str, str] | None = None, timeout: float = 120) -> Outcome:
+        """Runs `command` without Refrain."""
+        done = subprocess.run(list(map(str, command)), capture_output=True, cwd=self.directory,
+                              env=clean_environment(env), stdin=subprocess.DEVNULL, timeout=timeout)
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def measured(self, command: Iterable[str | Path], env: dict[str, str] | None = None, timeout: float = 120) -> Outcome:
+        """Runs `command` under `refrain run`; the experiment directory is a new one in the scratch directory."""
+        self._runs += 1
+        experiment = self.directory / f"experiment-{self._runs}"
+        outcome = self.plain([REFRAIN, "run", "--", *command],
+                             {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)} | (env or {}), timeout)
+        outcome.experiment = experiment
+        return outcome
+
+    def report(self, outcome: Outcome, *options: str) -> Report:
+        assert outcome.experiment is not None
+        self.assertTrue(outcome.experiment.is_dir(), f"no experiment; stderr: {outcome.stderr}")
+        return Report(outcome.experiment, *options)
+
+    # ---- assertions that many tests share ----
+
+    def assert_same_result(self, plain: Outcome, measured: Outcome) -> None:
+        self.assertEqual(plain.code, measured.code, f"exit status; stderr: {measured.stderr}")
+        self.assertEqual(plain.stdout, measured.stdout, f"stdout; stderr: {measured.stderr}")
+
+    def assert_time_conserved(self, report: Report) -> None:
+        wall = report.totals["wall_s"]
+        total = report.sum("exclusive_s", lambda c: True)
+        self.assertGreater(wall, 0)
+        self.assertLessEqual(abs(total - wall), 1e-6 * wall, f"exclusive_s add up to {total}, wall_s is {wall}")
+        self.assertLessEqual(abs(sum(l["wall_s"] for l in report.locations) - wall), 1e-6 * wall)
+        negative = [c for c in report.callpaths if c["exclusive_s"] < 0]
+        self.assertEqual([], negative, "negative times")
+
+    def assert_near(self, got: float, truth: float, tolerance: float, what: str) -> None:
+        self.assertLessEqual(abs(got - truth), tolerance, f"{what}: {got:.6f} s, truth {truth:.6f} s")
+
+
+def chi_square_tail(value: float, degrees: int) -> float:
+    """P(X > value) for a chi-square variable with an even number of degrees of freedom."""
+    assert degrees % 2 == 0
+    half, term, total = value / 2, 1.0, 1.0
+    for k in range(1, degrees // 2):
+        term *= half / k
+        total += term
+    return math.exp(-half) * total
