@@ -17,7 +17,8 @@ struct CommunicatorRecord {
   std::int32_t size;
   std::int32_t remote_size;  ///< of an intercommunicator, else 0
   char name[64];
-  std::span<const std::int32_t> members;  ///< world ranks in rank order; -1 for a process outside MPI_COMM_WORLD
+  std::span<const std::int32_t> members;  ///< world ranks in rank order, then those of the remote
+                                          ///< group; -1 for a process outside MPI_COMM_WORLD
 };
 
 }  // namespace refrain::measurement

@@ -179,8 +179,9 @@ class TextReport {
     columns.spread = d_.tree.locations.size() > 1;
     columns.calls = all.visits > 0;
     columns.bytes = all.bytes_sent > 0 || all.bytes_received > 0;
+    const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
     for (bool* drop : {&columns.spread, &columns.bytes, &columns.calls, &columns.exclusive})
-      if (columns.width() + least_name_width > width()) *drop = false;
+      if (columns.width() + names > width()) *drop = false;
     return columns;
   }
 
@@ -364,7 +365,8 @@ class TextReport {
     std::size_t longest_name = 0;
     for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
     for (const LossLine& loss : d_.overview.losses)
-      wrapped(right(human_count(loss.count), 11) + "  " + left(loss.name, longest_name), loss.help, 14 + longest_name);
+      wrapped(right(human_count(loss.count), 11) + "  " + left(loss.name, longest_name + 1), loss.help,
+              14 + longest_name);
   }
 
   const Document& d_;

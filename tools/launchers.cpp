@@ -104,7 +104,7 @@ class Options {
     return at + 1 + guessed_values(at + 1);
   }
 
-  const std::string& application_file_option() const { return application_file_option_; }
+  std::string_view application_file_option() const { return application_file_option_; }
 
  private:
   std::optional<std::size_t> values_of(std::string_view name) const {
@@ -138,7 +138,7 @@ class Options {
 
   const Launcher& launcher_;
   const std::vector<std::string>& words_;
-  std::string application_file_option_;
+  std::string_view application_file_option_;  ///< part of words_
 };
 
 }  // namespace

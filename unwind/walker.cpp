@@ -210,7 +210,8 @@ struct Walking {
     if (outcome == Outcome::Stepped) outcome = step_state();
     if (outcome != Outcome::Stepped) {
       steps.state_known = false;
-      return outcome == Outcome::NoTables && guess_by_frame_pointer(frame) ? Outcome::Stepped : outcome;
+      frame.guessed = outcome == Outcome::NoTables && guess_by_frame_pointer(frame);
+      return frame.guessed ? Outcome::Stepped : outcome;
     }
     ++steps.state_depth;
     const std::uintptr_t* r = steps.state.registers;
@@ -369,7 +370,8 @@ struct Walking {
     const std::uint32_t depth = reused + stepped;
     if (depth > state.max_depth) [[unlikely]] {  // a full walk would have ended before it met the old frames
       state.reusable = 0;
-      return Walking{state, start, epoch}.walk_anew();
+      state.unusual_ready = false;
+      return walk_anew();
     }
     bool record = reuse && end == WalkEnd::Complete;
     bool fp_live = false;

@@ -28,11 +28,13 @@ BY_HAND = "Written"
 # C types that a parameter of a kind may have, without const, stars, brackets.
 C_TYPES = {
     "buffer": {"void"}, "pointer": {"void"}, "extra_state": {"void"}, "attribute": {"void"},
-    "count": {"int", "MPI_Count"}, "displacement": {"int", "MPI_Count", "MPI_Aint"}, "int": {"int", "MPI_Count", "MPI_Aint"},
+    "count": {"int", "MPI_Count"}, "displacement": {"int", "MPI_Count", "MPI_Aint"},
+    "int": {"int", "MPI_Count", "MPI_Aint"},
     "rank": {"int"}, "tag": {"int"}, "index": {"int"}, "logical": {"int"}, "keyval": {"int"},
     "address": {"MPI_Aint", "MPI_Count"}, "offset": {"MPI_Offset"},
     "string": {"char"}, "strings": {"char"}, "string_lists": {"char"}, "arguments": {"char"},
-    "status": {"MPI_Status"}, "comm": {"MPI_Comm"}, "group": {"MPI_Group"}, "datatype": {"MPI_Datatype"}, "op": {"MPI_Op"},
+    "status": {"MPI_Status"}, "comm": {"MPI_Comm"}, "group": {"MPI_Group"}, "datatype": {"MPI_Datatype"},
+    "op": {"MPI_Op"},
     "request": {"MPI_Request"}, "message": {"MPI_Message"}, "errhandler": {"MPI_Errhandler"}, "info": {"MPI_Info"},
     "window": {"MPI_Win"}, "file": {"MPI_File"}, "session": {"MPI_Session"},
     "grequest_class": {"MPIX_Grequest_class"}, "function": None,  # any ..._function or ..._function_c
@@ -163,7 +165,8 @@ def check(row: Row, prototype: Prototype) -> None:
         raise Mismatch(f"{row.name} returns {prototype.result}: only functions that return int can be wrapped")
     if len(row.parameters) != len(prototype.parameters):
         raise Mismatch(
-            f"{row.name} has {len(prototype.parameters)} parameters in mpi.h and {len(row.parameters)} in functions.table")
+            f"{row.name} has {len(prototype.parameters)} parameters in mpi.h "
+            f"and {len(row.parameters)} in functions.table")
     for parameter, c_type in zip(row.parameters, prototype.parameters):
         base = re.sub(r"\bconst\b|[*\[\]0-9]+(?!\w)", " ", c_type).strip()
         base = re.sub(r"\s+", " ", base)
@@ -187,7 +190,8 @@ def declared(c_type: str, name: str) -> str:
 
 
 def signature(row: Row, prototype: Prototype) -> str:
-    return ", ".join(declared(c_type, parameter.name) for parameter, c_type in zip(row.parameters, prototype.parameters))
+    pairs = zip(row.parameters, prototype.parameters)
+    return ", ".join(declared(c_type, parameter.name) for parameter, c_type in pairs)
 
 
 def arguments(row: Row) -> str:
@@ -246,7 +250,8 @@ def next_source(functions: list[tuple[Row, Prototype]]) -> str:
         types = signature(row, prototype) + (", ..." if prototype.variadic else "")
         stubs.append(
             f"int first_{row.name}({types or 'void'}) {{\n"
-            f'  return next.{row.name}.resolve("{row.name}") ? next.{row.name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n')
+            f'  return next.{row.name}.resolve("{row.name}")'
+            f" ? next.{row.name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n")
         entries.append(f"    {{first_{row.name}}},\n")
     return (HEAD + '#include "next.hpp"\n' + NAMESPACE + "namespace {\n" + "".join(stubs) + "}  // namespace\n" +
             "constinit NextCalls next{\n" + "".join(entries) + "};\n" + END)

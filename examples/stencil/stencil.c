@@ -3,7 +3,7 @@
  *   stencil [--size N] [--steps N] [--imbalance SWEEPS]
  *
  * One step = halo exchange of six faces, one sweep over the local block, one all-reduce of the residual.
- * Planted imbalance: the last rank repeats its sweep SWEEPS times more (default 2). A repeated sweep computes the same
+ * Planted imbalance: the last rank repeats its sweep SWEEPS times more (default 4). A repeated sweep computes the same
  * values again, so the output does not depend on it; `--imbalance 0` removes it.
  *
  * The output is a function of size, steps and the number of ranks only: partial sums are kept per plane and added in a
@@ -47,7 +47,7 @@ static void fail(const char* what) {
 }
 
 static Options parse_options(int argc, char** argv) {
-  Options o = {128, 200, 2};
+  Options o = {160, 200, 4};
   for (int i = 1; i < argc; i += 2) {
     int* target = !strcmp(argv[i], "--size")        ? &o.size
                   : !strcmp(argv[i], "--steps")     ? &o.steps

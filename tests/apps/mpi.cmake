@@ -39,8 +39,8 @@ foreach(mpi ${REFRAIN_MPIS})
 
   add_test(NAME apps.mpi_adapter.${mpi}
     COMMAND Python3::Interpreter -B ${mpi_apps}/mpi_adapter.py ${mpi} $<TARGET_FILE:mpi_conformance_${mpi}>
-            $<TARGET_FILE:mpi_recorder_${mpi}> $<TARGET_FILE:mpi_counter_${mpi}> ${REFRAIN_MPIEXEC_${mpi}} $<TARGET_FILE:mpi_late>
-            $<TARGET_FILE:mpi_plugin_${mpi}>)
+            $<TARGET_FILE:mpi_recorder_${mpi}> $<TARGET_FILE:mpi_counter_${mpi}> ${REFRAIN_MPIEXEC_${mpi}}
+            $<TARGET_FILE:mpi_late> $<TARGET_FILE:mpi_plugin_${mpi}>)
   set_tests_properties(apps.mpi_adapter.${mpi} PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS "apps;unsanitized")
   # Preloaded where there is no MPI, everything bound at once.
   add_test(NAME apps.mpi_absent.${mpi}

@@ -71,7 +71,8 @@ def same_communicators(records: list[list[dict]]) -> None:
         for record in own:
             identity = identities[rank][record["id"]]
             expect(record["members"][record["rank"]] == rank, f"rank {rank} is not itself in {record}")
-            expect(len(record["members"]) == record["size"] + record["remote_size"], f"wrong number of members: {record}")
+            expect(len(record["members"]) == record["size"] + record["remote_size"],
+                   f"wrong number of members: {record}")
             for member in record["members"]:
                 theirs = [r for r in records[member] if identities[member][r["id"]] == identity]
                 expect(len(theirs) == 1 and sorted(theirs[0]["members"]) == sorted(record["members"]),
@@ -97,7 +98,8 @@ for ranks in (2, 4):
         same_communicators(records)
         expect(any(c["name"] == "conformance" for c in records[0]), "MPI_Comm_set_name is not recorded")
 
-        # The counter knows visits only; polling calls vary from run to run, so it is compared with that run's own truth.
+        # The counter knows visits only; polling calls vary from run to run, so it is compared
+        # with that run's own truth.
         run(ranks, directory, counter, TRUTH_FILE=str(truth_file), COUNTER_FILE=str(count_file))
         for rank in range(ranks):
             counter_saw_the_truth(f"rank {rank} of {ranks}", Path(f"{truth_file}.{rank}"), Path(f"{count_file}.{rank}"))
@@ -118,12 +120,14 @@ with tempfile.TemporaryDirectory() as scratch:
         for rank in range(2):
             counter_saw_the_truth(f"rank {rank}, {preload}", Path(f"{truth_file}.{rank}"), Path(f"{count_file}.{rank}"))
             if preload.startswith(recorder):  # behind the counter, which calls PMPI, nothing is left to see
-                record_is_the_truth(f"rank {rank}, {preload}", Path(f"{truth_file}.{rank}"), Path(f"{record_file}.{rank}"))
+                record_is_the_truth(f"rank {rank}, {preload}", Path(f"{truth_file}.{rank}"),
+                                    Path(f"{record_file}.{rank}"))
     # MPI that comes late and locally.
     for path in directory.glob("record.*"):
         path.unlink()
     expect(run(2, directory, command=(late, plugin)) == plain, "output of the late program differs")
-    expect(run(2, directory, recorder, (late, plugin), **files) == plain, "output of the late program differs when measured")
+    expect(run(2, directory, recorder, (late, plugin), **files) == plain,
+           "output of the late program differs when measured")
     for rank in range(2):
         record_is_the_truth(f"rank {rank}, late", Path(f"{truth_file}.{rank}"), Path(f"{record_file}.{rank}"))
 

@@ -9,7 +9,8 @@ Knows nothing of Refrain's table. The counter writes "function visits" lines to 
 import re
 import sys
 
-SKIPPED = re.compile(r"MPI_T_|.*_(c2f|f2c|c2f08|f082c|f2f08|f082f)$|MPI_(Wtime|Wtick|Pcontrol|Finalize|Aint_add|Aint_diff)$")
+SKIPPED = re.compile(r"MPI_T_|.*_(c2f|f2c|c2f08|f082c|f2f08|f082f)$|"
+                     r"MPI_(Wtime|Wtick|Pcontrol|Finalize|Aint_add|Aint_diff)$")
 
 text = re.sub(r"(?m)^#.*$", "", open(sys.argv[1]).read())
 text = re.sub(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)", "", text)

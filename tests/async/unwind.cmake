@@ -28,8 +28,13 @@ target_compile_options(test_unwind_differential PRIVATE -O2 -g)
 if(REFRAIN_SANITIZE)
   set(unwind_captures ENVIRONMENT REFRAIN_TEST_CAPTURES=50000)
 endif()
+# The thread sanitizer delivers signals late, with contexts that are no longer true.
 gtest_discover_tests(test_unwind_differential TEST_PREFIX async. DISCOVERY_MODE PRE_TEST
-  PROPERTIES LABELS async TIMEOUT 300 ${unwind_captures})
+  PROPERTIES LABELS no-tsan TIMEOUT 300 ${unwind_captures})
+
+add_test(NAME async.unwind.ten_million_captures COMMAND test_unwind_differential --gtest_filter=*every_instruction)
+set_tests_properties(async.unwind.ten_million_captures PROPERTIES LABELS "unsanitized;long" TIMEOUT 3600
+  ENVIRONMENT REFRAIN_TEST_CAPTURES=10000000)
 
 # Two libraries, alike but for the size of a frame, that take each other's place in memory.
 foreach(plugin SMALL=96 LARGE=224)

@@ -1,5 +1,6 @@
 # The MPI adapter's parts: generator, request table, coverage list.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
+find_package(Threads REQUIRED)
 set(mpi_unit ${CMAKE_CURRENT_LIST_DIR}/mpi)
 
 foreach(mpi ${REFRAIN_MPIS})

@@ -49,10 +49,11 @@ Captures::Captures(std::uint32_t max_depth, unsigned library_period)
   makecontext(
       &context, [] {}, 0);
   const auto start_context = *reinterpret_cast<std::uintptr_t*>(context.uc_mcontext.gregs[REG_RSP]);
+  void* libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);  // not what a sanitizer puts before it
   switching_functions_[0] = start_context;
-  switching_functions_[1] = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "swapcontext"));
-  switching_functions_[2] = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "setcontext"));
-  switching_functions_[3] = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "longjmp"));
+  switching_functions_[1] = reinterpret_cast<std::uintptr_t>(dlsym(libc, "swapcontext"));
+  switching_functions_[2] = reinterpret_cast<std::uintptr_t>(dlsym(libc, "setcontext"));
+  switching_functions_[3] = reinterpret_cast<std::uintptr_t>(dlsym(libc, "longjmp"));
   find_table(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "_Unwind_Resume")), unwinder_);
   captures_of_thread = this;
 }

@@ -38,12 +38,15 @@ std::vector<std::uintptr_t> addresses(const Walk& walk) {
   return result;
 }
 
-/// The path by glibc's own unwinder, from the caller's caller on.
-[[gnu::noinline]] std::vector<std::uintptr_t> path_by_backtrace() {
-  void* found[1024];
-  const int n = backtrace(found, 1024);
+/// The path by glibc's own unwinder, from the frame on that `pc` returns to.
+std::vector<std::uintptr_t> path_by_backtrace(std::uintptr_t pc) {
+  void* found[2048];
+  const int n = backtrace(found, 2048);
   std::vector<std::uintptr_t> result;
-  for (int i = 2; i < n; ++i) result.push_back(reinterpret_cast<std::uintptr_t>(found[i]));
+  for (int i = 0; i < n; ++i) {
+    const auto address = reinterpret_cast<std::uintptr_t>(found[i]);
+    if (!result.empty() || address == pc) result.push_back(address);
+  }
   return result;
 }
 
@@ -56,11 +59,12 @@ struct Capture {
 
 [[gnu::noinline]] int capture(void* argument) {
   auto& c = *static_cast<Capture*>(argument);
-  const Walk walk = c.walker->walk(calling_frame());
+  const Start start = calling_frame();
+  const Walk walk = c.walker->walk(start);
   c.path = addresses(walk);
   c.end = walk.end;
   c.reused = walk.reused;
-  c.by_backtrace = path_by_backtrace();
+  c.by_backtrace = path_by_backtrace(start.registers.pc);
   return 1;
 }
 
@@ -150,16 +154,100 @@ TEST_F(unwind_faults, generated_code_without_frame_pointer_truncates_the_path) {
   }
 }
 
+// ---- Frames that only all registers lead out of ----
+
+/// Keeps its CFA in rbx, as some hand-written and some realigning code does.
+extern "C" int through_rbx(int (*callback)(void*), void* argument);
+asm(R"(
+  .text
+  .globl through_rbx
+  .hidden through_rbx
+  .type through_rbx, @function
+through_rbx:
+  .cfi_startproc
+  push %rbx
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbx, -16
+  mov %rsp, %rbx
+  .cfi_def_cfa_register %rbx
+  and $-32, %rsp
+  sub $64, %rsp
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  call *%rax
+  mov %rbx, %rsp
+  .cfi_def_cfa_register %rsp
+  pop %rbx
+  .cfi_restore %rbx
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_endproc
+  .size through_rbx, . - through_rbx
+)");
+
+[[gnu::noinline]] int capture_through_rbx(void* argument) {
+  const int result = through_rbx(capture, argument);
+  asm volatile("");
+  return result;
+}
+
+TEST_F(unwind_faults, frame_found_through_another_register_is_stepped_with_all_registers) {
+  for (int round = 0; round < 3; ++round) {
+    Capture c{&walker, {}, {}, {}, 0};
+    through_rbx(capture_through_rbx, &c);  // two such frames in one path
+    EXPECT_EQ(c.end, WalkEnd::Complete);
+    EXPECT_EQ(c.path, c.by_backtrace);
+    EXPECT_EQ(c.reused, round == 0 ? 0 : c.path.size() - 3) << "what is outside of the outer one is reused";
+  }
+}
+
+Walker* interrupted_walker;
+std::uintptr_t interrupted_path[256];
+std::uint32_t interrupted_depth;
+
+void on_interruption(int, siginfo_t*, void* context) {
+  const Walk walk = interrupted_walker->walk({platform::interrupted_registers(context), true, context});
+  interrupted_depth = 0;
+  for (std::uint32_t i = walk.depth; i-- > 0 && interrupted_depth < std::size(interrupted_path);)
+    interrupted_path[interrupted_depth++] = walk.frames[i].pc;
+}
+
+[[gnu::noinline]] int capture_and_interrupt(void* argument) {
+  capture(argument);
+  raise(SIGUSR1);
+  return 1;
+}
+
+TEST_F(unwind_faults, frame_found_through_another_register_is_stepped_when_interrupted) {
+  struct sigaction action = {}, old;
+  action.sa_sigaction = on_interruption;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGUSR1, &action, &old);
+  interrupted_walker = &walker;
+  for (int round = 0; round < 3; ++round) {
+    Capture c{&walker, {}, {}, {}, 0};
+    through_rbx(capture_and_interrupt, &c);
+    // Inside of capture_and_interrupt the two differ; from through_rbx on they do not.
+    ASSERT_GT(interrupted_depth, c.path.size());
+    for (std::size_t i = 1; i < c.path.size(); ++i)
+      EXPECT_EQ(interrupted_path[interrupted_depth - i], c.path[c.path.size() - i]) << i;
+  }
+  sigaction(SIGUSR1, &old, nullptr);
+}
+
 // ---- Calls through bad pointers ----
 
 sigjmp_buf after_fault;
 Walker* fault_walker;
-std::vector<std::uintptr_t> fault_path;
+std::uintptr_t fault_path[256];  // innermost first
+std::uint32_t fault_depth;
 WalkEnd fault_end;
 
 void on_fault(int, siginfo_t*, void* context) {
   const Walk walk = fault_walker->walk({platform::interrupted_registers(context), true, context});
-  fault_path = addresses(walk);
+  fault_depth = 0;
+  for (std::uint32_t i = walk.depth; i-- > 0 && fault_depth < std::size(fault_path);)
+    fault_path[fault_depth++] = walk.frames[i].pc;
   fault_end = walk.end;
   siglongjmp(after_fault, 1);
 }
@@ -183,10 +271,10 @@ TEST_F(unwind_faults, call_through_a_bad_pointer_is_charged_to_the_caller) {
   void* data = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   for (const std::uintptr_t bad : {std::uintptr_t{0}, std::uintptr_t{64}, reinterpret_cast<std::uintptr_t>(data)}) {
     bad_function = reinterpret_cast<Function>(bad);
-    fault_path.clear();
+    fault_depth = 0;
     if (sigsetjmp(after_fault, 1) == 0) call_bad_function();
     capture(&here);
-    ASSERT_EQ(fault_path.size(), here.path.size() + 2) << bad;
+    ASSERT_EQ(fault_depth, here.path.size() + 2) << bad;
     EXPECT_EQ(fault_end, WalkEnd::Complete);
     EXPECT_EQ(fault_path[0], bad);
     const std::uintptr_t function = reinterpret_cast<std::uintptr_t>(&call_bad_function);
@@ -225,19 +313,21 @@ TEST_F(unwind_faults, deeper_than_the_walker_keeps_the_innermost_frames) {
 
 /// A copy of the real stack from here outwards, with the pointers into it moved along.
 struct StackCopy {
+  static constexpr std::size_t red_zone = 16;  ///< words below the stack pointer that may be looked at
   std::vector<std::uintptr_t> words;
   Start start{};
-  std::uintptr_t low() const { return reinterpret_cast<std::uintptr_t>(words.data()); }
-  std::uintptr_t high() const { return low() + words.size() * 8; }
+  std::uintptr_t low() const { return reinterpret_cast<std::uintptr_t>(words.data() + red_zone); }
+  std::uintptr_t high() const { return reinterpret_cast<std::uintptr_t>(words.data() + words.size()); }
 };
 
 [[gnu::noinline, gnu::no_sanitize("address")]] void copy_stack(StackCopy& copy) {
   const Start here = calling_frame();
   const std::uintptr_t sp = here.registers.sp, high = platform::own_stack().high;
-  copy.words.resize((high - sp) / 8);
-  for (std::size_t i = 0; i < copy.words.size(); ++i) {
+  const std::size_t count = (high - sp) / 8;
+  copy.words.resize(StackCopy::red_zone + count);
+  for (std::size_t i = 0; i < count; ++i) {
     const std::uintptr_t word = reinterpret_cast<const std::uintptr_t*>(sp)[i];
-    copy.words[i] = word - sp < high - sp ? word - sp + copy.low() : word;
+    copy.words[StackCopy::red_zone + i] = word - sp < high - sp ? word - sp + copy.low() : word;
   }
   copy.start = here;
   copy.start.registers.sp = copy.low();
@@ -264,7 +354,9 @@ TEST_F(unwind_faults, corrupt_stacks_end_the_walk_and_nothing_else) {
     walker.reset({seed % 2 ? 1 : copy.low(), copy.high()});
     if (seed % 8 != 0) {
       for (unsigned n = 1 + random() % 24; n-- > 0;) {
-        std::uintptr_t& word = copy.words[random() % std::min<std::size_t>(copy.words.size(), 400)];
+        std::uintptr_t& word =
+            copy.words[StackCopy::red_zone +
+                       random() % std::min<std::size_t>(copy.words.size() - StackCopy::red_zone, 400)];
         switch (random() % 6) {
           case 0: word = random(); break;
           case 1: word = copy.low() - 4096 + random() % (copy.words.size() * 8 + 8192); break;

@@ -73,6 +73,17 @@ class Symbols : public testing::Test {
     }
     return list;
   }
+  /// With those that have no size, which nm -S leaves out.
+  static std::vector<Function> functions_and_labels(const std::string& program) {
+    std::vector<Function> list;
+    for (const auto& line : lines_of(output_of("nm --defined-only " + program))) {
+      std::istringstream in(line);
+      std::string begin, type, name;
+      in >> begin >> type >> name;
+      if (type == "T" || type == "t") list.push_back({std::stoull(begin, nullptr, 16), 0, name});
+    }
+    return list;
+  }
   std::string name_at(const std::string& program, std::uint64_t address, const std::string& id) {
     return symbolizer().resolve(program, id, address, Lookup::Entry).back().function;
   }
@@ -219,6 +230,18 @@ TEST_F(Symbols, stripped_programs_show_offsets_and_exported_names_only) {
   }
   EXPECT_GT(named, 1);
   EXPECT_GT(anonymous, 0);
+}
+
+TEST_F(Symbols, an_exported_symbol_without_a_size_names_nothing_behind_it) {
+  const std::string program = compile("unsized.c", "-O2 -rdynamic");
+  std::uint64_t begin = 0;
+  for (const auto& f : functions_and_labels(program))
+    if (f.name == "unsized") begin = f.begin;
+  ASSERT_NE(begin, 0u);
+  EXPECT_EQ(name_at(program, begin + 32, build_id(program)), "unsized");  // .symtab has all functions
+  output_of("strip " + program);
+  forget();
+  EXPECT_TRUE(name_at(program, begin + 32, build_id(program)).starts_with("program+0x"));
 }
 
 TEST_F(Symbols, call_sites_of_an_unnamed_function_share_its_first_address) {

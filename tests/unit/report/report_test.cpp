@@ -97,8 +97,14 @@ class Sample {
   }
 };
 
+/// As a raw string below the line that begins it.
+std::string on_new_line(std::string text) {
+  text.insert(text.begin(), '\n');
+  return text;
+}
+
 TEST(TextReport, reads_like_this) {
-  EXPECT_EQ("\n" + Sample().text({110, true, false}), R"(
+  EXPECT_EQ(on_new_line(Sample().text({110, true, false})), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 
@@ -130,7 +136,7 @@ by the line above it alone.
 }
 
 TEST(TextReport, fits_narrow_terminals_in_ascii) {
-  EXPECT_EQ("\n" + Sample().text({80, false, false}), R"(
+  EXPECT_EQ(on_new_line(Sample().text({80, false, false})), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 
@@ -187,8 +193,7 @@ TEST(TextReport, losses_come_with_their_explanation) {
   const auto loss = static_cast<std::size_t>(measurement::Loss::ArenaFull);
   sample.tree.totals.losses[loss] = 1234;
   const std::string text = sample.text({});
-  EXPECT_NE(text.find("1,234  arena_full"), text.npos);
-  EXPECT_NE(text.find("the call tree has outgrown REFRAIN_MEMORY"), text.npos);
+  EXPECT_NE(text.find("1,234  arena_full the call tree has outgrown"), text.npos) << text;
 }
 
 TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
@@ -196,7 +201,7 @@ TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
   sample.experiment.profile.ranks_expected = 6;
   std::string text = sample.text({});
   EXPECT_TRUE(text.starts_with("warning: the experiment is incomplete: the program ended without")) << text;
-  for (std::size_t at; (at = text.find("\n         ")) != text.npos;) text.replace(at, 10, " ");  // unwrap
+  for (std::size_t at; (at = text.find("\n         ")) != text.npos;) text.replace(at, 10, 1, ' ');  // unwrap
   EXPECT_NE(text.find("no data of ranks 2-5"), text.npos);
   EXPECT_EQ(Sample().text({}).find("warning"), std::string::npos);
 }
@@ -204,7 +209,7 @@ TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
 TEST(TextReport, flat_is_by_function) {
   Options options;
   options.flat = true;
-  EXPECT_EQ("\n" + Sample().text({100, true, false}, options), R"(
+  EXPECT_EQ(on_new_line(Sample().text({100, true, false}, options)), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 

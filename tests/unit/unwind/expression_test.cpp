@@ -1,9 +1,9 @@
 /// DWARF expressions by hand: with real values, and as formulas.
 
+#include "unwind/expression.hpp"
+
 #include <gtest/gtest.h>
 #include <vector>
-
-#include "unwind/expression.hpp"
 
 namespace refrain::unwind {
 namespace {

@@ -1,5 +1,7 @@
 /// The rules of real binaries against those that binutils' readelf works out, and the two ways to find a table.
 
+#include "unwind/tables.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -16,7 +18,6 @@
 #include "unwind/call_frame_program.hpp"
 #include "unwind/rule.hpp"
 #include "unwind/rule_cache.hpp"
-#include "unwind/tables.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::unwind {
