@@ -1,5 +1,5 @@
-/// Cost of one sample in user code, beyond bare signal delivery and re-arming: the same signal is raised at depth 40 into a
-/// handler that only re-arms a timer, and into Refrain's.
+/// Cost of one sample in user code, beyond bare signal delivery and re-arming: the same signal is raised at depth 40
+/// into a handler that only re-arms a timer, and into Refrain's.
 
 #include <benchmark/benchmark.h>
 #include <signal.h>

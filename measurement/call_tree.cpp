@@ -12,8 +12,9 @@ constexpr std::uint32_t reserve_nodes = 1024;
 /// Per node: the node, four value columns on average, and the index with all its earlier sizes (at most 4 slots).
 constexpr std::size_t bytes_per_node = sizeof(Node) + 4 * sizeof(std::int64_t) + 4 * sizeof(std::uint32_t);
 
-constexpr std::size_t columns[] = {columns_of(NodeKind::Root), columns_of(NodeKind::Frame), columns_of(NodeKind::Function),
-                                   columns_of(NodeKind::Region), columns_of(NodeKind::Special)};
+constexpr std::size_t columns[] = {columns_of(NodeKind::Root), columns_of(NodeKind::Frame),
+                                   columns_of(NodeKind::Function), columns_of(NodeKind::Region),
+                                   columns_of(NodeKind::Special)};
 
 std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
   std::uint64_t h = (key ^ (std::uint64_t{parent} << 32 | static_cast<std::uint64_t>(kind))) * 0x9e3779b97f4a7c15u;
@@ -122,7 +123,8 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
 
 std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
-  if (n.values) [[likely]] return pool_ + n.values;
+  if (n.values) [[likely]]
+    return pool_ + n.values;
   const auto width = static_cast<std::uint32_t>(columns[static_cast<std::size_t>(n.kind)]);
   n.values = pool_count_;  // `child` and its reserve see to it that there is room
   pool_count_ += width;
@@ -130,7 +132,8 @@ std::int64_t* CallTree::values(NodeId id) {
 }
 
 std::size_t CallTree::bytes_in_use() const {
-  const auto index_bytes = reinterpret_cast<const std::byte*>(index_ + index_mask_ + 1) - reinterpret_cast<const std::byte*>(index_region_);
+  const auto index_bytes =
+      reinterpret_cast<const std::byte*>(index_ + index_mask_ + 1) - reinterpret_cast<const std::byte*>(index_region_);
   return node_count_ * sizeof(Node) + pool_count_ * sizeof(std::int64_t) + static_cast<std::size_t>(index_bytes);
 }
 

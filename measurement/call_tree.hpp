@@ -31,8 +31,8 @@ class CallTree {
   void clear();  ///< back to the root alone, memory kept
 
   /// The child of `parent`, made when it does not exist. Async-signal-safe.
-  /// When the tree is full: for Region nodes the same region below (arena full), for others the node (arena full) itself;
-  /// `full` is then set.
+  /// When the tree is full: for Region nodes the same region below (arena full), for others the node (arena full)
+  /// itself; `full` is then set.
   NodeId child(NodeId parent, NodeKind kind, std::uint64_t key, bool& full);
 
   /// Value row of a node: columns_of(kind) integers. Async-signal-safe.
@@ -54,7 +54,7 @@ class CallTree {
   std::size_t reserved_ = 0;
   Node* nodes_ = nullptr;
   std::int64_t* pool_ = nullptr;
-  std::uint32_t* index_ = nullptr;       ///< current open-addressing table, doubled into fresh memory when half full
+  std::uint32_t* index_ = nullptr;  ///< current open-addressing table, doubled into fresh memory when half full
   std::uint32_t* index_region_ = nullptr;
   std::uint32_t index_mask_ = 0;
   std::uint32_t node_count_ = 0, node_limit_ = 0;

@@ -9,11 +9,11 @@ namespace refrain::measurement {
 /// A communicator, identified without communication: by its parent, how many communicators the parent had made before,
 /// and the world rank of its first member.
 struct CommunicatorRecord {
-  std::int32_t id;           ///< order of definition in this process; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF
-  std::int32_t parent;       ///< id, or -1
-  std::int32_t ordinal;      ///< how many communicators the parent had made before
-  std::int32_t leader;       ///< world rank of the member with rank 0, -1 when it is outside MPI_COMM_WORLD
-  std::int32_t rank;         ///< own rank in it
+  std::int32_t id;       ///< order of definition in this process; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF
+  std::int32_t parent;   ///< id, or -1
+  std::int32_t ordinal;  ///< how many communicators the parent had made before
+  std::int32_t leader;   ///< world rank of the member with rank 0, -1 when it is outside MPI_COMM_WORLD
+  std::int32_t rank;     ///< own rank in it
   std::int32_t size;
   std::int32_t remote_size;  ///< of an intercommunicator, else 0
   char name[64];

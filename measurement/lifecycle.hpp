@@ -11,8 +11,8 @@ namespace refrain::measurement {
 
 /// What the root needs of the MPI adapter once MPI runs.
 struct MpiAdapter {
-  const char* library_version;                      ///< as MPI_Get_library_version tells
-  std::span<const char* const> region_names;        ///< indexed by RegionId
+  const char* library_version;                             ///< as MPI_Get_library_version tells
+  std::span<const char* const> region_names;               ///< indexed by RegionId
   std::span<const CommunicatorRecord> (*communicators)();  ///< valid until the next MPI call
   Peers peers;
 };

@@ -49,7 +49,8 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp) {
   const Inside inside = location.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed || location.closing.load(std::memory_order_relaxed)) return false;
-  // A live scope's frame lies outside of everything it called. 64 KiB apart at most: another stack (a fiber) proves nothing.
+  // A live scope's frame lies outside of everything it called. 64 KiB apart at most: another stack (a fiber) proves
+  // nothing.
   if (sp <= location.scope_sp || sp - location.scope_sp > 64 * 1024) return false;
   location.walker.forget();
   location.inside.store(Inside::User, std::memory_order_relaxed);

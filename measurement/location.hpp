@@ -42,29 +42,30 @@ struct UnitTotals {
 struct alignas(64) Location {
   // What a steady-state MPI call touches comes first.
   std::atomic<Inside> inside{Inside::Closed};
-  std::atomic<bool> closing{false};        ///< the measurement of this location is ending: no new scope may begin
+  std::atomic<bool> closing{false};  ///< the measurement of this location is ending: no new scope may begin
   bool sampling = false;
-  std::uintptr_t scope_sp = 0;             ///< stack pointer where the present scope began, to notice abandoned scopes
+  std::uintptr_t scope_sp = 0;  ///< stack pointer where the present scope began, to notice abandoned scopes
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
-  std::int64_t* call_values = nullptr;     ///< value row of the MPI call in progress
+  std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
   UnitTotals unit{};
 
   unwind::Walker walker;
   CallTree tree;
 
   platform::IntervalTimer timer;
-  std::int64_t last_tick_ns = 0;           ///< on the clock of the sampling
+  std::int64_t last_tick_ns = 0;  ///< on the clock of the sampling
+  std::int64_t tick_due_ns = 0;   ///< when the timer was to fire, on the same clock
   std::uint64_t random_state = 0;
 
   std::int64_t losses[loss_count]{};
-  std::int32_t thread = 0;                 ///< 0 is the thread that the process began with
+  std::int32_t thread = 0;  ///< 0 is the thread that the process began with
   int os_thread_id = 0;
   char name[32]{};
   platform::Ticks first_begin = 0, begin = 0, end = 0;
   std::int64_t cpu_begin_ns = 0;
-  std::atomic<bool> in_use{false};         ///< a thread owns it now; else it waits in the pool
-  Location* next = nullptr;                ///< all locations of the process, newest first
+  std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
+  Location* next = nullptr;         ///< all locations of the process, newest first
 
   // Async-signal-safe.
   void count_loss(Loss loss) { ++losses[static_cast<std::size_t>(loss)]; }

@@ -1,10 +1,9 @@
 #include "measurement/locations.hpp"
 
-#include <sched.h>
-#include <sys/prctl.h>
-
 #include <cstring>
 #include <new>
+#include <sched.h>
+#include <sys/prctl.h>
 
 #include "platform/pages.hpp"
 
@@ -78,7 +77,8 @@ Location* begin_location(const LocationSettings& settings) {
 void enter_location(Location& l) {
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
-  l.random_state = static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
+  l.random_state =
+      static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_begin_ns = platform::thread_cpu_ns();
   l.begin = platform::now();
   if (!l.first_begin) l.first_begin = l.begin;

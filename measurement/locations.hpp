@@ -1,8 +1,9 @@
 #pragma once
 /// All locations of the process: making, ending, closing. Ordinary context only.
 ///
-/// A location outlives its thread: it waits in a pool and the next new thread goes on with it, so a program of a million
-/// short threads has as many locations as threads that ever ran at once. Wall and CPU time are those of the threads' lives.
+/// A location outlives its thread: it waits in a pool and the next new thread goes on with it, so a program of a
+/// million short threads has as many locations as threads that ever ran at once. Wall and CPU time are those of the
+/// threads' lives.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace refrain::measurement {
 
 struct LocationSettings {
-  std::size_t memory;           ///< bytes of call tree
+  std::size_t memory;  ///< bytes of call tree
   std::uint32_t callpath_depth;
   unwind::Backend backend;
 };

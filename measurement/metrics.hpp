@@ -53,7 +53,8 @@ constexpr std::size_t columns_of(NodeKind kind) {
 /// Position of a metric in the value row of its node kind.
 constexpr std::size_t column_of(MetricId id) {
   std::size_t n = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(id); ++i) n += metric_table[i].kind == metric_table[static_cast<std::size_t>(id)].kind;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(id); ++i)
+    n += metric_table[i].kind == metric_table[static_cast<std::size_t>(id)].kind;
   return n;
 }
 

@@ -33,9 +33,10 @@ class MpiCall {
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
 
-/// Runs `call` (a callable that makes the PMPI call and returns its value), measured when this is an outermost call on a
-/// measured thread; `after(MpiCall&, result)` then adds counts, still outside MPI time. Nested calls are passed through.
-/// `before()` runs in the scope just before the clock starts: what has to be remembered of arguments that MPI overwrites.
+/// Runs `call` (a callable that makes the PMPI call and returns its value), measured when this is an outermost call on
+/// a measured thread; `after(MpiCall&, result)` then adds counts, still outside MPI time. Nested calls are passed
+/// through. `before()` runs in the scope just before the clock starts: what has to be remembered of arguments that MPI
+/// overwrites.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(RegionId region, Before&& before, Call&& call, After&& after) {
   Location* location = current_location;
@@ -48,7 +49,8 @@ template <class Before, class Call, class After>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location->scope_sp = sp;
   std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});
-  if (!values) [[unlikely]] return call();  // the measurement of this thread is ending
+  if (!values) [[unlikely]]
+    return call();  // the measurement of this thread is ending
   location->call_values = values;
   before();
   location->handler_time_in_call = 0;
@@ -78,7 +80,8 @@ template <class Before, class Call, class After>
 
 template <class Call, class After>
 [[gnu::always_inline]] inline auto measured(RegionId region, Call&& call, After&& after) {
-  return measured(region, [] {}, call, after);
+  return measured(
+      region, [] {}, call, after);
 }
 
 }  // namespace refrain::measurement

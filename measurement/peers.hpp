@@ -15,7 +15,8 @@ struct Peers {
   int size = 1;
   void* state = nullptr;
   /// Sends `bytes` bytes to `peer`; returns when the buffer may be reused. False: the deadline passed or MPI failed.
-  bool (*send)(void* state, int peer, const void* data, std::size_t bytes, std::int64_t deadline_monotonic_ns) = nullptr;
+  bool (*send)(void* state, int peer, const void* data, std::size_t bytes,
+               std::int64_t deadline_monotonic_ns) = nullptr;
   /// Receives one message of any size from `peer`, appended to `out`. False: the deadline passed or MPI failed.
   bool (*receive)(void* state, int peer, platform::Bytes& out, std::int64_t deadline_monotonic_ns) = nullptr;
 };

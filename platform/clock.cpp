@@ -1,10 +1,9 @@
 #include "platform/clock.hpp"
 
+#include <cstring>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cstring>
 
 namespace refrain::platform {
 
@@ -55,7 +54,8 @@ ClockAnchor read_anchor() {
 
 double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last) {
   if (last.monotonic_ns <= first.monotonic_ns || last.ticks <= first.ticks) return 1e9;
-  return static_cast<double>(last.ticks - first.ticks) * 1e9 / static_cast<double>(last.monotonic_ns - first.monotonic_ns);
+  return static_cast<double>(last.ticks - first.ticks) * 1e9 /
+         static_cast<double>(last.monotonic_ns - first.monotonic_ns);
 }
 
 }  // namespace refrain::platform

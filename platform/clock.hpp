@@ -19,9 +19,9 @@ using Ticks = std::int64_t;
 /// True when the processor's counter is constant, never stops and the kernel trusts it; set by `start_clock`.
 extern bool counter_is_trusted;
 
-std::int64_t monotonic_ns();      // Async-signal-safe.
-std::int64_t thread_cpu_ns();     // Async-signal-safe.
-std::int64_t wall_clock_ns();     // Async-signal-safe.
+std::int64_t monotonic_ns();   // Async-signal-safe.
+std::int64_t thread_cpu_ns();  // Async-signal-safe.
+std::int64_t wall_clock_ns();  // Async-signal-safe.
 
 /// Async-signal-safe.
 inline Ticks now() {

@@ -1,19 +1,19 @@
 #include "platform/modules.hpp"
 
+#include <cstring>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cstring>
-
 #include "platform/pages.hpp"
 
 namespace refrain::platform {
-namespace {
 
-std::atomic<std::uint32_t> generation{0};
+std::atomic<std::uint32_t> unload_count{0};
+
+namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 constinit NeverDestroyed<GrowableArray<Module>> module_storage;
@@ -96,7 +96,7 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
     }
   }
   read_path(module, *info, main_program);
-  module.loaded = generation.load(std::memory_order_relaxed);
+  module.loaded = unload_count.load(std::memory_order_relaxed);
   module.unloaded = still_loaded;
   if (modules().push_back(module) && scan.seen.resize(modules().size())) scan.seen[modules().size() - 1] = 1;
   return 0;
@@ -104,15 +104,13 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-std::uint32_t module_generation() { return generation.load(std::memory_order_acquire); }
-
 bool refresh_modules() {
   pthread_mutex_lock(&lock);
   Scan scan;
   const std::size_t known = modules().size();
   bool gone = false;
   if (scan.seen.resize(known)) {
-    const std::uint32_t next = generation.load(std::memory_order_relaxed) + 1;
+    const std::uint32_t next = unload_count.load(std::memory_order_relaxed) + 1;
     dl_iterate_phdr(visit, &scan);
     for (std::size_t i = 0; i < known; ++i) {
       Module& module = modules()[i];
@@ -124,9 +122,10 @@ bool refresh_modules() {
       unloaded_count.store(n + 1, std::memory_order_release);
     }
     if (gone) {
-      // What this same scan found for the first time may lie where an unloaded module lay: it belongs to the new generation.
+      // What this same scan found for the first time may lie where an unloaded module lay: it belongs to the new
+      // generation.
       for (std::size_t i = known; i < modules().size(); ++i) modules()[i].loaded = next;
-      generation.store(next, std::memory_order_release);
+      unload_count.store(next, std::memory_order_release);
     }
   }
   pthread_mutex_unlock(&lock);

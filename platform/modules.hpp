@@ -2,10 +2,11 @@
 /// Which executable images (modules) are mapped where, now and earlier in the run.
 ///
 /// A module is identified by its build-id, or by its path when it has none. Addresses are reused after dlclose:
-/// every unload moves a process-wide generation on, and a module remembers from which generation to which it was mapped.
-/// An address seen at generation g belongs to the module with `loaded <= g < unloaded` that covers it.
+/// every unload moves a process-wide generation on, and a module remembers from which generation to which it was
+/// mapped. An address seen at generation g belongs to the module with `loaded <= g < unloaded` that covers it.
 ///
-/// Thread safety: `refresh_modules` takes a lock and calls dl_iterate_phdr, so it is for ordinary context only, never for a handler. `generation()` may be read anywhere.
+/// Thread safety: `refresh_modules` takes a lock and calls dl_iterate_phdr, so it is for ordinary context only, never
+/// for a handler. `generation()` may be read anywhere.
 
 #include <atomic>
 #include <cstdint>
@@ -23,11 +24,13 @@ struct Module {
   std::uint32_t unloaded;     ///< generation at which it was gone, or `still_loaded`
   std::uint8_t build_id[20];  ///< first `build_id_size` bytes
   std::uint8_t build_id_size;
-  char path[511];             ///< absolute, zero-terminated; "[vdso]" for the kernel's page
+  char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 };
 
+extern std::atomic<std::uint32_t> unload_count;
+
 /// Counts unloads. Async-signal-safe.
-std::uint32_t module_generation();
+inline std::uint32_t module_generation() { return unload_count.load(std::memory_order_acquire); }
 
 /// Takes notice of everything mapped now and of everything gone. True when something was unloaded since the last call:
 /// the generation has then moved on, and cached knowledge about code is void.

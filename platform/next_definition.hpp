@@ -1,9 +1,8 @@
 #pragma once
 /// The next definition of a function that the runtime interposes, bound at first use.
 
-#include <dlfcn.h>
-
 #include <atomic>
+#include <dlfcn.h>
 
 namespace refrain::platform {
 

@@ -34,7 +34,8 @@ StackBounds own_stack() {
 }
 
 bool readable_word(std::uintptr_t address) {
-  // The kernel copies the signal set before it looks at `how`: EFAULT means unreadable, EINVAL readable. Nothing changes.
+  // The kernel copies the signal set before it looks at `how`: EFAULT means unreadable, EINVAL readable. Nothing
+  // changes.
   const int saved = errno;
   const long result = syscall(SYS_rt_sigprocmask, -1, address & ~std::uintptr_t{7}, nullptr, sizeof(std::uint64_t));
   const bool readable = result == 0 || errno != EFAULT;
@@ -48,7 +49,8 @@ bool barrier_on_all_threads() {
 }
 
 std::int64_t thread_cpu_ns_of(int os_thread_id) {
-  // Linux encodes "CPU time of that thread, by the scheduler" in the clock id (posix-timers_types.h: per thread 4, sched 2).
+  // Linux encodes "CPU time of that thread, by the scheduler" in the clock id (posix-timers_types.h: per thread 4,
+  // sched 2).
   const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(os_thread_id) << 3) | 6u);
   timespec t;
   if (clock_gettime(clock, &t) != 0) return -1;

@@ -1,10 +1,9 @@
 #include "runtime/calibration.hpp"
 
+#include <algorithm>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "measurement/mpi_call.hpp"
 #include "platform/threads.hpp"
@@ -22,7 +21,8 @@ volatile int keep_frame;
 
 /// Stands for an MPI wrapper around a call that does nothing.
 [[gnu::noinline]] int empty_call() {
-  return measured(measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(1, 8); });
+  return measured(
+      measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(1, 8); });
 }
 
 [[gnu::noinline]] void call_batch() {

@@ -1,5 +1,6 @@
 #pragma once
-/// What Refrain's own bookkeeping costs on this machine: measured at start on a location of its own, which is then freed.
+/// What Refrain's own bookkeeping costs on this machine: measured at start on a location of its own, which is then
+/// freed.
 
 #include "archive/rank_profile.hpp"
 #include "measurement/locations.hpp"

@@ -1,9 +1,8 @@
 #include "runtime/experiment.hpp"
 
+#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
-
-#include <cstring>
 
 #include "archive/experiment_directory.hpp"
 #include "archive/manifest.hpp"
@@ -87,18 +86,21 @@ bool open_experiment(const config::Configuration& configuration, const measureme
   if (peers.rank == 0) {
     const Executable executable;
     const std::int64_t now = platform::wall_clock_ns();
-    const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size, now, directory);
+    const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path,
+                                                         peers.size, now, directory);
     if (directory.line[0]) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
     if (!made) directory.path[0] = 0;
     auto& text = mpi_library_text.get();
-    if (made && text.append(mpi_library, std::strlen(mpi_library) + 1)) {
+    // MPICH tells its whole configuration, line by line: the first one names it.
+    if (made && text.append(mpi_library, std::strcspn(mpi_library, "\n\r\t")) && text.push_back(0)) {
       archive::ManifestRecord record{};
       record.state = archive::ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
       put_manifest(configuration, record);
     }
-    if (!message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1)) return false;
+    if (!message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1))
+      return false;
   }
   if (peers.size > 1) {
     if (!archive::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {

@@ -1,12 +1,11 @@
 #include "runtime/launch.hpp"
 
+#include <cstring>
 #include <dlfcn.h>
+#include <initializer_list>
 #include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cstring>
-#include <initializer_list>
 
 namespace refrain::runtime {
 namespace {
@@ -59,7 +58,8 @@ int rank_by_environment() {
 void clean_environment() {
   if (char* preload = getenv("LD_PRELOAD")) {
     Dl_info self;
-    if (dladdr(reinterpret_cast<void*>(&clean_environment), &self) && remove_entry(preload, self.dli_fname) && !*preload)
+    if (dladdr(reinterpret_cast<void*>(&clean_environment), &self) && remove_entry(preload, self.dli_fname) &&
+        !*preload)
       unsetenv("LD_PRELOAD");
   }
   for (char** entry = environ; entry && *entry;) {

@@ -1,11 +1,10 @@
 #include "runtime/message.hpp"
 
+#include <cstddef>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <cstddef>
 
 namespace refrain::runtime {
 

@@ -27,7 +27,8 @@ bool RankRecordBuilder::add(const Location& l) {
   unit.own = l.unit.own;
   unit.cpu_ns = l.unit.cpu_ns;
   if (wall_clock_weights_) {
-    const double seconds = static_cast<double>(l.unit.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
+    const double seconds =
+        static_cast<double>(l.unit.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
     unit.cpu_ns = static_cast<std::int64_t>(seconds * 1e9);
   }
   unit.mpi_calls = l.unit.mpi_calls;

@@ -1,12 +1,11 @@
 #include "runtime/runtime.hpp"
 
+#include <atomic>
+#include <cstring>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <atomic>
-#include <cstring>
 
 #include "config/configuration.hpp"
 #include "measurement/lifecycle.hpp"
@@ -36,11 +35,11 @@ Calibration calibration;
 measurement::LocationSettings location_settings;
 platform::ClockAnchor first_anchor;
 std::int64_t begin_epoch_ns;
-int home_process = 0;         ///< process id of the measured process: a child of vfork shares our memory, not our duty
+int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
 bool experiment_is_open = false;
-measurement::Peers world;     ///< known from MPI_Init on
+measurement::Peers world;  ///< known from MPI_Init on
 
 // ---- threads -------------------------------------------------------------------------------------------------------
 
@@ -99,15 +98,16 @@ bool configure() {
 }
 
 void start_sampler() {
-  const auto clock =
-      configuration.sampling_clock == config::SamplingClock::Wall ? platform::TimerClock::Wall : platform::TimerClock::ThreadCpu;
+  const auto clock = configuration.sampling_clock == config::SamplingClock::Wall ? platform::TimerClock::Wall
+                                                                                 : platform::TimerClock::ThreadCpu;
   const auto result = sampling::start_sampler(
       {configuration.sampling_frequency, clock, static_cast<int>(configuration.sampling_signal)});
   if (result == sampling::SamplerStart::NoSignal && rank_by_environment() <= 0)
     say("no real-time signal is free for sampling (REFRAIN_SAMPLING_SIGNAL=%d); user code has no samples",
         static_cast<int>(configuration.sampling_signal));
   if (sampling::frequency_is_capped() && rank_by_environment() <= 0)
-    say("REFRAIN_SAMPLING_FREQUENCY=%ld: this kernel looks at CPU-time timers only %ld times a second, so that many samples "
+    say("REFRAIN_SAMPLING_FREQUENCY=%ld: this kernel looks at CPU-time timers only %ld times a second, so that many "
+        "samples "
         "come at most",
         static_cast<long>(configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
 }
@@ -121,9 +121,10 @@ bool begin_measurement() {
   begin_epoch_ns = platform::wall_clock_ns();
   platform::barrier_on_all_threads();  // registers; a process may do that only while it is young without waiting
   platform::refresh_modules();
-  location_settings = {
-      static_cast<std::size_t>(configuration.memory), static_cast<std::uint32_t>(configuration.callpath_depth),
-      configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind : unwind::Backend::Incremental};
+  location_settings = {static_cast<std::size_t>(configuration.memory),
+                       static_cast<std::uint32_t>(configuration.callpath_depth),
+                       configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
+                                                                             : unwind::Backend::Incremental};
   if (!unwind::start_rule_cache() || pthread_key_create(&thread_end_key, on_thread_end) != 0) {
     say("no memory to start; the program runs unmeasured");
     return false;
@@ -182,7 +183,8 @@ void write_everything(const MpiAdapter* adapter, Ending ending) {
   write_experiment(configuration, calibration, builder.record(), world, ending);
 }
 
-// ---- what the MPI adapter tells --------------------------------------------------------------------------------------
+// ---- what the MPI adapter tells
+// --------------------------------------------------------------------------------------
 
 MpiAdapter adapter_in_use{};
 
@@ -223,7 +225,10 @@ bool is_measuring() { return state.load(std::memory_order_acquire) == State::Mea
 
 void on_signal_taken() { sampling::give_up_signal(); }
 
-void on_module_unloaded() { unwind::forget_rules(); }
+void on_module_unloaded() {
+  unwind::refresh_tables();
+  unwind::forget_rules();
+}
 
 void start_process() {
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;

@@ -1,8 +1,8 @@
 /// The program's own use of signals.
 ///
-/// A program that resets every signal in a loop would otherwise die of the next tick. The sampling signal is virtual for
-/// it: what it sets to default or ignored, and what it asks for, is answered from its own point of view; when it installs
-/// a handler of its own, the signal is left to it and sampling ends.
+/// A program that resets every signal in a loop would otherwise die of the next tick. The sampling signal is virtual
+/// for it: what it sets to default or ignored, and what it asks for, is answered from its own point of view; when it
+/// installs a handler of its own, the signal is left to it and sampling ends.
 
 #include <errno.h>
 #include <signal.h>
@@ -49,7 +49,8 @@ NextSignal next_bsd_signal{"bsd_signal"};
 
 extern "C" {
 
-[[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+[[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action,
+                                             struct sigaction* old) noexcept {
   auto* next = next_sigaction.get();
   if (!is_ours(signal)) {
     if (next) return next(signal, action, old);

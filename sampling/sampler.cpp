@@ -1,8 +1,7 @@
 #include "sampling/sampler.hpp"
 
-#include <signal.h>
-
 #include <limits>
+#include <signal.h>
 
 #include "measurement/locations.hpp"
 #include "sampling/tick.hpp"
@@ -35,15 +34,21 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
 
   const std::int64_t period = 1'000'000'000 / settings.frequency;
   // A CPU-clock timer waits for the kernel's tick: half a tick late on average, which is taken off in advance.
-  const std::int64_t resolution = settings.clock == platform::TimerClock::ThreadCpu ? platform::cpu_timer_resolution_ns() : 0;
+  const std::int64_t resolution =
+      settings.clock == platform::TimerClock::ThreadCpu ? platform::cpu_timer_resolution_ns() : 0;
   std::int64_t shortest = period / 2 - resolution / 2;
   if (shortest < 1000) shortest = 1000;
   capped = period < resolution;
   // On the wall clock a thread may wait for a processor as long as it likes, and the next tick stands for that too.
-  const std::int64_t believable = settings.clock == platform::TimerClock::ThreadCpu
-                                      ? period * 3 / 2 + 4 * (resolution + 1'000'000)
-                                      : std::numeric_limits<std::int64_t>::max();
-  tick_settings = {settings.clock, shortest, period, believable, 0, true};
+  constexpr std::int64_t forever = std::numeric_limits<std::int64_t>::max();
+  const bool cpu = settings.clock == platform::TimerClock::ThreadCpu;
+  tick_settings = {.clock = settings.clock,
+                   .shortest_ns = shortest,
+                   .spread_ns = period,
+                   .longest_lateness_ns = cpu ? resolution * 5 / 4 : forever,
+                   .longest_gap_ns = cpu ? 10 * period + 25 * resolution : forever,
+                   .tick_cost = 0,
+                   .running = true};
 
   struct sigaction action {};
   action.sa_sigaction = handle_tick;
@@ -63,13 +68,12 @@ void set_tick_cost(platform::Ticks cost) { tick_settings.tick_cost = cost; }
 
 void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;
-  location.last_tick_ns = sampling_clock_ns();
   if (!location.timer.create(tick_settings.clock, signal_in_use)) {
     location.count_loss(measurement::Loss::TimerUnavailable);
     return;
   }
   location.sampling = true;
-  location.timer.arm(next_interval_ns(location));
+  arm_next(location, sampling_clock_ns());
 }
 
 void give_up_signal() {

@@ -1,8 +1,8 @@
 #pragma once
 /// Timer samples: one one-shot timer per thread, re-armed by its handler after a random 0.5 to 1.5 periods.
 ///
-/// A fixed period aliases with the program's own (a 10 % path was seen as 31.5 %, docs/performance.md). Each tick carries
-/// the time since the last one as its weight, so irregular and late ticks do not bias the shares.
+/// A fixed period aliases with the program's own (a 10 % path was seen as 31.5 %, docs/performance.md). Each tick
+/// carries the time since the last one as its weight, so irregular and late ticks do not bias the shares.
 
 #include <cstdint>
 
@@ -12,9 +12,9 @@
 namespace refrain::sampling {
 
 struct SamplerSettings {
-  std::int64_t frequency;          ///< Hz of the clock below; 0: no sampling
+  std::int64_t frequency;  ///< Hz of the clock below; 0: no sampling
   platform::TimerClock clock;
-  int signal;                      ///< 0: the first real-time signal from the top that the program has left at its default
+  int signal;  ///< 0: the first real-time signal from the top that the program has left at its default
 };
 
 enum class SamplerStart : std::uint8_t { Ok, Off, NoSignal };

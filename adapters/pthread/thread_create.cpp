@@ -1,14 +1,13 @@
 /// Threads that the program makes become locations. Those made inside MPI, by Refrain or by unmeasured threads do not.
 ///
-/// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own argument
-/// stays what it was.
-
-#include <errno.h>
-#include <pthread.h>
-#include <threads.h>
+/// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own
+/// argument stays what it was.
 
 #include <atomic>
 #include <cstdint>
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
 
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"

@@ -58,7 +58,7 @@ class Exact(TestCase):
         for column in ("messages_sent", "bytes_sent", "messages_received", "bytes_received"):
             self.assertEqual({name: truth[name][column] for name in POINT_TO_POINT},
                              {name: report.of_function(name, column) for name in POINT_TO_POINT}, column)
-        # Where the bytes of a non-blocking receive are shown, at the start or at the completion, is the report's choice.
+        # Whether the bytes of a non-blocking receive are shown at its start or its completion is the report's choice.
         for column in ("messages_received", "bytes_received"):
             self.assertEqual(truth["MPI_Irecv"][column],
                              report.sum(column, lambda c: bool(c["path"]) and bool(COMPLETING.match(c["path"][-1]))),

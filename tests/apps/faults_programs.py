@@ -1,4 +1,4 @@
-"""Programs that do what a measurement tool must survive: the result is the one without Refrain, and losses are counted."""
+"""Programs that do what a measurement tool must survive: results are those without Refrain, losses are counted."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Signals(TestCase):
                     self.assertGreater(report.totals["samples"], 70)
 
     def test_blocked_signal_is_a_reported_loss(self) -> None:
-        self.assertIn("tick_blocked", self.run_mode("block").losses())
+        self.assertIn("tick_late", self.run_mode("block").losses())
 
     def test_replaced_and_blocked_signal_is_handled_once_per_raise(self) -> None:
         self.assertNotEqual({}, self.run_mode("replace_and_block").losses())
@@ -91,13 +91,14 @@ class Jumps(TestCase):
         self.assert_same_result(plain, outcome)
         report = self.report(outcome)
         self.assert_time_conserved(report)
-        self.assertGreater(report.losses().get("truncated_no_tables", 0) + report.losses().get("truncated_bad_stack", 0), 50)
+        losses = report.losses()
+        self.assertGreater(losses.get("truncated_no_tables", 0) + losses.get("truncated_bad_stack", 0), 50)
         truncated = report.sum("exclusive_s", lambda c: "(truncated)" in c["path"])
         self.assertGreater(truncated, 0.5, "most of the CPU second is spent in or below generated code")
 
 
 class Configuration(TestCase):
-    """A bad value: one line that names variable and value, and the program runs unmeasured. A good one: it is measured."""
+    """A bad value: one line names variable and value, and the program runs unmeasured. A good one: it is measured."""
 
     PROGRAM = PROGRAMS / "truth_no_mpi"
     BAD = {

@@ -1,6 +1,6 @@
 """Runs real programs with and without Refrain and reads what it reports. Shared by the tests of this folder.
 
-The build directory comes from the environment variable BUILD_DIR (ctest sets it), else it is `build` of the source tree.
+The build directory comes from the environment variable BUILD_DIR (ctest sets it), else it is `build` of the sources.
 FULL_TESTS=1 asks for the long form of a test.
 """
 
@@ -106,7 +106,8 @@ class TestCase(unittest.TestCase):
                               env=clean_environment(env), stdin=subprocess.DEVNULL, timeout=timeout)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
-    def measured(self, command: Iterable[str | Path], env: dict[str, str] | None = None, timeout: float = 120) -> Outcome:
+    def measured(self, command: Iterable[str | Path], env: dict[str, str] | None = None,
+                 timeout: float = 120) -> Outcome:
         """Runs `command` under `refrain run`; the experiment directory is a new one in the scratch directory."""
         self._runs += 1
         experiment = self.directory / f"experiment-{self._runs}"

@@ -3,13 +3,13 @@
 Eighteen configurations: phases of 2, 10 and 200 ms; alone, with waiting in MPI between, with sleep between; 100 and
 1000 Hz. The program says by its own clocks what it did.
 
-How a deviation is judged. A share p estimated from n independent samples has the standard error sqrt(p (1 - p) / n) with
-n = (sum w)^2 / sum w^2. Three standard errors on each of 54 shares would cry wolf in one suite run of seven, so the suite
-asks for four (54 x 6e-5: one in 300 runs), repeats a configuration that misses with twice the time (it must miss twice:
-one in 10^5), and pools all configurations in two ways, which find what no single share shows: the squared deviations
-add up to a chi-square variable, whose tail probability must not be below 1e-4; and the signed deviations of one path
-must cancel to within 4.2 standard errors of their sum (three paths: one in 10^4). FULL_TESTS=1 runs longer and prints
-the table with three standard errors, which must then hold for all but the few that chance allows.
+How a deviation is judged. A share p estimated from n independent samples has the standard error sqrt(p (1 - p) / n)
+with n = (sum w)^2 / sum w^2. Three standard errors on each of 54 shares would cry wolf in one suite run of seven, so
+the suite asks for four (54 x 6e-5: one in 300 runs), repeats a configuration that misses with twice the time (it must
+miss twice: one in 10^5), and pools all configurations in two ways, which find what no single share shows: the squared
+deviations add up to a chi-square variable, whose tail probability must not be below 1e-4; and the signed deviations
+of one path must cancel to within 4.2 standard errors of their sum (three paths: one in 10^4). FULL_TESTS=1 runs
+longer and prints the table with three standard errors, which must then hold for all but the few that chance allows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TABLE: list[tuple[str, list[float], list[float], list[float]]] = []
 
 
 def effective_samples(report: Report, samples: int) -> float:
-    """n of the standard error; from the report when it says, else as for intervals uniform in 0.5 to 1.5 of the period."""
+    """n of the standard error; from the report when it says, else for intervals uniform in 0.5 to 1.5 periods."""
     totals = report.totals
     if totals.get("samples") and totals.get("effective_samples"):
         return samples * min(1.0, totals["effective_samples"] / totals["samples"])
@@ -60,7 +60,7 @@ class Sampling(TestCase):
         return shares, got, z, square, n
 
     def check_parts(self, truth, report: Report) -> None:
-        """User, MPI and off-CPU time and own overhead, each within 2 % of the time between MPI_Init and MPI_Finalize."""
+        """User, MPI and off-CPU time and own overhead, each within 2 % of the time after MPI_Init."""
         by_rank = {l["rank"]: l for l in report.locations if l["thread"] == 0}
         self.assertEqual(len(truth), len(report.locations), "locations")
         for t in truth:
@@ -110,10 +110,10 @@ class Sampling(TestCase):
             self.assertLessEqual(beyond, 2, f"shares beyond three standard errors\n{table()}")
 
     def test_own_overhead_is_the_difference_to_calls_that_are_not_wrapped(self) -> None:
-        # The same loop through MPI_Send and through PMPI_Send, in CPU time. What is reported is calibrated at start, when
-        # caches and clock frequency may have been others, hence the wide bounds; the smallest effect of a forgotten or
-        # doubled part is a factor of two.
-        for attempt in (1, 2, 3):
+        # The same loop through MPI_Send and through PMPI_Send, in CPU time. What is reported is calibrated at start,
+        # when caches and clock rate may have been others, hence the wide bounds; the smallest effect of a forgotten
+        # or doubled part is a factor of two.
+        for _ in range(3):
             outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "4000000"))
             truth = outcome.json_lines()[0]
             report = self.report(outcome)

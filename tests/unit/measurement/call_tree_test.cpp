@@ -1,7 +1,6 @@
 #include "measurement/call_tree.hpp"
 
 #include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 #include <tuple>
@@ -54,7 +53,8 @@ TEST(CallTree, values_of_different_nodes_never_overlap) {
   for (std::uint64_t i = 1; i <= 2000; ++i)
     nodes.push_back(tree.child(root_node, i % 2 ? NodeKind::Region : NodeKind::Function, i, full));
   for (std::size_t i = 0; i < nodes.size(); ++i)
-    for (std::size_t c = 0; c < columns_of(tree.node(nodes[i]).kind); ++c) tree.values(nodes[i])[c] = static_cast<std::int64_t>(i * 10 + c);
+    for (std::size_t c = 0; c < columns_of(tree.node(nodes[i]).kind); ++c)
+      tree.values(nodes[i])[c] = static_cast<std::int64_t>(i * 10 + c);
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (std::size_t c = 0; c < columns_of(tree.node(nodes[i]).kind); ++c)
       ASSERT_EQ(tree.values(nodes[i])[c], static_cast<std::int64_t>(i * 10 + c));
@@ -90,7 +90,8 @@ TEST(CallTree, a_thousand_call_paths_fit_into_a_mebibyte) {
   bool full = false;
   for (std::uint64_t path = 0; path < 1000; ++path) {  // 8 frames of their own each, then an MPI function
     NodeId node = root_node;
-    for (std::uint64_t depth = 0; depth < 8; ++depth) node = tree.child(node, NodeKind::Frame, 0x400000 + path * 64 + depth, full);
+    for (std::uint64_t depth = 0; depth < 8; ++depth)
+      node = tree.child(node, NodeKind::Frame, 0x400000 + path * 64 + depth, full);
     ++tree.values(tree.child(node, NodeKind::Region, path % 5, full))[0];
   }
   EXPECT_LE(tree.bytes_in_use(), mebibyte);

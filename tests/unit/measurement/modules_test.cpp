@@ -1,9 +1,8 @@
 #include "platform/modules.hpp"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-
-#include <cstring>
 
 namespace refrain::platform {
 namespace {
