@@ -55,13 +55,13 @@ BENCHMARK(refrain_sample)->Arg(40)->Repetitions(9)->ReportAggregatesOnly();
 int main(int argc, char** argv) {
   platform::start_clock();
   if (!unwind::start_rule_cache()) return 1;
-  // An interval so long that only the raised signals come; the timer is armed and re-armed all the same.
-  sampling::start_sampler({1, platform::TimerClock::ThreadCpu, 0});
-  sampling::tick_settings.shortest_ns = 3'600'000'000'000;
+  // The wall clock with an interval so long that only the raised signals come; the timer is re-armed all the same.
+  sampling::start_sampler({1, platform::TimerClock::Wall, 0});
+  sampling::tick_settings.period_ns = 3'600'000'000'000;
   location = measurement::begin_location({32u << 20, 1024, unwind::Backend::Incremental});
   measurement::enter_location(*location);
   sampling::start_sampling(*location);
-  bare_timer.create(platform::TimerClock::ThreadCpu, sampling::sampling_signal());
+  bare_timer.create(platform::TimerClock::Wall, sampling::sampling_signal());
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

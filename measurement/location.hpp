@@ -54,8 +54,8 @@ struct alignas(64) Location {
   CallTree tree;
 
   platform::IntervalTimer timer;
-  std::int64_t last_tick_ns = 0;  ///< on the clock of the sampling
-  std::int64_t tick_due_ns = 0;   ///< when the timer was to fire, on the same clock
+  std::int64_t last_tick_ns = 0;    ///< on the clock of the sampling
+  std::uint32_t ticks_to_pass = 0;  ///< kernel ticks to count before the next sample
   std::uint64_t random_state = 0;
 
   std::int64_t losses[loss_count]{};

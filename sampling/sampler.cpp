@@ -1,6 +1,5 @@
 #include "sampling/sampler.hpp"
 
-#include <limits>
 #include <signal.h>
 
 #include "measurement/locations.hpp"
@@ -32,23 +31,19 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
   const int signal = choose_signal(settings.signal);
   if (!signal) return SamplerStart::NoSignal;
 
-  const std::int64_t period = 1'000'000'000 / settings.frequency;
-  // A CPU-clock timer waits for the kernel's tick: half a tick late on average, which is taken off in advance.
-  const std::int64_t resolution =
-      settings.clock == platform::TimerClock::ThreadCpu ? platform::cpu_timer_resolution_ns() : 0;
-  std::int64_t shortest = period / 2 - resolution / 2;
-  if (shortest < 1000) shortest = 1000;
-  capped = period < resolution;
-  // On the wall clock a thread may wait for a processor as long as it likes, and the next tick stands for that too.
-  constexpr std::int64_t forever = std::numeric_limits<std::int64_t>::max();
+  std::int64_t period = 1'000'000'000 / settings.frequency;
   const bool cpu = settings.clock == platform::TimerClock::ThreadCpu;
-  tick_settings = {.clock = settings.clock,
-                   .shortest_ns = shortest,
-                   .spread_ns = period,
-                   .longest_lateness_ns = cpu ? resolution * 5 / 4 : forever,
-                   .longest_gap_ns = cpu ? 10 * period + 25 * resolution : forever,
-                   .tick_cost = 0,
-                   .running = true};
+  const std::int64_t kernel_tick = platform::cpu_timer_resolution_ns();
+  capped = cpu && period < kernel_tick;
+  if (capped) period = kernel_tick;
+  tick_settings = {
+      .clock = settings.clock,
+      .period_ns = period,
+      .kernel_ticks_per_sample = (static_cast<std::uint64_t>(period) << 16) / static_cast<std::uint64_t>(kernel_tick),
+      .weight_ns = period,
+      .longest_gap_ns = 10 * period + 25 * kernel_tick,
+      .tick_cost = 0,
+      .running = true};
 
   struct sigaction action {};
   action.sa_sigaction = handle_tick;
@@ -73,7 +68,8 @@ void start_sampling(measurement::Location& location) {
     return;
   }
   location.sampling = true;
-  arm_next(location, sampling_clock_ns());
+  location.last_tick_ns = sampling_clock_ns();
+  arm_next(location);
 }
 
 void give_up_signal() {

@@ -1,8 +1,8 @@
 #pragma once
-/// Timer samples: one one-shot timer per thread, re-armed by its handler after a random 0.5 to 1.5 periods.
-///
-/// A fixed period aliases with the program's own (a 10 % path was seen as 31.5 %, docs/performance.md). Each tick
-/// carries the time since the last one as its weight, so irregular and late ticks do not bias the shares.
+/// Timer samples: one one-shot timer per thread, re-armed by its handler so that samples come after a random 0.5 to 1.5
+/// periods: a fixed period aliases with the program's own (a 10 % path was seen as 31.5 %). On the CPU clock the
+/// kernel's ticks that find the thread running are counted; on the wall clock a sample weighs the time since the last
+/// one.
 
 #include <cstdint>
 

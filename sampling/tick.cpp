@@ -17,18 +17,36 @@ std::int64_t sampling_clock_ns() {
   return tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns() : platform::monotonic_ns();
 }
 
-void arm_next(Location& location, std::int64_t now_ns) {
-  std::uint64_t x = location.random_state;  // xorshift64*
+namespace {
+
+/// Uniform in [0, 2^32). xorshift64*.
+std::uint64_t random_of(Location& location) {
+  std::uint64_t x = location.random_state;
   x ^= x >> 12;
   x ^= x << 25;
   x ^= x >> 27;
   location.random_state = x;
-  const std::uint64_t random = (x * 0x2545f4914f6cdd1du) >> 32;
-  const std::uint64_t jitter = (random * static_cast<std::uint64_t>(tick_settings.spread_ns)) >> 32;
-  const std::int64_t interval = tick_settings.shortest_ns + static_cast<std::int64_t>(jitter);
-  location.last_tick_ns = now_ns;
-  location.tick_due_ns = now_ns + interval;
-  location.timer.arm(interval);
+  return (x * 0x2545f4914f6cdd1du) >> 32;
+}
+
+/// Uniform in [0.5, 1.5) of `mean`.
+std::uint64_t jittered(Location& location, std::uint64_t mean) { return mean / 2 + (random_of(location) * mean >> 32); }
+
+constexpr std::int64_t at_next_kernel_tick = 1;
+
+}  // namespace
+
+void arm_next(Location& location) {
+  if (tick_settings.clock == platform::TimerClock::Wall) {
+    location.timer.arm(
+        static_cast<std::int64_t>(jittered(location, static_cast<std::uint64_t>(tick_settings.period_ns))));
+    return;
+  }
+  // A random number of kernel ticks with the right mean: the fraction is rounded up as often as it is large.
+  const std::uint64_t ticks =
+      (jittered(location, tick_settings.kernel_ticks_per_sample) + (random_of(location) >> 16)) >> 16;
+  location.ticks_to_pass = ticks > 1 ? static_cast<std::uint32_t>(ticks - 1) : 0;
+  location.timer.arm(at_next_kernel_tick);
 }
 
 namespace {
@@ -45,47 +63,54 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
 }
 
-/// A CPU-clock timer is looked at on the kernel's tick only. A thread that runs in bursts shorter than that, with
-/// sleeps between, may be missed for many bursts, and where the first tick after such a gap finds it is not random: the
-/// beat between its cycle and the kernel's tick decides. (A 10 % path behind a sleep of 2 ms was seen as 6.6 % when
-/// that tick stood for the whole gap.) So a tick that comes too late for its interval only begins a new one; the time
-/// of the gap is shared among all paths like the rest of the CPU time.
-bool ends_a_gap(Location& location, std::int64_t now) {
-  if (now - location.tick_due_ns <= tick_settings.longest_lateness_ns) return false;
+/// CPU time that the tick at `now` stands for.
+///
+/// A CPU-clock timer is looked at on the kernel's own tick only, so samples are a choice among those kernel ticks that
+/// find the thread running, and each of these must have the same chance whatever the thread did before. Choosing by CPU
+/// time elapsed, or letting a tick stand for it, favours what comes after long stretches without a tick: with bursts of
+/// 2 ms between sleeps a 10 % path was seen as 6.6 %. So kernel ticks are counted, and all samples weigh the same.
+std::int64_t weight_of_tick(Location& location, std::int64_t now) {
+  const std::int64_t elapsed = now - location.last_tick_ns;
+  location.last_tick_ns = now;
+  if (tick_settings.clock == platform::TimerClock::Wall) return elapsed;
+  if (elapsed > tick_settings.longest_gap_ns) location.count_loss(Loss::TickLate);
+  return tick_settings.weight_ns;
+}
+
+/// A tick that only passes the time to the next sample, or that may not look around.
+void pass(Location& location, Inside inside) {
   ++location.unit.ticks_lost;
-  if (now - location.last_tick_ns > tick_settings.longest_gap_ns) location.count_loss(Loss::TickLate);
-  return true;
+  if (inside == Inside::Mpi) location.handler_time_in_call += tick_settings.tick_cost;
 }
 
 void tick(Location& location, const void* context) {
   const Inside inside = location.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed) return;
-  const std::int64_t now = sampling_clock_ns();
-  const std::int64_t weight = now - location.last_tick_ns;
+  if (location.closing.load(std::memory_order_relaxed)) return;  // the finalizing thread reads, or soon will
+  if (location.ticks_to_pass > 0) {
+    --location.ticks_to_pass;
+    pass(location, inside);
+    location.timer.arm(at_next_kernel_tick);
+    return;
+  }
   if (inside == Inside::Measurement) {
-    ++location.unit.ticks_lost;
+    pass(location, inside);
     location.count_loss(Loss::InsideMeasurement);
   } else {
     location.inside.store(Inside::Measurement, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (location.closing.load(std::memory_order_relaxed)) {
-      location.inside.store(inside, std::memory_order_relaxed);
-      return;
-    }
-    const bool gap = ends_a_gap(location, now);
+    const std::int64_t weight = weight_of_tick(location, sampling_clock_ns());
     if (inside == Inside::Mpi) {
+      ++location.unit.ticks_mpi;
+      location.unit.weight_mpi_ns += weight;
       location.handler_time_in_call += tick_settings.tick_cost;
-      if (!gap) {
-        ++location.unit.ticks_mpi;
-        location.unit.weight_mpi_ns += weight;
-      }
-    } else if (!gap) {
+    } else {
       sample(location, weight, context);
     }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     location.inside.store(inside, std::memory_order_relaxed);
   }
-  arm_next(location, now);
+  arm_next(location);
 }
 
 }  // namespace

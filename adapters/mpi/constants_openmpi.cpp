@@ -5,6 +5,7 @@
 namespace refrain::adapters::mpi {
 
 const char* const library_names[] = {"libmpi.so.40", "libmpi.so", nullptr};
+const char* const fortran_library_names[] = {"libmpi_mpifh", "libmpi_usempi", nullptr};
 
 bool find_constants(void* (*symbol)(const char* name)) {
   bool good = true;

@@ -11,6 +11,7 @@ Written into DIRECTORY:
     regions.hpp, regions.cpp   region ids and names, the same for every MPI: all rows of the table
     next.hpp, next.cpp         where each call goes on: one pointer per function, resolved at its first call
     wrappers_K.cpp             the wrappers, in `FILES` translation units of about equal size
+    profiling_K.cpp            the wrappers of the PMPI_ names, through which Fortran libraries call (fortran.hpp)
     coverage.inc               every declared function, its class, and why it is not wrapped if it is not
 """
 
@@ -209,12 +210,17 @@ def effect_of(row: Row, table: Table) -> str:
     return expression
 
 
-def wrapper(row: Row, prototype: Prototype, table: Table) -> str:
+def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
+    """The wrapper of a function by its MPI_ or PMPI_ name."""
+    call = f"next.{name}({arguments(row)})"
+    pass_through = ("" if name == row.name else
+                    f"  if (!called_by_fortran(region::{row.name}, __builtin_return_address(0))) return {call};\n")
     return (
-        f"REFRAIN_EXPORT int {row.name}({signature(row, prototype) or 'void'}) {{\n"
+        f"REFRAIN_EXPORT int {name}({signature(row, prototype) or 'void'}) {{\n"
+        f"{pass_through}"
         f"  auto effect = {effect_of(row, table)};\n"
         f"  return measured(region::{row.name}, [&] {{ effect.before(); }},\n"
-        f"                  [&] {{ return next.{row.name}({arguments(row)}); }},\n"
+        f"                  [&] {{ return {call}; }},\n"
         f"                  [&](MpiCall& call, int result) {{ effect.after(call, result); }});\n"
         f"}}\n")
 
@@ -237,8 +243,13 @@ def regions_source(wrapped: list[Row]) -> str:
     return HEAD + '#include "regions.hpp"\n' + NAMESPACE + f"const char* const region_names[] = {{\n{names}}};\n" + END
 
 
+def names(row: Row) -> tuple[str, ...]:
+    """The names that a function is wrapped by."""
+    return (row.name,) if row.operation == "control" else (row.name, "P" + row.name)
+
+
 def next_header(functions: list[tuple[Row, Prototype]]) -> str:
-    members = "".join(f"  Next<decltype(&::{row.name})> {row.name};\n" for row, _ in functions)
+    members = "".join(f"  Next<decltype(&::{row.name})> {name};\n" for row, _ in functions for name in names(row))
     return (HEAD + '#pragma once\n#include "adapters/mpi/next_call.hpp"\n' + NAMESPACE +
             "/// The next definition of every function, after ours.\nstruct NextCalls {\n" + members +
             "};\nextern NextCalls next;\n" + END)
@@ -248,18 +259,20 @@ def next_source(functions: list[tuple[Row, Prototype]]) -> str:
     stubs, entries = [], []
     for row, prototype in functions:
         types = signature(row, prototype) + (", ..." if prototype.variadic else "")
-        stubs.append(
-            f"int first_{row.name}({types or 'void'}) {{\n"
-            f'  return next.{row.name}.resolve("{row.name}")'
-            f" ? next.{row.name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n")
-        entries.append(f"    {{first_{row.name}}},\n")
+        for name in names(row):
+            stubs.append(
+                f"int first_{name}({types or 'void'}) {{\n"
+                f'  return next.{name}.resolve("{name}")'
+                f" ? next.{name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n")
+            entries.append(f"    {{first_{name}}},\n")
     return (HEAD + '#include "next.hpp"\n' + NAMESPACE + "namespace {\n" + "".join(stubs) + "}  // namespace\n" +
             "constinit NextCalls next{\n" + "".join(entries) + "};\n" + END)
 
 
-def wrappers_source(part: list[tuple[Row, Prototype]], table: Table) -> str:
-    body = "".join("\n" + wrapper(row, prototype, table) for row, prototype in part)
-    return (HEAD + '#include "adapters/mpi/effects.hpp"\n#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
+def wrappers_source(part: list[tuple[Row, Prototype]], table: Table, prefix: str) -> str:
+    body = "".join("\n" + wrapper(row, prototype, table, prefix + row.name) for row, prototype in part)
+    return (HEAD + '#include "adapters/mpi/effects.hpp"\n#include "adapters/mpi/fortran.hpp"\n'
+            '#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
             '#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
             'using refrain::measurement::MpiCall;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
 
@@ -311,7 +324,9 @@ def main() -> int:
     generated = [(row, prototype) for row, prototype in functions if row.effect != BY_HAND]
     share = -(-len(generated) // FILES)
     for i in range(FILES):
-        write(options.output / f"wrappers_{i}.cpp", wrappers_source(generated[i * share : (i + 1) * share], table))
+        part = generated[i * share : (i + 1) * share]
+        write(options.output / f"wrappers_{i}.cpp", wrappers_source(part, table, ""))
+        write(options.output / f"profiling_{i}.cpp", wrappers_source(part, table, "P"))
     write(options.output / "coverage.inc", coverage(options.mpi, prototypes, table))
     return 0
 

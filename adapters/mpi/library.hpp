@@ -44,14 +44,16 @@ extern Constants constants;
 
 /// Names under which the library may be loaded, ended by null.
 extern const char* const library_names[];
+/// How the file names of its Fortran libraries begin, ended by null.
+extern const char* const fortran_library_names[];
 /// Fills `constants`; `symbol` finds a data symbol of the library. False: this is another MPI.
 bool find_constants(void* (*symbol)(const char* name));
 
 /// True when the library and all of the above was found.
 bool open_library();
 
-/// The next definition of a function ("MPI_Send") after ours: that of another tool, else MPI's own. Null: there is
-/// none.
+/// The next definition of a function after ours: for "MPI_Send" that of another tool, else MPI's own; for "PMPI_Send"
+/// MPI's own. Null: there is none.
 void* next_function(const char* name);
 
 }  // namespace refrain::adapters::mpi

@@ -5,6 +5,7 @@
 #include <cstdarg>
 
 #include "adapters/mpi/communicators.hpp"
+#include "adapters/mpi/fortran.hpp"
 #include "adapters/mpi/peers.hpp"
 #include "adapters/mpi/request_table.hpp"
 #include "measurement/mpi_call.hpp"
@@ -52,6 +53,35 @@ void end() {
   close_peers();
 }
 
+/// These are inlined into the wrappers, whose frames `measured` reads.
+template <class Call>
+[[gnu::always_inline]] inline int measured_init(measurement::RegionId region, Call&& call) {
+  const bool nested = is_nested();
+  const int result = measured(region, call, [&](MpiCall&, int result) {
+    if (result == MPI_SUCCESS) begin();
+  });
+  if (result == MPI_SUCCESS && !nested) begin();  // on a thread that is not measured yet
+  return result;
+}
+
+/// The call is visited, but its time ends with the measurement, before MPI's own work.
+template <class Call>
+[[gnu::always_inline]] inline int measured_finalize(Call&& call) {
+  if (is_nested()) return call();
+  measured(
+      region::MPI_Finalize, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
+  end();
+  return call();
+}
+
+template <class Call>
+[[gnu::always_inline]] inline int measured_abort(Call&& call) {
+  measured(
+      region::MPI_Abort, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
+  if (lifecycle.mpi_aborting) lifecycle.mpi_aborting();
+  return call();
+}
+
 }  // namespace
 }  // namespace refrain::adapters::mpi
 
@@ -60,41 +90,43 @@ using namespace refrain::adapters::mpi;
 extern "C" {
 
 REFRAIN_EXPORT int MPI_Init(int* argc, char*** argv) {
-  const bool nested = is_nested();
-  const int result = measured(
-      region::MPI_Init, [&] { return next.MPI_Init(argc, argv); },
-      [&](MpiCall&, int result) {
-        if (result == MPI_SUCCESS) begin();
-      });
-  if (result == MPI_SUCCESS && !nested) begin();  // on a thread that is not measured yet
-  return result;
+  return measured_init(region::MPI_Init, [&] { return next.MPI_Init(argc, argv); });
+}
+
+REFRAIN_EXPORT int PMPI_Init(int* argc, char*** argv) {
+  auto call = [&] { return next.PMPI_Init(argc, argv); };
+  if (!called_by_fortran(region::MPI_Init, __builtin_return_address(0))) return call();
+  return measured_init(region::MPI_Init, call);
 }
 
 REFRAIN_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const bool nested = is_nested();
-  const int result = measured(
-      region::MPI_Init_thread, [&] { return next.MPI_Init_thread(argc, argv, required, provided); },
-      [&](MpiCall&, int result) {
-        if (result == MPI_SUCCESS) begin();
-      });
-  if (result == MPI_SUCCESS && !nested) begin();
-  return result;
+  return measured_init(region::MPI_Init_thread, [&] { return next.MPI_Init_thread(argc, argv, required, provided); });
 }
 
-/// The call is visited, but its time ends with the measurement, before MPI's own work.
+REFRAIN_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  auto call = [&] { return next.PMPI_Init_thread(argc, argv, required, provided); };
+  if (!called_by_fortran(region::MPI_Init_thread, __builtin_return_address(0))) return call();
+  return measured_init(region::MPI_Init_thread, call);
+}
+
 REFRAIN_EXPORT int MPI_Finalize() {
-  if (is_nested()) return next.MPI_Finalize();
-  measured(
-      region::MPI_Finalize, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
-  end();
-  return next.MPI_Finalize();
+  return measured_finalize([] { return next.MPI_Finalize(); });
+}
+
+REFRAIN_EXPORT int PMPI_Finalize() {
+  auto call = [] { return next.PMPI_Finalize(); };
+  if (!called_by_fortran(region::MPI_Finalize, __builtin_return_address(0))) return call();
+  return measured_finalize(call);
 }
 
 REFRAIN_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode) {
-  measured(
-      region::MPI_Abort, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
-  if (lifecycle.mpi_aborting) lifecycle.mpi_aborting();
-  return next.MPI_Abort(comm, errorcode);
+  return measured_abort([&] { return next.MPI_Abort(comm, errorcode); });
+}
+
+REFRAIN_EXPORT int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  auto call = [&] { return next.PMPI_Abort(comm, errorcode); };
+  if (!called_by_fortran(region::MPI_Abort, __builtin_return_address(0))) return call();
+  return measured_abort(call);
 }
 
 /// The standard leaves the arguments after `level` to the tool that takes them: as many as fit into registers go on.
@@ -109,5 +141,19 @@ REFRAIN_EXPORT int MPI_Pcontrol(const int level, ...) {
       [&] { return next.MPI_Pcontrol(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]); },
       [](MpiCall&, int) {});
 }
+
+/// Open MPI's Fortran function jumps to PMPI_Pcontrol and leaves no frame to be known by (fortran.hpp), so it is
+/// wrapped itself, in each spelling of Fortran compilers. It has the level and nothing else.
+#define REFRAIN_FORTRAN_PCONTROL(name)                                                                            \
+  REFRAIN_EXPORT void name(const MPI_Fint* level) {                                                               \
+    measured(                                                                                                     \
+        region::MPI_Pcontrol, [&] { return next.MPI_Pcontrol(static_cast<int>(*level)); }, [](MpiCall&, int) {}); \
+  }
+REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol_)
+REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol__)
+REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol)
+REFRAIN_FORTRAN_PCONTROL(MPI_PCONTROL)
+REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol_f08_)
+#undef REFRAIN_FORTRAN_PCONTROL
 
 }  // extern "C"

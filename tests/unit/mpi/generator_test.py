@@ -55,12 +55,15 @@ class Generator(unittest.TestCase):
         rows = [line for line in files["coverage.inc"].splitlines() if line.startswith("{")]
         self.assertGreater(len(rows), 400)
         wrappers = "".join(text for name, text in files.items() if name.startswith("wrappers"))
+        profiling = "".join(text for name, text in files.items() if name.startswith("profiling"))
         by_hand = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort", "MPI_Pcontrol"}
         for row in rows:
             _, function, operation, reason = row[2:-3].split('", "', 3)
             wrapped = f" {function}(" in wrappers or function in by_hand
             self.assertEqual(wrapped, operation != "unwrapped", function)
             self.assertEqual(wrapped, reason == "", function)
+            # Fortran libraries call by the other name.
+            self.assertEqual(f" P{function}(" in profiling, wrapped and function not in by_hand, function)
 
     def test_function_without_row_is_named(self) -> None:
         self.refuses(self.without_row("MPI_Barrier"), self.header, "MPI_Barrier", "without a row")
