@@ -59,7 +59,7 @@ def mpi_call(work: Path) -> None:
 
 def dilation(work: Path) -> None:
     program = [str(BIN / "examples/particles"), *os.environ.get("REFRAIN_BENCH_PARTICLES", "").split()]
-    rounds = 40 if FULL else 12
+    rounds = int(os.environ.get("REFRAIN_BENCH_ROUNDS", 40 if FULL else 12))
     for frequency, bound in (("100", 0.2), ("1000", 0.5)):
         ratios = []
         for i in range(rounds):
