@@ -1,4 +1,5 @@
-/* The public header of Refrain. It adds no link dependency: a program that includes it builds and runs without Refrain. */
+/* The public header of Refrain. It adds no link dependency: a program that includes it builds and runs without Refrain.
+ */
 #ifndef REFRAIN_REFRAIN_H
 #define REFRAIN_REFRAIN_H
 

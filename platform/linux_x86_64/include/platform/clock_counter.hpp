@@ -1,7 +1,6 @@
 #pragma once
-#include <x86intrin.h>
-
 #include <cstdint>
+#include <x86intrin.h>
 
 namespace refrain::platform {
 
