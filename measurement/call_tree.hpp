@@ -45,7 +45,6 @@ class CallTree {
   std::size_t bytes_in_use() const;
 
  private:
-  struct Slot;
   std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
   bool grow_index();
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
