@@ -30,7 +30,12 @@ constexpr std::string_view start_up_functions[] = {"_start",
 bool is_start_up_function(std::string_view name) {
   return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
 }
-bool is_own_library(std::string_view file) { return file.starts_with("librefrain-"); }
+/// Libraries whose frames say nothing about the program: Refrain's own, and the Fortran layers of the MPIs, which stand
+/// between the program's call and the MPI function that is shown.
+bool is_layer(std::string_view file) {
+  constexpr std::string_view layers[] = {"librefrain-", "libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort"};
+  return std::any_of(std::begin(layers), std::end(layers), [&](auto layer) { return file.starts_with(layer); });
+}
 bool is_libc(std::string_view file) {
   return file.starts_with("libc.so") || file.starts_with("libc-") || file.starts_with("libpthread");
 }
@@ -114,7 +119,7 @@ class TreeMaker {
                              : no_module;
     const std::string_view file = base_name(module.path);
     const bool has_values = path.kind == NodeKind::Function;
-    if (!has_values && is_own_library(file)) return at;
+    if (!has_values && is_layer(file)) return at;
     const auto& frames = symbolizer_.resolve(module.path, module.build_id, path.offset, lookup);
     const SourceFrame& outer = frames.back();
     if (!has_values && at.node == 0 && at.stage != StartUp::Done) {

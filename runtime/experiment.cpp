@@ -10,6 +10,7 @@
 #include "archive/writer.hpp"
 #include "platform/clock.hpp"
 #include "runtime/message.hpp"
+#include "runtime/verbose.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -110,7 +111,10 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     if (message.size() > sizeof directory.path) return false;
     std::memcpy(directory.path, message.data(), message.size());
   }
-  return directory.path[0] != 0;
+  if (!directory.path[0]) return false;
+  if (configuration.verbose && peers.rank == 0)
+    tell_begin(configuration, mpi_library[0] ? mpi_library : nullptr, directory.path);
+  return true;
 }
 
 void write_experiment(const config::Configuration& configuration, const Calibration& calibration,
@@ -120,6 +124,7 @@ void write_experiment(const config::Configuration& configuration, const Calibrat
           ? archive::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
           : archive::write_part(record, directory.path);
   if (outcome.line[0]) say("%s", outcome.line);
+  if (configuration.verbose) tell_end(record, directory.path);
   if (record.rank != 0) return;
   archive::ManifestRecord manifest{};
   manifest.state = ending == Ending::Complete && outcome.complete ? archive::ExperimentState::Complete

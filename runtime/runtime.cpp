@@ -107,8 +107,7 @@ void start_sampler() {
         static_cast<int>(configuration.sampling_signal));
   if (sampling::frequency_is_capped() && rank_by_environment() <= 0)
     say("REFRAIN_SAMPLING_FREQUENCY=%ld: this kernel looks at CPU-time timers only %ld times a second, so that many "
-        "samples "
-        "come at most",
+        "samples come at most",
         static_cast<long>(configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
 }
 
@@ -183,8 +182,7 @@ void write_everything(const MpiAdapter* adapter, Ending ending) {
   write_experiment(configuration, calibration, builder.record(), world, ending);
 }
 
-// ---- what the MPI adapter tells
-// --------------------------------------------------------------------------------------
+// ---- what the MPI adapter tells ------------------------------------------------------------------------------------
 
 MpiAdapter adapter_in_use{};
 

@@ -21,6 +21,12 @@ constexpr const char* footer =
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
     "  refrain report EXPERIMENT                   see where its time went";
 
+/// "refrain report": as far as the command line was understood.
+std::string command_of(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app.get_name() : app.get_name() + " " + command_of(*chosen.front());
+}
+
 }  // namespace
 
 namespace refrain::tools {
@@ -58,7 +64,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_ok : exit_usage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // the text of --help or --version
+    const std::string command = command_of(app);
+    fmt::print(stderr, "{}: {} (see {} --help)\n", command, error.what(), command);
+    return exit_usage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "refrain: {}\n", error.what());
     return exit_unreadable;

@@ -161,6 +161,17 @@ class Run(ToolsTest):
         self.assertEqual((good.returncode, "refrain:" in good.stderr), (3, False))
         self.assertEqual(len(self.images()), 2)
 
+    def test_verbose_says_what_is_measured_where_it_goes_and_how_much_it_was(self):
+        program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
+        run = (REFRAIN, "run", "--", "mpirun.openmpi", "-n", "2", program)
+        lines = self.start(*run, REFRAIN_EXPERIMENT_DIRECTORY="exp", REFRAIN_VERBOSE="on").stderr.splitlines()
+        self.assertEqual([line.split(":")[0] for line in lines], ["refrain"] * 4)
+        self.assertIn("Open MPI", lines[0])
+        self.assertIn("100 Hz", lines[1])
+        self.assertIn("exp", lines[2])
+        self.assertRegex(lines[3], r"rank 0: 1 locations, \d+ call-tree nodes, \d+ MPI calls, \d+ samples")
+        self.assertEqual(self.start(*run, REFRAIN_EXPERIMENT_DIRECTORY="exp2").stderr, "")
+
     def test_invalid_empty_and_enormous_settings_leave_the_program_alone(self):
         for name in ("REFRAIN_ENABLE", "REFRAIN_MEMORY", "REFRAIN_UNWINDER", "REFRAIN_EXPERIMENT_DIRECTORY", "REFRAIN_NO_SUCH"):
             for value, measured in (("", name != "REFRAIN_NO_SUCH"), ("\x01\xff", None), ("x" * 100_000, False)):

@@ -1,0 +1,82 @@
+"""`refrain report` on the command line: its options, exit codes, files and error lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import unittest
+
+from refrain_testing import REFRAIN, SOURCE
+from tools_exec import ToolsTest
+
+
+class Report(ToolsTest):
+    def setUp(self):
+        super().setUp()
+        program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
+        done = self.start(REFRAIN, "run", "--", "mpirun.openmpi", "-n", "3", program, REFRAIN_EXPERIMENT_DIRECTORY="exp")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def report(self, *options):
+        return self.start(REFRAIN, "report", *options)
+
+    def locations(self, *options):
+        done = self.report("exp", "--format", "json", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [location["rank"] for location in json.loads(done.stdout)["locations"]]
+
+    def one_line(self, code, *options):
+        """The one line on stderr of a request that cannot be fulfilled."""
+        done = self.report(*options)
+        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("refrain report: "), lines[0])
+        return lines[0]
+
+    def test_ranks_are_chosen_by_lists_and_ranges(self):
+        self.assertEqual(self.locations(), [0, 1, 2])
+        self.assertEqual(self.locations("--rank", "1"), [1])
+        self.assertEqual(self.locations("--rank", "0,2"), [0, 2])
+        self.assertEqual(self.locations("--rank", "0", "--rank", "1-2"), [0, 1, 2])
+
+    def test_a_rank_that_is_not_there_is_named(self):
+        self.assertIn("3", self.one_line(1, "exp", "--rank", "3"))
+        for wrong in ("x", "2-1", "-1", "1-", ""):
+            self.assertIn("--rank", self.one_line(1, "exp", f"--rank={wrong}"))
+
+    def test_every_format_names_the_mpi_functions(self):
+        self.assertIn("MPI_Init", self.report("exp", "--min-share", "0").stdout)
+        paths = json.loads(self.report("exp", "--format", "json").stdout)["callpaths"]
+        self.assertTrue(any(path["path"][-1] == "MPI_Init" and path["visits"] == 3 for path in paths))
+        rows = list(csv.DictReader(io.StringIO(self.report("exp", "--format", "csv").stdout)))
+        self.assertEqual(len(rows), len(paths))
+
+    def test_a_file_receives_the_report_and_a_failure_leaves_none(self):
+        done = self.report("exp", "--format", "json", "--output", "out.json")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(json.loads((self.directory / "out.json").read_text())["experiment"]["ranks"], 3)
+        self.one_line(1, "exp", "--rank", "7", "--output", "none.json")
+        self.assertFalse((self.directory / "none.json").exists())
+        self.assertIn("no/such/file", self.one_line(1, "exp", "--output", "no/such/file"))
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_is_said(self):
+        self.assertIn("/dev/full", self.one_line(1, "exp", "--output", "/dev/full"))
+
+    def test_wrong_usage_is_one_line_that_says_what_is_allowed(self):
+        self.assertIn("json", self.one_line(1, "exp", "--format", "xml"))
+        self.assertIn("--callpath-depth", self.one_line(1, "exp", "--callpath-depth", "0"))
+        self.assertIn("experiment", self.one_line(1))
+        self.assertIn("--no-such", self.one_line(1, "exp", "--no-such"))
+
+    def test_what_is_no_experiment_has_its_own_exit_code(self):
+        self.assertIn("missing", self.one_line(2, "missing"))
+        (self.directory / "exp" / "profile.refrain").write_bytes(b"not a profile")
+        self.assertIn("profile.refrain", self.one_line(2, "exp"))
+
+
+if __name__ == "__main__":
+    unittest.main()
