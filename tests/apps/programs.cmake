@@ -57,4 +57,9 @@ if(TARGET mpi_openmpi)
   app_test(truth_sampling 600)
   app_test(truth_programs 300)
   app_test(examples_exact 300)
+
+  # This one is made for sanitizers, and cheap elsewhere.
+  add_test(NAME apps.instrumented COMMAND Python3::Interpreter -B ${apps}/instrumented.py -v)
+  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS apps
+    ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
 endif()
