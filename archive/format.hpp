@@ -56,7 +56,7 @@ using measurement::NodeKind;
 using measurement::Reduction;
 using measurement::SpecialPath;
 static_assert(int(NodeKind::Root) == 0 && int(NodeKind::Frame) == 1 && int(NodeKind::Function) == 2 &&
-              int(NodeKind::Region) == 3 && int(NodeKind::Special) == 4);
+              int(NodeKind::Region) == 3 && int(NodeKind::Special) == 4 && int(NodeKind::Marked) == 5);
 static_assert(int(SpecialPath::Truncated) == 0 && int(SpecialPath::ArenaFull) == 1);
 static_assert(int(Reduction::Sum) == 0 && int(Reduction::Min) == 1 && int(Reduction::Max) == 2);
 

@@ -9,12 +9,15 @@ namespace {
 constexpr std::uint32_t first_index_size = 1024;
 /// Nodes kept back for MPI functions below (arena full), so that their counts stay exact when the tree is full.
 constexpr std::uint32_t reserve_nodes = 1024;
-/// Per node: the node, four value columns on average, and the index with all its earlier sizes (at most 4 slots).
-constexpr std::size_t bytes_per_node = sizeof(Node) + 4 * sizeof(std::int64_t) + 4 * sizeof(std::uint32_t);
+/// Per node: the node, four value columns on average and the same settled, its place among the touched ones, and the
+/// index with all its earlier sizes (at most 4 slots).
+constexpr std::size_t bytes_per_node = sizeof(Node) + 8 * sizeof(std::int64_t) + 5 * sizeof(std::uint32_t);
 
 constexpr std::size_t columns[] = {columns_of(NodeKind::Root), columns_of(NodeKind::Frame),
                                    columns_of(NodeKind::Function), columns_of(NodeKind::Region),
-                                   columns_of(NodeKind::Special)};
+                                   columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
+
+std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
 
 std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
   std::uint64_t h = (key ^ (std::uint64_t{parent} << 32 | static_cast<std::uint64_t>(kind))) * 0x9e3779b97f4a7c15u;
@@ -36,9 +39,10 @@ bool CallTree::create(std::size_t bytes) {
   if (!memory_) return false;
   reserved_ = bytes;
   nodes_ = reinterpret_cast<Node*>(memory_);
-  pool_limit_ = node_limit_ * 4;
+  pool_limit_ = node_limit_ * 8;
   pool_ = reinterpret_cast<std::int64_t*>(memory_ + ((node_limit_ * sizeof(Node) + 63) & ~std::size_t{63}));
-  index_region_ = reinterpret_cast<std::uint32_t*>(pool_ + pool_limit_);
+  touched_ = reinterpret_cast<std::uint32_t*>(pool_ + pool_limit_);
+  index_region_ = touched_ + node_limit_;
   clear();
   return true;
 }
@@ -50,10 +54,12 @@ void CallTree::destroy() {
 
 void CallTree::clear() {
   for (std::uint32_t i = 0; i < pool_count_; ++i) pool_[i] = 0;
+  touched_count_ = 0;
+  stamp_ = 1;
   index_ = index_region_;
   index_mask_ = first_index_size - 1;
   for (std::uint32_t i = 0; i < first_index_size; ++i) index_[i] = 0;
-  nodes_[0] = {0, 0, 0, 0, NodeKind::Root};
+  nodes_[0] = {0, 0, 0, 0, 0, NodeKind::Root};
   node_count_ = 1;
   pool_count_ = 1;  // offset 0 means "no values"
   // (arena full) exists from the start: it must not need room when there is none.
@@ -97,7 +103,7 @@ bool CallTree::grow_index() {
 
 NodeId CallTree::add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot) {
   const std::uint32_t id = node_count_++;
-  nodes_[id] = {key, parent, 0, platform::module_generation(), kind};
+  nodes_[id] = {key, parent, 0, platform::module_generation(), 0, kind};
   *slot = id;
   return NodeId{id};
 }
@@ -106,7 +112,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
   auto parent = static_cast<std::uint32_t>(parent_id);
   std::uint32_t* slot = find_slot(parent, kind, key);
   if (*slot) return NodeId{*slot};
-  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + 8 * reserve_nodes < pool_limit_;
+  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + 16 * reserve_nodes < pool_limit_;
   if (room && (node_count_ + 1) * 2 > index_mask_) {
     room = grow_index();
     slot = find_slot(parent, kind, key);
@@ -123,12 +129,46 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
 
 std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
-  if (n.values) [[likely]]
-    return pool_ + n.values;
-  const auto width = static_cast<std::uint32_t>(columns[static_cast<std::size_t>(n.kind)]);
-  n.values = pool_count_;  // `child` and its reserve see to it that there is room
-  pool_count_ += width;
+  if (n.touched != stamp_) [[unlikely]] {
+    n.touched = stamp_;
+    touched_[touched_count_++] = static_cast<std::uint32_t>(id);
+    if (!n.values) {
+      n.values = pool_count_;  // `child` and its reserve see to it that there is room
+      pool_count_ += static_cast<std::uint32_t>(2 * width_of(n.kind));
+    }
+  }
   return pool_ + n.values;
+}
+
+const std::int64_t* CallTree::settled_of(const Node& n) const {
+  return n.values ? pool_ + n.values + width_of(n.kind) : nullptr;
+}
+
+void CallTree::settle() {
+  for (const std::uint32_t id : touched()) {
+    const std::size_t width = width_of(nodes_[id].kind);
+    std::int64_t* row = pool_ + nodes_[id].values;
+    for (std::size_t i = 0; i < width; ++i) {
+      row[width + i] += row[i];
+      row[i] = 0;
+    }
+  }
+  new_stamp();
+}
+
+void CallTree::start_anew() {
+  for (const std::uint32_t id : touched()) {
+    std::int64_t* row = pool_ + nodes_[id].values;
+    for (std::size_t i = 0; i < width_of(nodes_[id].kind); ++i) row[i] = 0;
+  }
+  new_stamp();
+}
+
+void CallTree::new_stamp() {
+  touched_count_ = 0;
+  if (++stamp_ != 0) return;
+  for (std::uint32_t id = 0; id < node_count_; ++id) nodes_[id].touched = 0;  // all stamps were used up
+  stamp_ = 1;
 }
 
 std::size_t CallTree::bytes_in_use() const {

@@ -4,9 +4,14 @@
 ///
 /// Thread safety: one writer, the owning thread or its handler, never both at once (measurement/location.hpp).
 /// Memory: pages are touched as the tree grows; nothing is ever freed. A full tree sends new paths to (arena full).
+///
+/// Each value row is two: what was counted since the last `settle` or `start_anew` (the unit in progress), and what was
+/// settled before. The nodes of the first are listed, so that ending a unit costs what the unit touched, not what the
+/// tree holds.
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "measurement/metrics.hpp"
 
@@ -20,6 +25,7 @@ struct Node {
   std::uint32_t parent;
   std::uint32_t values;      ///< offset of the first column in the value pool, 0: the node has none
   std::uint32_t generation;  ///< of the module map; a reused address is another node
+  std::uint32_t touched;     ///< stamp of the unit that touched the values last
   NodeKind kind;
 };
 
@@ -35,18 +41,26 @@ class CallTree {
   /// itself; `full` is then set.
   NodeId child(NodeId parent, NodeKind kind, std::uint64_t key, bool& full);
 
-  /// Value row of a node: columns_of(kind) integers. Async-signal-safe.
+  /// Value row of a node in the unit in progress, to be added to: columns_of(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
+  /// Nodes that the unit in progress has touched, in the order of their first touch.
+  std::span<const std::uint32_t> touched() const { return {touched_, touched_count_}; }
+  /// Ends the unit in progress: `settle` adds its values to the settled ones, `start_anew` drops them.
+  void settle();
+  void start_anew();
 
   std::uint32_t size() const { return node_count_; }
   const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
   const std::int64_t* values_of(const Node& n) const { return n.values ? pool_ + n.values : nullptr; }
+  /// What was settled. Null: the node has no values.
+  const std::int64_t* settled_of(const Node& n) const;
   /// Bytes of nodes, values and index in use.
   std::size_t bytes_in_use() const;
 
  private:
   std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
   bool grow_index();
+  void new_stamp();
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
 
   std::byte* memory_ = nullptr;
@@ -55,6 +69,9 @@ class CallTree {
   std::int64_t* pool_ = nullptr;
   std::uint32_t* index_ = nullptr;  ///< current open-addressing table, doubled into fresh memory when half full
   std::uint32_t* index_region_ = nullptr;
+  std::uint32_t* touched_ = nullptr;
+  std::uint32_t touched_count_ = 0;
+  std::uint32_t stamp_ = 1;
   std::uint32_t index_mask_ = 0;
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;

@@ -6,6 +6,67 @@ namespace refrain::measurement {
 
 constinit thread_local Location* current_location = nullptr;
 
+UnitTotals& UnitTotals::operator+=(const UnitTotals& other) {
+  wall += other.wall;
+  cpu_ns += other.cpu_ns;
+  mpi += other.mpi;
+  own += other.own;
+  mpi_calls += other.mpi_calls;
+  ticks_user += other.ticks_user;
+  ticks_mpi += other.ticks_mpi;
+  ticks_lost += other.ticks_lost;
+  weight_user_ns += other.weight_user_ns;
+  weight_mpi_ns += other.weight_mpi_ns;
+  weight_user_squared += other.weight_user_squared;
+  return *this;
+}
+
+void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
+  l.unit.wall += now - l.begin;
+  if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
+  l.begin = now;
+  l.cpu_begin_ns = cpu_now_ns;
+}
+
+void settle_unit(Location& l) {
+  l.settled += l.unit;
+  l.unit = {};
+  l.tree.settle();
+}
+
+namespace {
+
+/// Puts the open marks into a path, each below the function that holds it.
+class MarkPlacer {
+ public:
+  MarkPlacer(Location& location, const unwind::Walk& walk, bool& full)
+      : location_(location), walk_(walk), full_(full), count_(location.marks ? location.marks->count : 0) {}
+
+  /// The node of frame `i`, which is `node`, with its marks below.
+  NodeId below(NodeId node, std::uint32_t i) {
+    if (next_ == count_ || i == 0) return node;
+    const std::uintptr_t frame = walk_.frames[i - 1].sp;  // where the outer frame ends
+    const OpenMark* open = location_.marks->open;
+    while (next_ < count_ && open[next_].frame > frame) ++next_;  // of reused frames, or of one that is gone
+    const unwind::Frame& own = walk_.frames[i];
+    const bool interrupted = own.exact && next_ < count_ && open[next_].frame == frame;
+    for (; next_ < count_ && open[next_].frame == frame; ++next_)
+      node = location_.tree.child(node, NodeKind::Marked, static_cast<std::uint64_t>(open[next_].region), full_);
+    // Samples need a node of their kind: the function once more, which stands for the mark's own code.
+    if (interrupted) node = location_.tree.child(node, NodeKind::Function, own.function ? own.function : own.pc, full_);
+    return node;
+  }
+
+ private:
+  Location& location_;
+  const unwind::Walk& walk_;
+  bool& full_;
+  const std::uint32_t count_;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace
+
 NodeId path_of(Location& location, const unwind::Start& start) {
   const unwind::Walk walk = location.walker.walk(start);
   bool full = false;
@@ -16,12 +77,13 @@ NodeId path_of(Location& location, const unwind::Start& start) {
   } else if (walk.end != unwind::WalkEnd::Complete) {
     node = location.tree.child(root_node, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::Truncated), full);
   }
+  MarkPlacer marks(location, walk, full);
   for (; i < walk.depth; ++i) {
     unwind::Frame& frame = walk.frames[i];
     // An interrupted function is one node however many of its instructions were hit.
     const NodeKind kind = frame.exact ? NodeKind::Function : NodeKind::Frame;
     const std::uintptr_t key = frame.exact && frame.function ? frame.function : frame.pc;
-    node = location.tree.child(node, kind, key, full);
+    node = marks.below(location.tree.child(node, kind, key, full), i);
     frame.tag = static_cast<std::uint32_t>(node);
   }
   switch (walk.end) {

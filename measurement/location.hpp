@@ -26,8 +26,9 @@ enum class Inside : std::uint8_t {
   Closed,       ///< measurement of this location has ended
 };
 
-/// Sums of the unit in progress; see archive::UnitRecord for the meaning of each. `wall` and `cpu_ns` hold what earlier
-/// threads of a pooled location have used up; the running one's part is added when it ends.
+/// Sums of a unit: an iteration, or the time outside of iterations. See archive::UnitRecord for the meaning of each.
+/// `wall` and `cpu_ns` of the unit in progress hold what earlier threads of a pooled location have used up; the running
+/// one's part is added when it or the unit ends.
 struct UnitTotals {
   platform::Ticks wall;
   std::int64_t cpu_ns;
@@ -37,7 +38,27 @@ struct UnitTotals {
   std::int64_t ticks_user, ticks_mpi, ticks_lost;
   std::int64_t weight_user_ns, weight_mpi_ns;
   double weight_user_squared;
+  UnitTotals& operator+=(const UnitTotals& other);
 };
+
+/// A loop or region that the program has begun and not ended.
+struct OpenMark {
+  std::uintptr_t frame;  ///< canonical frame address of the function with the mark: tells the activation
+  RegionId region;
+  bool is_loop;
+  NodeId node;  ///< call path of the mark
+  platform::Ticks begin;
+};
+
+/// Those of one thread, outermost first.
+struct OpenMarks {
+  static constexpr std::uint32_t most = 60;
+  std::uint32_t count;
+  std::uint32_t unfollowed;  ///< begun when there was no room; their ends are to be ignored
+  OpenMark open[most];
+};
+
+struct Iterations;  // measurement/iterations.hpp
 
 struct alignas(64) Location {
   // What a steady-state MPI call touches comes first.
@@ -48,10 +69,14 @@ struct alignas(64) Location {
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
-  UnitTotals unit{};
+  UnitTotals unit{};  ///< in progress
 
   unwind::Walker walker;
   CallTree tree;
+
+  OpenMarks* marks = nullptr;        ///< made by the first mark of the program
+  Iterations* iterations = nullptr;  ///< made by the first loop
+  UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
 
   platform::IntervalTimer timer;
   std::int64_t last_tick_ns = 0;    ///< on the clock of the sampling
@@ -62,8 +87,10 @@ struct alignas(64) Location {
   std::int32_t thread = 0;  ///< 0 is the thread that the process began with
   int os_thread_id = 0;
   char name[32]{};
-  platform::Ticks first_begin = 0, begin = 0, end = 0;
-  std::int64_t cpu_begin_ns = 0;
+  platform::Ticks first_begin = 0;
+  platform::Ticks begin = 0;      ///< of the unit in progress on this thread
+  std::int64_t cpu_begin_ns = 0;  ///< the same on the thread's CPU clock
+  platform::Ticks end = 0;        ///< of the location's last thread
   std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
   Location* next = nullptr;         ///< all locations of the process, newest first
 
@@ -74,11 +101,17 @@ struct alignas(64) Location {
 /// The location of the calling thread, null when it is not measured.
 extern constinit thread_local Location* current_location __attribute__((tls_model("initial-exec")));
 
-/// The call-tree node of the path `start` is in. Inside a scope only. Async-signal-safe.
+/// The call-tree node of the path `start` is in, with the marks that are open on it. Inside a scope only.
+/// Async-signal-safe.
 NodeId path_of(Location& location, const unwind::Start& start);
 
 /// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
 /// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
+
+/// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
+void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);
+/// The unit in progress is time outside of iterations; a new one begins.
+void settle_unit(Location& location);
 
 }  // namespace refrain::measurement

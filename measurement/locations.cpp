@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/marks.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -23,11 +24,13 @@ Location* from_pool() {
   return nullptr;
 }
 
-/// Adds the life of the thread that owns the location up to now.
-void add_lifetime(Location& l, std::int64_t cpu_now_ns) {
+/// The life of the thread that owns the location has ended. An iteration that it was in is not whole: it counts as
+/// time outside.
+void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
-  l.unit.wall += l.end - l.begin;
-  if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
+  end_unit(l, l.end, cpu_now_ns);
+  settle_unit(l);
+  forget_marks(l);
 }
 
 }  // namespace
@@ -52,6 +55,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 }
 
 void free_detached_location(Location* l) {
+  forget_marks(*l);
   l->walker.destroy();
   l->tree.destroy();
   platform::unmap_pages(l, location_bytes);
@@ -95,7 +99,7 @@ void end_location(Location& l) {
   l.sampling = false;
   current_location = nullptr;
   prctl(PR_GET_NAME, l.name);
-  add_lifetime(l, platform::thread_cpu_ns());
+  end_lifetime(l, platform::thread_cpu_ns());
   l.inside.store(Inside::Closed, std::memory_order_relaxed);
   l.in_use.store(false, std::memory_order_release);
 }
@@ -120,7 +124,7 @@ void close_location(Location& l) {
     l.call_values[column_of(MetricId::Time)] += time;
     l.count_loss(Loss::ThreadStillRunning);
   }
-  add_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
+  end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
   if (own) {
     l.inside.store(Inside::Closed, std::memory_order_relaxed);
     current_location = nullptr;

@@ -11,7 +11,8 @@ enum class NodeKind : std::uint8_t {
   Frame,     ///< a call site: key is a return address
   Function,  ///< a function that a tick interrupted: key is its first address (or the pc when there is no table)
   Region,    ///< a function recorded exactly (MPI): key is a RegionId
-  Special,   ///< a marked pseudo path: key is a SpecialPath
+  Special,   ///< a pseudo path: key is a SpecialPath
+  Marked,    ///< a loop or region that the program has marked: key is a RegionId, below the function with the mark
 };
 
 /// Pseudo call paths directly below the root.

@@ -439,8 +439,8 @@ Walk Walker::walk_fully(const Start& start) {
   return Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
 }
 
-void Walker::forget() {
-  if (state_) state_->reusable = 0;
+void Walker::forget(std::uint32_t kept) {
+  if (state_ && state_->reusable > kept) state_->reusable = kept;
 }
 
 }  // namespace refrain::unwind

@@ -76,8 +76,9 @@ class Walker {
   /// The same without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
   Walk walk_fully(const Start& start);
-  /// Forgets the last walk: all tags are void. Async-signal-safe.
-  void forget();
+  /// Forgets the last walk from its frame `kept` on, counted from the outermost: the tags of these are void.
+  /// Async-signal-safe.
+  void forget(std::uint32_t kept = 0);
 
  private:
   struct State;
