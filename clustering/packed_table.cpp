@@ -1,0 +1,57 @@
+#include "clustering/packed_table.hpp"
+
+namespace refrain::clustering {
+
+bool PackedTable::allocate(BlockHeap& heap, unsigned column_count, std::uint32_t row_capacity, const Widths& widths) {
+  *this = PackedTable{};
+  columns = static_cast<std::uint8_t>(column_count);
+  capacity = row_capacity;
+  std::memcpy(width, widths, sizeof width);
+  const std::size_t wanted = bytes();
+  data = heap.allocate(wanted);
+  return data || wanted == 0;
+}
+
+void PackedTable::free(BlockHeap& heap) {
+  heap.free(data, bytes());
+  *this = PackedTable{};
+}
+
+void PackedTable::take_over(BlockHeap& heap, PackedTable& old) {
+  rows = old.rows;
+  for (unsigned c = 0; c < columns; ++c) {
+    if (width[c] == 0) continue;
+    with_width(
+        width[c], data + offset(c),
+        [&](auto* v) {
+          using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
+          auto* out = const_cast<Stored*>(v);
+          with_width(
+              old.width[c], old.data + old.offset(c),
+              [&](auto* from) {
+                for (std::uint32_t i = 0; i < rows; ++i) out[i] = static_cast<Stored>(from[i]);
+              },
+              [&] { std::memset(out, 0, rows * sizeof *out); });
+        },
+        [] {});
+  }
+  old.free(heap);
+}
+
+std::uint32_t PackedTable::find(std::uint32_t id) const {
+  const auto wanted = static_cast<std::int64_t>(id);
+  return with_width(
+      width[0], data + offset(0),
+      [&](auto* v) -> std::uint32_t {
+        std::uint32_t low = 0, length = rows;
+        while (length > 1) {  // no branch on the comparison: it is a coin toss
+          const std::uint32_t half = length / 2;
+          low += v[low + half - 1] < wanted ? half : 0;
+          length -= half;
+        }
+        return low < rows && v[low] == wanted ? low : rows;
+      },
+      [&]() -> std::uint32_t { return rows && wanted == 0 ? 0 : rows; });
+}
+
+}  // namespace refrain::clustering
