@@ -274,4 +274,14 @@ std::size_t Clusterer::profile_bytes() const {
   return bytes;
 }
 
+std::size_t Clusterer::search_bytes() const {
+  if (algorithm_ != Algorithm::Refrain) return 0;
+  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
+  for (const PathClass& cls : classes_.view()) {
+    bytes += flat_count_ * sizeof(double) + (2 * sketch_dims_ + flat_count_) * sizeof(float);
+    for (std::size_t s = 0; s < shapes_; ++s) bytes += columns_[s] * cls.parts[s].count * sizeof(float);
+  }
+  return bytes;
+}
+
 }  // namespace refrain::clustering

@@ -92,6 +92,8 @@ class Clusterer {
   /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
   /// search structures.
   std::size_t profile_bytes() const;
+  /// What `refrain` needs beside the profiles to choose and to reconstruct: sketches, slopes.
+  std::size_t search_bytes() const;
 
   /// For tests: with a mask of 0 all classes have the same hash.
   void mask_hashes(std::uint64_t mask) { hash_mask_ = mask; }
