@@ -24,6 +24,8 @@ struct LifecycleHooks {
   void (*mpi_finalizing)(const MpiAdapter& adapter);
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
   void (*mpi_aborting)();
+  /// Marks of the program do not match; `what` says how.
+  void (*mark_misused)(const char* what);
   /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.
   void (*thread_begins)();
 };

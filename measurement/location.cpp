@@ -67,7 +67,7 @@ class MarkPlacer {
 
 }  // namespace
 
-NodeId path_of(Location& location, const unwind::Start& start) {
+NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost) {
   const unwind::Walk walk = location.walker.walk(start);
   bool full = false;
   NodeId node = root_node;
@@ -93,6 +93,7 @@ NodeId path_of(Location& location, const unwind::Start& start) {
     case unwind::WalkEnd::DepthLimit: location.count_loss(Loss::TruncatedDepth); break;
   }
   if (full) location.count_loss(Loss::ArenaFull);
+  if (innermost) *innermost = {walk.depth > 1 ? walk.frames[walk.depth - 2].sp : 0, walk.depth - 1};
   return node;
 }
 

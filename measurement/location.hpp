@@ -101,9 +101,15 @@ struct alignas(64) Location {
 /// The location of the calling thread, null when it is not measured.
 extern constinit thread_local Location* current_location __attribute__((tls_model("initial-exec")));
 
+/// The innermost frame of a path.
+struct Activation {
+  std::uintptr_t frame;  ///< canonical frame address, 0 when the path has one frame only
+  std::uint32_t index;   ///< of the frame, from the outermost
+};
+
 /// The call-tree node of the path `start` is in, with the marks that are open on it. Inside a scope only.
 /// Async-signal-safe.
-NodeId path_of(Location& location, const unwind::Start& start);
+NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
 
 /// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
 /// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.

@@ -439,6 +439,8 @@ Walk Walker::walk_fully(const Start& start) {
   return Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
 }
 
+StackBounds Walker::stack() const { return state_->stack; }
+
 void Walker::forget(std::uint32_t kept) {
   if (state_ && state_->reusable > kept) state_->reusable = kept;
 }

@@ -79,6 +79,8 @@ class Walker {
   /// Forgets the last walk from its frame `kept` on, counted from the outermost: the tags of these are void.
   /// Async-signal-safe.
   void forget(std::uint32_t kept = 0);
+  /// The thread's own stack. Async-signal-safe.
+  StackBounds stack() const;
 
  private:
   struct State;

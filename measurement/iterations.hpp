@@ -1,0 +1,83 @@
+#pragma once
+/// The iterations of one location: the unit in progress becomes the profile of an iteration, which is clustered, and its
+/// exact vector goes to the log. Ordinary context, inside a scope, by the location's owner; the runtime reads it when it
+/// writes the experiment.
+
+#include <cstdint>
+#include <span>
+
+#include "clustering/clusterer.hpp"
+#include "clustering/iteration_log.hpp"
+#include "measurement/location.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+
+enum class Overall : std::uint8_t {
+#define OVERALL(id, name, unit, precision, in_distance, help) id,
+#include "measurement/overall.def"
+#undef OVERALL
+};
+struct OverallRow {
+  const char* name;
+  const char* unit;
+  clustering::Precision precision;
+  bool in_distance;
+  const char* help;
+};
+inline constexpr OverallRow overall_table[] = {
+#define OVERALL(id, name, unit, precision, in_distance, help) \
+  {name, unit, clustering::Precision::precision, in_distance, help},
+#include "measurement/overall.def"
+#undef OVERALL
+};
+inline constexpr std::size_t overall_count = sizeof overall_table / sizeof *overall_table;
+
+/// What every clusterer of the process is made with. Set before the first mark.
+struct IterationSettings {
+  clustering::Algorithm algorithm = clustering::Algorithm::Refrain;
+  clustering::Equivalence equivalence = clustering::Equivalence::Mpi;
+  std::uint32_t clusters = 64;
+  std::size_t memory = std::size_t{32} << 20;  ///< bytes of cluster profiles per loop and thread
+};
+extern IterationSettings iteration_settings;
+
+/// One loop of one thread.
+struct ClusteredLoop {
+  RegionId region{};
+  std::uint64_t iterations = 0;  ///< numbered 0, 1, ... also when the loop is entered again
+  clustering::Clusterer clusterer;
+  clustering::IterationLog log;
+  platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
+  std::uint64_t spilled = 0;      ///< bytes of closed blocks that a file has
+  platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
+  std::uint64_t merges_spilled = 0;
+};
+
+struct Iterations {
+  static constexpr std::uint32_t most_loops = 16;
+  ClusteredLoop* loops[most_loops] = {};
+  std::uint32_t count = 0;
+  ClusteredLoop* current = nullptr;  ///< the loop that the thread is in
+  bool in_iteration = false;
+  std::uint32_t inner_loops = 0;  ///< loops begun inside it: their iterations are not cut
+  platform::GrowableArray<clustering::TouchedPath> touched;
+};
+
+/// The loop `region` of the location, made when it is not there yet. Null: too many, or no memory.
+ClusteredLoop* loop_of(Location& location, RegionId region);
+
+/// The unit in progress, ended before, is an iteration of the current loop; a new unit begins.
+void take_iteration(Location& location);
+
+/// A unit's totals as the row of overall metrics; messages and bytes are the sums over the tree's touched nodes.
+void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]);
+/// The same back.
+UnitTotals totals_of(std::span<const std::int64_t> row);
+
+/// Hands a loop's full log block over to a file, or keeps it; called when a block is full. Set by the runtime.
+extern void (*log_block_full)(Location& location, ClusteredLoop& loop);
+
+void destroy_iterations(Location& location);
+
+}  // namespace refrain::measurement
