@@ -6,4 +6,8 @@ if(TARGET mpi_openmpi)
     target_compile_options(bench_program_${name} PRIVATE -O2 -g -fomit-frame-pointer)
     set_target_properties(bench_program_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
   endforeach()
+  add_library(bench_step_toggle MODULE programs/step_toggle.c)
+  target_link_libraries(bench_step_toggle PRIVATE mpi_openmpi m)
+  set_target_properties(bench_step_toggle PROPERTIES PREFIX "" OUTPUT_NAME step_toggle
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
 endif()

@@ -86,6 +86,19 @@ struct Bcast {
   }
 };
 
+/// A gather: `piece` is what this rank gives, `all` what the root receives, `own` the root's piece in that; `stays` says
+/// that the root's piece does not move. Functions, because a rank may look only at those arguments that mean something
+/// there.
+template <class Piece, class All, class Own>
+Traffic to_root(const Participants& p, int root, bool stays, Piece piece, All all, Own own) {
+  if (p.idle(root)) return {};
+  if (!p.is_root(root)) return {piece(), 0};
+  if (p.inter) return {0, all()};
+  return stays ? Traffic{0, all() - own()} : Traffic{piece(), all()};
+}
+/// A scatter is a gather backwards.
+inline Traffic backwards(const Traffic& t) { return {t.received, t.sent}; }
+
 struct Gather {
   const void* sendbuf;
   std::int64_t sendcount;
@@ -97,12 +110,9 @@ struct Gather {
   MPI_Comm comm;
   Traffic traffic() const {
     const Participants p = participants(comm);
-    if (p.idle(root)) return {};
-    if (!p.is_root(root)) return {bytes_of(sendcount, sendtype), 0};
-    const std::int64_t piece = bytes_of(recvcount, recvtype);
-    if (p.inter) return {0, p.size * piece};
-    return in_place(sendbuf) ? Traffic{0, (p.size - 1) * piece}
-                             : Traffic{bytes_of(sendcount, sendtype), p.size * piece};
+    const auto sent = [&] { return bytes_of(sendcount, sendtype); };
+    const auto received = [&] { return bytes_of(recvcount, recvtype); };
+    return to_root(p, root, in_place(sendbuf), sent, [&] { return p.size * received(); }, received);
   }
 };
 
@@ -117,12 +127,9 @@ struct Gatherv {
   MPI_Comm comm;
   Traffic traffic() const {
     const Participants p = participants(comm);
-    if (p.idle(root)) return {};
-    if (!p.is_root(root)) return {bytes_of(sendcount, sendtype), 0};
-    const std::int64_t all = recvcounts.sum(p.size);
-    if (p.inter) return {0, bytes_of(all, recvtype)};
-    return in_place(sendbuf) ? Traffic{0, bytes_of(all - recvcounts[p.rank], recvtype)}
-                             : Traffic{bytes_of(sendcount, sendtype), bytes_of(all, recvtype)};
+    return to_root(
+        p, root, in_place(sendbuf), [&] { return bytes_of(sendcount, sendtype); },
+        [&] { return bytes_of(recvcounts.sum(p.size), recvtype); }, [&] { return bytes_of(recvcounts[p.rank], recvtype); });
   }
 };
 
@@ -137,12 +144,9 @@ struct Scatter {
   MPI_Comm comm;
   Traffic traffic() const {
     const Participants p = participants(comm);
-    if (p.idle(root)) return {};
-    if (!p.is_root(root)) return {0, bytes_of(recvcount, recvtype)};
-    const std::int64_t piece = bytes_of(sendcount, sendtype);
-    if (p.inter) return {p.size * piece, 0};
-    return in_place(recvbuf) ? Traffic{(p.size - 1) * piece, 0}
-                             : Traffic{p.size * piece, bytes_of(recvcount, recvtype)};
+    const auto sent = [&] { return bytes_of(sendcount, sendtype); };
+    const auto received = [&] { return bytes_of(recvcount, recvtype); };
+    return backwards(to_root(p, root, in_place(recvbuf), received, [&] { return p.size * sent(); }, sent));
   }
 };
 
@@ -157,12 +161,9 @@ struct Scatterv {
   MPI_Comm comm;
   Traffic traffic() const {
     const Participants p = participants(comm);
-    if (p.idle(root)) return {};
-    if (!p.is_root(root)) return {0, bytes_of(recvcount, recvtype)};
-    const std::int64_t all = sendcounts.sum(p.size);
-    if (p.inter) return {bytes_of(all, sendtype), 0};
-    return in_place(recvbuf) ? Traffic{bytes_of(all - sendcounts[p.rank], sendtype), 0}
-                             : Traffic{bytes_of(all, sendtype), bytes_of(recvcount, recvtype)};
+    return backwards(to_root(
+        p, root, in_place(recvbuf), [&] { return bytes_of(recvcount, recvtype); },
+        [&] { return bytes_of(sendcounts.sum(p.size), sendtype); }, [&] { return bytes_of(sendcounts[p.rank], sendtype); }));
   }
 };
 

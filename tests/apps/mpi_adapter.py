@@ -7,25 +7,16 @@ LATE loads PLUGIN, which is PROGRAM and brings MPI with it.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from mpi_checks import ENVIRONMENT, Checks
+
 name, program, recorder, counter, mpiexec, late, plugin = sys.argv[1:]
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl": "self,vader",
-}
-failures = 0
-
-
-def expect(good: bool, what: str) -> None:
-    global failures
-    if not good:
-        failures += 1
-        print(f"{name}: {what}", file=sys.stderr)
+checks = Checks(name)
+expect = checks.expect
 
 
 def run(ranks: int, directory: Path, preload: str = "", command: tuple[str, ...] = (program,), **variables: str) -> str:
@@ -131,4 +122,4 @@ with tempfile.TemporaryDirectory() as scratch:
     for rank in range(2):
         record_is_the_truth(f"rank {rank}, late", Path(f"{truth_file}.{rank}"), Path(f"{record_file}.{rank}"))
 
-sys.exit(failures > 0)
+sys.exit(checks.failures > 0)

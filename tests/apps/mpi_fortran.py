@@ -7,26 +7,17 @@ The programs are one source with mpif.h, the module mpi and the module mpi_f08.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from mpi_checks import ENVIRONMENT, Checks
+
 name, recorder, mpiexec, *programs = sys.argv[1:]
-ENVIRONMENT = os.environ | {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl": "self,vader",
-}
-failures = 0
-
-
-def expect(good: bool, what: str) -> None:
-    global failures
-    if not good:
-        failures += 1
-        print(f"{name}: {what}", file=sys.stderr)
+checks = Checks(name)
+expect = checks.expect
 
 
 def run(program: str, ranks: int, preload: str = "", **variables: str) -> str:
@@ -62,4 +53,4 @@ for program in programs:
                 expect(any(c["name"] == "from Fortran" for c in record["communicators"]),
                        f"{where}: MPI_COMM_SET_NAME is not recorded")
 
-sys.exit(failures > 0)
+sys.exit(checks.failures > 0)

@@ -69,8 +69,11 @@ Captures::~Captures() {
 /// - a thrown exception, setcontext and the like replace the stack pointer at the end of a function whose table goes on
 ///   as if they had not;
 /// - tables with a rule for the stack pointer (setcontext, longjmp): libunwind takes the CFA instead;
+/// - the outermost frame of a context that makecontext made: once in 10^5 walks libunwind goes on beyond it, to an
+///   address on the stack;
 /// - the last instructions of functions that realign their stack: gcc says that the frame pointer is still saved.
 bool Captures::tables_are_wrong(const Walk& walk) const {
+  if (walk.depth > 0 && walk.frames[0].pc == switching_functions_[0]) return true;
   for (std::uint32_t i = walk.depth; i-- > 0 && i + 4 >= walk.depth;) {
     const Frame& f = walk.frames[i];
     if (f.pc >= unwinder_.begin && f.pc < unwinder_.end) return true;
@@ -95,7 +98,6 @@ std::uint32_t Captures::tag_of(std::uint32_t parent, const Frame& frame) {
   for (std::uint64_t i = hash >> 40;; ++i) {
     Path& path = paths_[i & (path_limit - 1)];
     if (path.tag == 0) {
-      if (path_count_ > path_limit / 2) std::abort();
       path = {frame.pc, parent, ++path_count_, frame.exact};
     }
     if (path.pc == frame.pc && path.parent == parent && path.exact == frame.exact) return path.tag;
@@ -123,6 +125,11 @@ void Captures::take(const Start& start) {
   inside_ = true;
   const int saved_errno = errno;
   ++counts_.captures;
+  if (path_count_ > path_limit / 4) {  // long runs see more paths than are worth remembering
+    madvise(paths_, sizeof(Path) * path_limit, MADV_DONTNEED);
+    path_count_ = 0;
+    walker_.forget();
+  }
   const Walk fast = walker_.walk(start);
   const Walk full = walker_.walk_fully(start);
   counts_.all_frames += fast.depth;
