@@ -86,9 +86,9 @@ struct Bcast {
   }
 };
 
-/// A gather: `piece` is what this rank gives, `all` what the root receives, `own` the root's piece in that; `stays` says
-/// that the root's piece does not move. Functions, because a rank may look only at those arguments that mean something
-/// there.
+/// A gather: `piece` is what this rank gives, `all` what the root receives, `own` the root's piece in that; `stays`
+/// says that the root's piece does not move. Functions, because a rank may look only at those arguments that mean
+/// something there.
 template <class Piece, class All, class Own>
 Traffic to_root(const Participants& p, int root, bool stays, Piece piece, All all, Own own) {
   if (p.idle(root)) return {};
@@ -112,7 +112,8 @@ struct Gather {
     const Participants p = participants(comm);
     const auto sent = [&] { return bytes_of(sendcount, sendtype); };
     const auto received = [&] { return bytes_of(recvcount, recvtype); };
-    return to_root(p, root, in_place(sendbuf), sent, [&] { return p.size * received(); }, received);
+    return to_root(
+        p, root, in_place(sendbuf), sent, [&] { return p.size * received(); }, received);
   }
 };
 
@@ -129,7 +130,8 @@ struct Gatherv {
     const Participants p = participants(comm);
     return to_root(
         p, root, in_place(sendbuf), [&] { return bytes_of(sendcount, sendtype); },
-        [&] { return bytes_of(recvcounts.sum(p.size), recvtype); }, [&] { return bytes_of(recvcounts[p.rank], recvtype); });
+        [&] { return bytes_of(recvcounts.sum(p.size), recvtype); },
+        [&] { return bytes_of(recvcounts[p.rank], recvtype); });
   }
 };
 
@@ -146,7 +148,8 @@ struct Scatter {
     const Participants p = participants(comm);
     const auto sent = [&] { return bytes_of(sendcount, sendtype); };
     const auto received = [&] { return bytes_of(recvcount, recvtype); };
-    return backwards(to_root(p, root, in_place(recvbuf), received, [&] { return p.size * sent(); }, sent));
+    return backwards(to_root(
+        p, root, in_place(recvbuf), received, [&] { return p.size * sent(); }, sent));
   }
 };
 
@@ -163,7 +166,8 @@ struct Scatterv {
     const Participants p = participants(comm);
     return backwards(to_root(
         p, root, in_place(recvbuf), [&] { return bytes_of(recvcount, recvtype); },
-        [&] { return bytes_of(sendcounts.sum(p.size), sendtype); }, [&] { return bytes_of(sendcounts[p.rank], sendtype); }));
+        [&] { return bytes_of(sendcounts.sum(p.size), sendtype); },
+        [&] { return bytes_of(sendcounts[p.rank], sendtype); }));
   }
 };
 

@@ -1,8 +1,8 @@
-/* What the timer samples of a measured program cost it, from inside one run: preloaded behind Refrain, it lets every step
-   of the main loop (a step ends at MPI_Allreduce) run at random with the sampling signal open or blocked, and compares
-   the thread's CPU time of the two kinds of step. The machine's moods hit both alike. At the end it prints to stderr:
-   "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R", the first values being counts.
-   Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
+/* What the timer samples of a measured program cost it, from inside one run: preloaded behind Refrain, it lets every
+   step of the main loop (a step ends at MPI_Allreduce) run at random with the sampling signal open or blocked, and
+   compares the thread's CPU time of the two kinds of step. The machine's moods hit both alike. At the end it prints to
+   stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R", the first values being
+   counts. Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
@@ -80,6 +80,6 @@ __attribute__((destructor)) static void tell(void) {
   long off_count, on_count;
   double off_variance, on_variance;
   const double off = trimmed_mean(0, &off_count, &off_variance), on = trimmed_mean(1, &on_count, &on_variance);
-  fprintf(stderr, "steps %ld %ld seconds %.6f %.6f standard_error_of_ratio_percent %.4f ratio_percent %.4f\n", off_count,
-          on_count, off, on, 100 * sqrt(off_variance + on_variance) / off, 100 * (on / off - 1));
+  fprintf(stderr, "steps %ld %ld seconds %.6f %.6f standard_error_of_ratio_percent %.4f ratio_percent %.4f\n",
+          off_count, on_count, off, on, 100 * sqrt(off_variance + on_variance) / off, 100 * (on / off - 1));
 }

@@ -6,18 +6,29 @@ import csv
 import io
 import json
 import os
+import shutil
+import tempfile
 import unittest
+from pathlib import Path
 
 from refrain_testing import REFRAIN, SOURCE
 from tools_exec import ToolsTest
 
 
 class Report(ToolsTest):
+    experiment: Path | None = None  # measured once, copied for each test
+
     def setUp(self):
         super().setUp()
-        program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
-        done = self.start(REFRAIN, "run", "--", "mpirun.openmpi", "-n", "3", program, REFRAIN_EXPERIMENT_DIRECTORY="exp")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        if Report.experiment is None:
+            kept = Path(tempfile.mkdtemp(prefix="refrain-report-"))
+            self.addClassCleanup(shutil.rmtree, kept)
+            Report.experiment = kept / "exp"
+            program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
+            done = self.start(REFRAIN, "run", "--", "mpirun.openmpi", "-n", "3", program,
+                              REFRAIN_EXPERIMENT_DIRECTORY=str(Report.experiment))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        shutil.copytree(Report.experiment, self.directory / "exp")
 
     def report(self, *options):
         return self.start(REFRAIN, "report", *options)
