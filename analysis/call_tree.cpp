@@ -73,6 +73,8 @@ class TreeMaker {
   struct Place {
     std::uint32_t node = 0;
     StartUp stage = StartUp::Outside;
+    bool function = false;  ///< the call path itself is an interrupted function
+    bool own_code = false;  ///< ... or a mark in one
   };
   struct Site {
     std::string module, file;
@@ -106,13 +108,25 @@ class TreeMaker {
       }
       case NodeKind::Special:
         return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
+      case NodeKind::Marked: {
+        const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "region";
+        return {child(parent.node, name, PathKind::User, {}), StartUp::Done, parent.function || parent.own_code};
+      }
       case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
-      case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
+      case NodeKind::Function: {
+        // The function once more below a mark in it: samples of the marked code itself.
+        if (parent.own_code) return parent;
+        Place place = place_frames(path, parent, Lookup::Entry);
+        place.function = true;
+        place.own_code = false;
+        return place;
+      }
     }
     return parent;
   }
 
   Place place_frames(const archive::CallPath& path, Place at, Lookup lookup) {
+    at.function = at.own_code = false;
     static const archive::ProfileModule no_module;
     const auto& module = path.module >= 0 && static_cast<std::size_t>(path.module) < profile_.modules.size()
                              ? profile_.modules[path.module]

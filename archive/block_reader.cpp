@@ -79,6 +79,11 @@ BlockReader::BlockReader(const InputFile& file, std::uint64_t offset, std::uint6
   }
 }
 
+bool BlockReader::has(format::Section type) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& e) { return e.type == static_cast<std::uint32_t>(type); });
+}
+
 SectionReader BlockReader::section(format::Section type, const char* section_name) const {
   const std::string name = owner_ + ", section '" + section_name + "'";
   const auto found = std::find_if(entries_.begin(), entries_.end(),

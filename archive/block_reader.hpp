@@ -40,6 +40,7 @@ class BlockReader {
   /// "rank 3". Throws ReadError.
   BlockReader(const InputFile& file, std::uint64_t offset, std::uint64_t size, std::string owner);
 
+  bool has(format::Section type) const;
   /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
   SectionReader section(format::Section type, const char* name) const;
 

@@ -126,7 +126,7 @@ bool DefinitionSet::absorb(ByteCursor& encoded, GrowableArray<std::uint32_t>& ma
       if (m != 0) p.module = static_cast<std::int32_t>(modules[m - 1]);
     }
     p.offset = encoded.varint();
-    if (p.kind == NodeKind::Region) {
+    if (format::is_named(p.kind)) {
       if (p.offset >= regions.size()) return false;
       p.offset = regions[p.offset];
     }
@@ -174,7 +174,7 @@ bool DefinitionSet::sort_into(DefinitionSet& out, GrowableArray<std::uint32_t>& 
     PathDefinition p = paths_[i];
     p.parent = mapping[p.parent];
     if (p.module >= 0) p.module = static_cast<std::int32_t>(new_module[static_cast<std::uint32_t>(p.module)]);
-    if (p.kind == NodeKind::Region) p.offset = new_region[p.offset];
+    if (format::is_named(p.kind)) p.offset = new_region[p.offset];
     return p;
   };
   for (std::size_t first = 0; first < order.size();) {

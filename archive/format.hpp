@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 0;
+inline constexpr std::uint16_t minor_version = 1;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
@@ -37,6 +37,8 @@ enum class Section : std::uint32_t {
   Locations = 17,
   Communicators = 18,
   PathMapping = 19,
+  Loops = 20,       ///< since 1.1, when the program has marked a loop
+  Iterations = 21,  ///< since 1.1, with Loops
 };
 
 inline constexpr std::uint16_t section_version = 1;
@@ -62,5 +64,8 @@ static_assert(int(Reduction::Sum) == 0 && int(Reduction::Min) == 1 && int(Reduct
 
 /// True when a path of this kind is an address: it has a module and an offset in it.
 constexpr bool is_address(NodeKind kind) { return kind == NodeKind::Frame || kind == NodeKind::Function; }
+
+/// True when the offset of a path of this kind is the number of a region.
+constexpr bool is_named(NodeKind kind) { return kind == NodeKind::Region || kind == NodeKind::Marked; }
 
 }  // namespace refrain::archive::format

@@ -4,10 +4,13 @@
 ///
 /// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "clustering/types.hpp"
 #include "measurement/metrics.hpp"
 
 namespace refrain::archive {
@@ -45,6 +48,31 @@ struct Unit {
   std::vector<std::int64_t> columns;
 };
 
+/// A metric of whole iterations, as the file names it.
+struct OverallMetric {
+  std::string name, unit;
+  clustering::Precision precision;
+};
+
+/// A cluster of iterations: what it does not share with its unit. Vectors are by Loop::metrics.
+struct Cluster {
+  std::uint32_t label = 0, class_index = 0;
+  bool overflow = false;  ///< holds iterations of several classes
+  std::int64_t members = 0, first = 0, last = 0, exemplar = 0;
+  std::vector<std::int64_t> minimum, maximum;
+  std::vector<double> squares;  ///< sums of squared distances from the mean
+};
+
+/// A loop of one location. Read its log with analysis/iterations.hpp.
+struct Loop {
+  std::string name;
+  std::int64_t iterations = 0;
+  std::vector<OverallMetric> metrics;
+  std::vector<Cluster> clusters;  ///< by Unit::cluster
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> merges;  ///< label that ended, label that it became, in order
+  std::vector<std::byte> log;                                   ///< blocks, one behind the other
+};
+
 struct Location {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
@@ -54,6 +82,7 @@ struct Location {
   std::int64_t arena_bytes = 0;
   std::vector<std::int64_t> losses;  ///< by measurement::Loss
   std::vector<Unit> units;
+  std::vector<Loop> loops;  ///< by Unit::loop
 };
 
 struct Communicator {

@@ -1,5 +1,7 @@
 #include "archive/profile_merger.hpp"
 
+#include "archive/format.hpp"
+
 #include <algorithm>
 
 #include "archive/reader.hpp"
@@ -42,7 +44,7 @@ void ProfileMerger::add(Profile part, const std::string& name) {
     CallPath path = part.paths[i];
     path.parent = mapping[path.parent];
     if (path.module >= 0) path.module = module_number(part.modules[static_cast<std::size_t>(path.module)]);
-    if (path.kind == NodeKind::Region) path.offset = region_number(part.regions[path.offset]);
+    if (format::is_named(path.kind)) path.offset = region_number(part.regions[path.offset]);
     mapping.push_back(path_number(path));
   }
   auto used = mapping;

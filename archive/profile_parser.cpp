@@ -16,7 +16,7 @@ namespace {
 
 using format::Section;
 
-constexpr std::size_t kinds = 5;
+constexpr std::size_t kinds = 6;
 constexpr std::uint64_t most_totals = 1000;
 /// Members of all communicators of a rank, which are stored as runs and could be a few bytes for billions.
 constexpr std::uint64_t most_members = std::uint64_t{1} << 24;
@@ -142,7 +142,7 @@ void read_paths(SectionReader in, Profile& profile) {
       path.module = static_cast<std::int32_t>(module) - 1;
     }
     path.offset = in.varint();
-    if (path.kind == NodeKind::Region && path.offset >= profile.regions.size())
+    if (format::is_named(path.kind) && path.offset >= profile.regions.size())
       in.refuse("a call path of a region that is not there");
     if (path.kind == NodeKind::Special && path.offset > static_cast<std::uint64_t>(measurement::SpecialPath::ArenaFull))
       in.refuse("an unknown special call path");
@@ -309,6 +309,82 @@ void read_communicators(SectionReader in, Rank& rank) {
   in.finish();
 }
 
+/// What the iterations of this loop were logged with, by name: an overall metric that this program does not know is read
+/// over, one that the file does not have is zero.
+std::vector<OverallMetric> read_overall(SectionReader& in) {
+  std::vector<OverallMetric> metrics;
+  const std::size_t count = in.count(3);
+  in.check();
+  if (count > clustering::max_overall) in.refuse("more overall metrics than any version has");
+  for (std::size_t i = 0; i < count; ++i) {
+    OverallMetric metric;
+    metric.name = clean_text(in.text());
+    metric.unit = clean_text(in.text());
+    const auto precision = in.fixed<std::uint8_t>();
+    in.check();
+    if (precision > static_cast<std::uint8_t>(clustering::Precision::NotKept)) in.refuse("an unknown precision");
+    metric.precision = static_cast<clustering::Precision>(precision);
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
+std::int64_t iteration_number(SectionReader& in) {
+  const std::uint64_t value = in.varint();
+  if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) in.fail();
+  return in.failed() ? 0 : static_cast<std::int64_t>(value);
+}
+
+Loop read_loop(SectionReader& in, SectionReader& logs, const std::vector<OverallMetric>& metrics) {
+  Loop loop;
+  loop.name = clean_text(in.text());
+  loop.iterations = iteration_number(in);
+  loop.metrics = metrics;
+  for (std::size_t n = in.count(7); n > 0 && !in.failed(); --n) {
+    Cluster cluster;
+    cluster.label = static_cast<std::uint32_t>(in.varint());
+    cluster.class_index = static_cast<std::uint32_t>(in.varint());
+    cluster.overflow = in.fixed<std::uint8_t>() != 0;
+    for (std::int64_t* value : {&cluster.members, &cluster.first, &cluster.last, &cluster.exemplar})
+      *value = iteration_number(in);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      cluster.minimum.push_back(in.signed_varint());
+      cluster.maximum.push_back(in.signed_varint());
+      cluster.squares.push_back(finite(in));
+    }
+    loop.clusters.push_back(std::move(cluster));
+  }
+  for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n) {
+    const auto from = static_cast<std::uint32_t>(in.varint());
+    loop.merges.emplace_back(from, static_cast<std::uint32_t>(in.varint()));
+  }
+  const std::uint64_t bytes = in.varint();
+  in.check();
+  const auto log = logs.raw(bytes);
+  logs.check();
+  loop.log.assign(log.begin(), log.end());
+  return loop;
+}
+
+void read_loops(SectionReader in, SectionReader logs, Rank& rank) {
+  const std::vector<OverallMetric> metrics = read_overall(in);
+  const std::size_t locations = in.count(1);
+  in.check();
+  if (locations != rank.locations.size()) in.refuse("loops of other locations");
+  for (Location& location : rank.locations) {
+    for (std::size_t n = in.count(5); n > 0 && !in.failed(); --n) location.loops.push_back(read_loop(in, logs, metrics));
+    in.check();
+    for (const Unit& unit : location.units) {
+      if (unit.loop < 0) continue;
+      const bool there = static_cast<std::size_t>(unit.loop) < location.loops.size() && unit.cluster >= 0 &&
+                         static_cast<std::size_t>(unit.cluster) < location.loops[unit.loop].clusters.size();
+      if (!there) in.refuse("a unit of a cluster that is not there");
+    }
+  }
+  in.finish();
+  logs.finish();
+}
+
 /// One entry of the rank table. Nothing when the rank has not written.
 std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::uint32_t index, const Profile& profile,
                               const Schema& schema) {
@@ -335,6 +411,8 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
                   read_mapping(block.section(Section::PathMapping, "path mapping"), profile.paths.size()))
       .read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
+  if (block.has(Section::Loops))
+    read_loops(block.section(Section::Loops, "loops"), block.section(Section::Iterations, "iterations"), rank);
   return rank;
 }
 

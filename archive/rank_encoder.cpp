@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "archive/module_lookup.hpp"
+#include "measurement/iterations.hpp"
 #include "config/line.hpp"
 
 namespace refrain::archive {
@@ -39,7 +40,7 @@ class NodeResolver {
       }
       PathDefinition path{node.key, node.parent < i ? paths[node.parent] : 0, -1, node.kind};
       if (format::is_address(node.kind) && !place(node, path)) return false;
-      if (node.kind == NodeKind::Region && !name(path)) return false;
+      if (format::is_named(node.kind) && !name(path)) return false;
       if ((paths[i] = definitions_.path(path)) == DefinitionSet::none) return false;
     }
     return true;
@@ -171,6 +172,62 @@ bool encode_locations(const RankRecord& record, DefinitionSet& definitions, Enco
   return !out.failed();
 }
 
+void encode_overall_metrics(Encoder& out) {
+  out.varint(measurement::overall_count);
+  for (const auto& metric : measurement::overall_table) {
+    out.text(metric.name);
+    out.text(metric.unit);
+    out.fixed(static_cast<std::uint8_t>(metric.precision));
+  }
+}
+
+void encode_cluster(const ClusterRecord& c, Encoder& out) {
+  out.varint(c.label);
+  out.varint(c.class_index);
+  out.fixed(static_cast<std::uint8_t>(c.overflow));
+  for (const std::int64_t value : {c.members, c.first, c.last, c.exemplar}) out.varint(static_cast<std::uint64_t>(value));
+  for (std::size_t i = 0; i < measurement::overall_count; ++i) {
+    out.signed_varint(c.minimum[i]);
+    out.signed_varint(c.maximum[i]);
+    out.real(c.squares[i]);
+  }
+}
+
+bool encode_loops(const RankRecord& record, Encoder& out) {
+  encode_overall_metrics(out);
+  out.varint(record.locations.size());
+  for (const LocationRecord& location : record.locations) {
+    out.varint(location.loops.size());
+    for (const LoopRecord& loop : location.loops) {
+      out.text(loop.name);
+      out.varint(static_cast<std::uint64_t>(loop.iterations));
+      out.varint(loop.clusters.size());
+      for (const ClusterRecord& cluster : loop.clusters) encode_cluster(cluster, out);
+      out.varint(loop.merges.size());
+      for (const clustering::Merge& merge : loop.merges) {
+        out.varint(static_cast<std::uint32_t>(merge.from));
+        out.varint(static_cast<std::uint32_t>(merge.to));
+      }
+      out.varint(loop.log.size() + loop.log_tail.size());
+    }
+  }
+  return !out.failed();
+}
+
+bool encode_iterations(const RankRecord& record, Encoder& out) {
+  for (const LocationRecord& location : record.locations)
+    for (const LoopRecord& loop : location.loops) {
+      out.raw(loop.log.data(), loop.log.size());
+      out.raw(loop.log_tail.data(), loop.log_tail.size());
+    }
+  return !out.failed();
+}
+
+bool has_loops(const RankRecord& record) {
+  return std::any_of(record.locations.begin(), record.locations.end(),
+                     [](const LocationRecord& location) { return !location.loops.empty(); });
+}
+
 bool encode_process(const RankRecord& record, Encoder& out) {
   double frequency = platform::ticks_per_second(record.first_anchor, record.last_anchor);
   if (!std::isfinite(frequency) || frequency <= 0) frequency = 1e9;
@@ -243,7 +300,10 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
          add_section(block, Section::Locations,
                      [&](Encoder& out) { return encode_locations(record, definitions, out); }) &&
-         add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); });
+         add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
+         (!has_loops(record) ||
+          (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
+           add_section(block, Section::Iterations, [&](Encoder& out) { return encode_iterations(record, out); })));
 }
 
 bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& block) {

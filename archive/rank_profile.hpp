@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "clustering/clusterer.hpp"
 #include "measurement/definitions.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
@@ -49,6 +50,26 @@ struct UnitRecord {
   std::span<const ValueRecord> values;
 };
 
+/// A cluster of iterations; its totals and values are the unit of the same loop and cluster.
+struct ClusterRecord {
+  std::uint32_t label;  ///< as in the iteration log
+  std::uint32_t class_index;
+  bool overflow;
+  std::int64_t members, first, last, exemplar;  ///< iterations
+  std::span<const std::int64_t> minimum, maximum;  ///< per overall metric (measurement/overall.def)
+  std::span<const double> squares;                 ///< sums of squared distances from the mean
+};
+
+/// A loop of one location.
+struct LoopRecord {
+  const char* name;
+  std::int64_t iterations;
+  std::span<const ClusterRecord> clusters;  ///< UnitRecord::cluster is the index
+  std::span<const clustering::Merge> merges;
+  std::span<const std::byte> log;       ///< closed blocks (clustering/iteration_log.hpp)
+  std::span<const std::byte> log_tail;  ///< the last block
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -57,6 +78,7 @@ struct LocationRecord {
   std::int64_t end;    ///< ticks
   std::span<const NodeRecord> nodes;
   std::span<const UnitRecord> units;
+  std::span<const LoopRecord> loops;  ///< UnitRecord::loop is the index
   std::int64_t losses[measurement::loss_count];
   std::int64_t arena_bytes;  ///< memory of the call tree in use
 };

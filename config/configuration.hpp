@@ -23,6 +23,7 @@ struct Configuration {
   std::int64_t memory;              ///< REFRAIN_MEMORY, bytes of call tree per location
   char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
+  std::int64_t clusters;            ///< REFRAIN_CLUSTERS
   bool verbose;                     ///< REFRAIN_VERBOSE
 };
 

@@ -17,6 +17,7 @@ enum class Format : std::uint8_t { Text, Json, Csv };
 struct Options {
   Format format = Format::Text;
   bool flat = false;                ///< by function instead of by call path
+  bool iterations = false;          ///< every iteration of the marked loops, in JSON
   bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
   int callpath_depth = 0;           ///< 0: all
   std::vector<std::int32_t> ranks;  ///< empty: all

@@ -4,40 +4,114 @@
 #include <cstring>
 
 #include "measurement/locations.hpp"
+#include "measurement/regions.hpp"
 
 namespace refrain::runtime {
 
+using measurement::ClusteredLoop;
 using measurement::Location;
+using measurement::NodeKind;
+
+std::uint64_t RankRecordBuilder::key_of(const measurement::Node& node) const {
+  const bool named = node.kind == NodeKind::Region || node.kind == NodeKind::Marked;
+  // The names of the program's own regions follow those of MPI.
+  if (!named || node.key < measurement::first_user_region) return node.key;
+  return node.key - measurement::first_user_region + region_names_.size() - measurement::user_region_names().size();
+}
+
+std::int64_t* RankRecordBuilder::add_row(std::uint32_t node, std::size_t columns) {
+  const std::size_t place = numbers_.size();
+  if (!numbers_.resize(place + columns) || !values_.push_back({node, nullptr}) || !value_places_.push_back(place))
+    return nullptr;
+  return &numbers_[place];
+}
+
+bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
+                                 std::size_t first_value) {
+  archive::UnitRecord unit{};
+  unit.loop = loop;
+  unit.cluster = cluster;
+  unit.wall = totals.wall;
+  unit.mpi = totals.mpi;
+  unit.own = totals.own;
+  unit.cpu_ns = totals.cpu_ns;
+  if (wall_clock_weights_) {
+    const double seconds =
+        static_cast<double>(totals.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
+    unit.cpu_ns = static_cast<std::int64_t>(seconds * 1e9);
+  }
+  unit.mpi_calls = totals.mpi_calls;
+  unit.ticks_user = totals.ticks_user;
+  unit.ticks_mpi = totals.ticks_mpi;
+  unit.ticks_lost = totals.ticks_lost;
+  unit.weight_user_ns = totals.weight_user_ns;
+  unit.weight_mpi_ns = totals.weight_mpi_ns;
+  unit.weight_user_squared = totals.weight_user_squared;
+  return units_.push_back(unit) && unit_values_.push_back({first_value, values_.size() - first_value});
+}
+
+bool RankRecordBuilder::add_outside(const Location& l) {
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
+    const measurement::Node& n = l.tree.node(measurement::NodeId{id});
+    const std::int64_t* row = l.tree.values_of(n);
+    if (!row) continue;
+    const std::int64_t* settled = l.tree.settled_of(n);
+    const std::size_t columns = measurement::columns_of(n.kind);
+    std::int64_t* out = add_row(id, columns);
+    if (!out) return false;
+    for (std::size_t i = 0; i < columns; ++i) out[i] = row[i] + settled[i];
+  }
+  measurement::UnitTotals totals = l.settled;
+  totals += l.unit;
+  return add_unit(totals, -1, -1, first_value);
+}
+
+bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index) {
+  const clustering::ClusterView view = loop.clusterer.cluster(index);
+  const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
+  if (!clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow,
+                            number(view.members), number(view.first), number(view.last), number(view.exemplar),
+                            view.minimum, view.maximum, view.squares}))
+    return false;
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t r = 0; r < loop.clusterer.path_count(index); ++r) {
+    const clustering::PathRow row = loop.clusterer.path(index, r);
+    std::int64_t* out = add_row(static_cast<std::uint32_t>(row.path), row.columns);
+    if (!out) return false;
+    std::copy_n(row.sum, row.columns, out);
+  }
+  return add_unit(measurement::totals_of(view.sum), loop_index, static_cast<std::int32_t>(index), first_value);
+}
+
+bool RankRecordBuilder::add_loop(const Location&, ClusteredLoop& loop, std::int32_t index) {
+  const auto names = measurement::user_region_names();
+  const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
+  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count()};
+  for (std::uint32_t i = 0; i < loop.clusterer.cluster_count(); ++i)
+    if (!add_cluster(loop, i, index)) return false;
+  archive::LoopRecord record{};
+  record.name = name < names.size() ? names[name] : "";
+  record.iterations = static_cast<std::int64_t>(loop.iterations);
+  record.merges = loop.merges.view();
+  record.log = loop.closed.view();
+  record.log_tail = loop.log.closed();
+  return loops_.push_back(record) && loop_clusters_.push_back(clusters);
+}
 
 bool RankRecordBuilder::add(const Location& l) {
-  Extent extent{nodes_.size(), l.tree.size(), values_.size(), 0};
+  LocationExtents extents{{nodes_.size(), l.tree.size()}, {units_.size(), 0}, {loops_.size(), 0}};
   if (!nodes_.reserve(nodes_.size() + l.tree.size())) return false;
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
-    if (!nodes_.push_back({n.parent, n.generation, n.key, n.kind})) return false;
-    if (const std::int64_t* row = l.tree.values_of(n))
-      if (!values_.push_back({id, row})) return false;
+    if (!nodes_.push_back({n.parent, n.generation, key_of(n), n.kind})) return false;
   }
-  extent.values = values_.size() - extent.first_value;
-
-  archive::UnitRecord unit{};
-  unit.loop = unit.cluster = -1;
-  unit.wall = l.unit.wall;
-  unit.mpi = l.unit.mpi;
-  unit.own = l.unit.own;
-  unit.cpu_ns = l.unit.cpu_ns;
-  if (wall_clock_weights_) {
-    const double seconds =
-        static_cast<double>(l.unit.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
-    unit.cpu_ns = static_cast<std::int64_t>(seconds * 1e9);
-  }
-  unit.mpi_calls = l.unit.mpi_calls;
-  unit.ticks_user = l.unit.ticks_user;
-  unit.ticks_mpi = l.unit.ticks_mpi;
-  unit.ticks_lost = l.unit.ticks_lost;
-  unit.weight_user_ns = l.unit.weight_user_ns;
-  unit.weight_mpi_ns = l.unit.weight_mpi_ns;
-  unit.weight_user_squared = l.unit.weight_user_squared;
+  if (!add_outside(l)) return false;
+  const std::uint32_t loops = l.iterations ? l.iterations->count : 0;
+  for (std::uint32_t i = 0; i < loops; ++i)
+    if (!add_loop(l, *l.iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+  extents.units.count = units_.size() - extents.units.first;
+  extents.loops.count = loops;
 
   archive::LocationRecord location{};
   location.thread = l.thread;
@@ -47,25 +121,36 @@ bool RankRecordBuilder::add(const Location& l) {
   location.end = l.end;
   std::memcpy(location.losses, l.losses, sizeof location.losses);
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
-  return units_.push_back(unit) && locations_.push_back(location) && extents_.push_back(extent);
+  return locations_.push_back(location) && extents_.push_back(extents);
+}
+
+void RankRecordBuilder::point() {
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i].values = &numbers_[value_places_[i]];
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    units_[i].values = {values_.data() + unit_values_[i].first, unit_values_[i].count};
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_[i].clusters = {clusters_.data() + loop_clusters_[i].first, loop_clusters_[i].count};
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const LocationExtents& e = extents_[i];
+    locations_[i].nodes = {nodes_.data() + e.nodes.first, e.nodes.count};
+    locations_[i].units = {units_.data() + e.units.first, e.units.count};
+    locations_[i].loops = {loops_.data() + e.loops.first, e.loops.count};
+  }
 }
 
 bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_weights) {
   record_ = frame;
   wall_clock_weights_ = wall_clock_weights;
+  for (const auto names : {frame.region_names, measurement::user_region_names()})
+    if (!region_names_.append(names.data(), names.size())) return false;
+  record_.region_names = region_names_.view();
   std::size_t count = 0;
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
   // The list is newest first; locations are written in the order of their threads.
   for (std::size_t thread = 0; thread < count; ++thread)
     for (const Location* l = measurement::first_location(); l; l = l->next)
       if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && !add(*l)) return false;
-
-  for (std::size_t i = 0; i < locations_.size(); ++i) {
-    const Extent& e = extents_[i];
-    units_[i].values = {values_.data() + e.first_value, e.values};
-    locations_[i].nodes = {nodes_.data() + e.first_node, e.nodes};
-    locations_[i].units = {units_.data() + i, 1};
-  }
+  point();
   record_.locations = locations_.view();
   return true;
 }

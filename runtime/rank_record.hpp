@@ -1,13 +1,14 @@
 #pragma once
-/// Turns the closed locations of this process into the view that the archive writes.
+/// Turns the locations of this process into the view that the archive writes.
 
 #include "archive/rank_profile.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::runtime {
 
-/// Owns what a RankRecord points to. All locations must be closed.
+/// Owns what a RankRecord points to. Locations must be closed, or belong to the calling thread.
 class RankRecordBuilder {
  public:
   /// False: no memory. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
@@ -15,19 +16,40 @@ class RankRecordBuilder {
   const archive::RankRecord& record() const { return record_; }
 
  private:
+  /// Where the items of one owner begin in an array of all owners' items, and how many they are. Arrays move while they
+  /// grow, so everything is collected first and pointed to afterwards.
+  struct Extent {
+    std::size_t first, count;
+  };
+  struct LocationExtents {
+    Extent nodes, units, loops;
+  };
+
   [[nodiscard]] bool add(const measurement::Location& location);
+  [[nodiscard]] bool add_outside(const measurement::Location& location);
+  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
+  [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
+                              std::size_t first_value);
+  /// A row of values for `node`, to be filled.
+  std::int64_t* add_row(std::uint32_t node, std::size_t columns);
+  std::uint64_t key_of(const measurement::Node& node) const;
+  void point();
 
   archive::RankRecord record_{};
   bool wall_clock_weights_ = false;
-  // Everything is collected first and pointed to afterwards: arrays move while they grow.
-  struct Extent {
-    std::size_t first_node, nodes, first_value, values;
-  };
+  platform::GrowableArray<const char*> region_names_;
   platform::GrowableArray<archive::NodeRecord> nodes_;
+  platform::GrowableArray<std::int64_t> numbers_;
   platform::GrowableArray<archive::ValueRecord> values_;
+  platform::GrowableArray<std::size_t> value_places_;  ///< of each value in `numbers_`
   platform::GrowableArray<archive::UnitRecord> units_;
+  platform::GrowableArray<Extent> unit_values_;
+  platform::GrowableArray<archive::ClusterRecord> clusters_;
+  platform::GrowableArray<archive::LoopRecord> loops_;
+  platform::GrowableArray<Extent> loop_clusters_;
   platform::GrowableArray<archive::LocationRecord> locations_;
-  platform::GrowableArray<Extent> extents_;
+  platform::GrowableArray<LocationExtents> extents_;
 };
 
 }  // namespace refrain::runtime

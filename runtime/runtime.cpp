@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "platform/clock.hpp"
@@ -88,6 +89,12 @@ void after_fork_in_child() {
 
 // ---- start ---------------------------------------------------------------------------------------------------------
 
+/// One line for the whole process; the count is in the report.
+void on_mark_misused(const char* what) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) say("marks of the program do not match: %s; more of it is only counted", what);
+}
+
 bool configure() {
   config::ConfigurationError error;
   if (!config::read_configuration(configuration, error)) {
@@ -124,6 +131,8 @@ bool begin_measurement() {
                        static_cast<std::uint32_t>(configuration.callpath_depth),
                        configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
                                                                              : unwind::Backend::Incremental};
+  measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
+  measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
   if (!unwind::start_rule_cache() || pthread_key_create(&thread_end_key, on_thread_end) != 0) {
     say("no memory to start; the program runs unmeasured");
     return false;
@@ -133,6 +142,7 @@ bool begin_measurement() {
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   measurement::lifecycle.thread_begins = on_thread_begin;
+  measurement::lifecycle.mark_misused = on_mark_misused;
   state.store(State::Measuring, std::memory_order_release);
   if (!measure_this_thread()) {
     say(configuration.unwinder == config::Unwinder::Libunwind
