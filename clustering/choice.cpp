@@ -13,6 +13,9 @@ float reluctance(double members) {
   return grown <= 1 ? grown : __builtin_sqrtf(grown);
 }
 
+/// Differences between sampled values count from so many times what sampling alone makes of equal ones.
+constexpr double sampling_doubt = 2;
+
 }  // namespace
 
 Clusterer::Pair Clusterer::closest_pair() {
@@ -66,9 +69,9 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
 // --- refrain ---------------------------------------------------------------------------------------------------------
 
 float Clusterer::slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
-  if (algorithm_ != Algorithm::Refrain || flat_[flat].overall == no_metric || cls.overall_scatter[flat] <= 0) return 0;
-  return static_cast<float>(static_cast<double>(part.scatter[std::size_t{flat_[flat].column} * part.count + row]) /
-                            cls.overall_scatter[flat]);
+  const float* scatter = algorithm_ == Algorithm::Refrain ? part.scatter[flat_[flat].column] : nullptr;
+  if (!scatter || cls.overall_scatter[flat] <= 0) return 0;
+  return static_cast<float>(static_cast<double>(scatter[row]) / cls.overall_scatter[flat]);
 }
 
 void Clusterer::refresh_slope_sketch(PathClass& cls) {
@@ -80,6 +83,7 @@ void Clusterer::refresh_slope_sketch(PathClass& cls) {
       const FlatColumn& column = flat_[flat];
       if (!column.sketch_dims) continue;
       float* out = cls.slope_sketch + column.sketch_begin;
+      if (part.count && !part.scatter[c]) continue;
       for (std::uint32_t i = 0; i < part.count; ++i)
         out[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
       const float whole = cls.direction[sketch_dims_ + flat];
@@ -113,8 +117,10 @@ void Clusterer::activate(const PathClass& cls) {
     const FlatColumn& column = flat_[f];
     if (!column.sketch_dims || inverse_mean_[column.overall] == 0) continue;
     if (cls.parts[column.shape].count && !((cls.varies | delta_nonzero_) >> f & 1)) continue;
-    active_[active_count_++] = {column.sketch_begin, column.sketch_dims, column.overall,
-                                inverse_mean_[column.overall] * inverse_mean_[column.overall]};
+    const float weight = inverse_mean_[column.overall] * inverse_mean_[column.overall];
+    const double noise = iterations_ ? sampling_noise_[f] / static_cast<double>(iterations_) : 0;
+    active_[active_count_++] = {column.sketch_begin, column.sketch_dims, column.overall, weight,
+                                static_cast<float>(sampling_doubt * noise) * weight};
   }
 }
 
@@ -123,6 +129,7 @@ void Clusterer::activate(const PathClass& cls) {
 float Clusterer::cost(std::uint32_t a, double na, std::uint32_t b, double nb) {
   const float *mean_a = mean_of(a), *mean_b = mean_of(b);
   const float *x = sketch_of(a), *y = sketch_of(b);
+  const auto ward = static_cast<float>(na * nb / (na + nb));
   float sum = 0;
   for (std::size_t g = 0; g < active_count_; ++g) {
     const ActiveGroup& group = active_[g];
@@ -141,9 +148,11 @@ float Clusterer::cost(std::uint32_t a, double na, std::uint32_t b, double nb) {
         square[0] += t * t;
       }
     }
-    sum += group.weight * (square[0] + square[1] + square[2] + square[3]);
+    // Between two samplings of the same thing Ward's cost is that noise in expectation, however large the clusters are.
+    const float part = ward * group.weight * (square[0] + square[1] + square[2] + square[3]) - group.noise;
+    sum += part > 0 ? part : 0;
   }
-  return sum * static_cast<float>(na * nb / (na + nb));
+  return sum;
 }
 
 void Clusterer::look_for_nearest(std::uint32_t slot) {

@@ -69,7 +69,7 @@ std::size_t Clusterer::bytes_of_new_class(const IterationProfile& profile) const
   std::size_t bytes = sizeof(PathClass) + sizeof(Cluster) + statistics_bytes() + 2 * sketch_dims_ * sizeof(float);
   for (const TouchedPath& t : profile.paths) {
     bytes += 2 * sizeof(std::uint32_t);
-    for (unsigned c = 0; c < columns_[t.shape]; ++c) bytes += width_of(t.values[c]) + (is_key(t) ? sizeof(float) : 0);
+    for (unsigned c = 0; c < columns_[t.shape]; ++c) bytes += width_of(t.values[c]);
   }
   return bytes;
 }
@@ -85,10 +85,9 @@ bool Clusterer::fill_part(Part& part, const IterationProfile& profile, std::uint
     for (unsigned c = 0; c < columns_[shape]; ++c) widths[c] = std::max(widths[c], width_of(t.values[c]));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    const std::size_t bytes = columns_[shape] * part.count * sizeof(float);
-    part.scatter = reinterpret_cast<float*>(heap_.allocate(bytes));
+    part.scatter = reinterpret_cast<float**>(heap_.allocate(columns_[shape] * sizeof(float*)));
     if (!part.scatter) return false;
-    std::memset(part.scatter, 0, bytes);
+    std::memset(part.scatter, 0, columns_[shape] * sizeof(float*));
   }
   if (!part.paths || !part.by_path || !part.base.allocate(heap_, columns_[shape], part.count, widths)) return false;
   part.base.rows = part.count;
@@ -157,7 +156,7 @@ void Clusterer::free_class(PathClass& cls) {
     Part& part = cls.parts[s];
     heap_.free(reinterpret_cast<std::byte*>(part.paths), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.by_path), part.count * sizeof(std::uint32_t));
-    heap_.free(reinterpret_cast<std::byte*>(part.scatter), columns_[s] * part.count * sizeof(float));
+    heap_.free(reinterpret_cast<std::byte*>(part.scatter), columns_[s] * sizeof(float*));  // no column has been needed yet
     part.base.free(heap_);
   }
   heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), flat_count_ * sizeof(double));
@@ -233,8 +232,12 @@ void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& pr
     const float sign = hash >> 63 ? 1.0F : -1.0F;
     for (unsigned c = 0; c < columns_[t.shape]; ++c) {
       const FlatColumn& flat = flat_[flat_begin_[t.shape] + c];
-      if (flat.sketch_dims)
-        sketch[flat.sketch_begin + (hash & (flat.sketch_dims - 1U))] += sign * static_cast<float>(t.values[c]);
+      if (!flat.sketch_dims) continue;
+      const auto value = static_cast<float>(t.values[c]);
+      sketch[flat.sketch_begin + (hash & (flat.sketch_dims - 1U))] += sign * value;
+      if (exact_[t.shape]) continue;
+      const std::int64_t samples = visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
+      sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value) / static_cast<double>(samples > 0 ? samples : 1);
     }
   }
 }

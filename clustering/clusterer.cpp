@@ -36,7 +36,7 @@ bool Clusterer::create(const Settings& settings) {
   }
   flat_count_ = flat;
   if (compared) {
-    std::uint8_t dims = 16;
+    std::uint8_t dims = sketch_dims_per_column;
     while (dims > 2 && dims * compared > sketch_limit) dims /= 2;
     for (std::size_t f = 0; f < flat_count_; ++f) {
       const FlatColumn& column = flat_[f];
@@ -75,6 +75,7 @@ void Clusterer::destroy() {
   cluster_count_ = next_label_ = 0;
   overflow_class_ = last_class_ = newcomer_ = none;
   iterations_ = 0;
+  for (double& noise : sampling_noise_) noise = 0;
   order_valid_ = false;
   for (std::size_t m = 0; m < max_overall; ++m) {
     total_[m] = 0;
@@ -279,7 +280,9 @@ std::size_t Clusterer::search_bytes() const {
   std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
     bytes += flat_count_ * sizeof(double) + (2 * sketch_dims_ + flat_count_) * sizeof(float);
-    for (std::size_t s = 0; s < shapes_; ++s) bytes += columns_[s] * cls.parts[s].count * sizeof(float);
+    for (std::size_t s = 0; s < shapes_; ++s)
+      for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
+        bytes += sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
   }
   return bytes;
 }

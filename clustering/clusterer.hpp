@@ -101,6 +101,7 @@ class Clusterer {
  private:
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::size_t sketch_limit = 96;
+  static constexpr std::uint8_t sketch_dims_per_column = 8;
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {
@@ -115,7 +116,8 @@ class Clusterer {
     std::uint32_t* paths;    ///< in the order of first touch
     std::uint32_t* by_path;  ///< indices into `paths`, ascending by path
     PackedTable base;        ///< values of the class's first iteration; rows of clusters hold sum - members x base
-    float* scatter;          ///< column x path: pooled sum of products with the overall metric inside clusters
+    /// Per column, made when it is first needed: per path, the pooled sum inside clusters of products with the overall metric.
+    float** scatter;
   };
   struct PathClass {
     std::uint64_t hash;
@@ -232,6 +234,8 @@ class Clusterer {
 
   platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, `score-p shipped` only
 
+  double sampling_noise_[64] = {};  ///< per flat column: sum over the iterations of the variance that sampling gives the values
+
   // The iteration in hand.
   std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
@@ -249,6 +253,7 @@ class Clusterer {
     std::uint16_t begin, dims;
     std::uint8_t overall;
     float weight;
+    float noise;  ///< part of the cost that sampling alone explains
   };
   ActiveGroup active_[64] = {};
   std::size_t active_count_ = 0;

@@ -7,6 +7,13 @@ bool PackedTable::allocate(BlockHeap& heap, unsigned column_count, std::uint32_t
   columns = static_cast<std::uint8_t>(column_count);
   capacity = row_capacity;
   std::memcpy(width, widths, sizeof width);
+  std::uint8_t next = 0;
+  for (std::uint8_t w = 8; w; w /= 2)
+    for (unsigned c = 0; c < columns; ++c)
+      if (width[c] == w) {
+        before[c] = next;
+        next = static_cast<std::uint8_t>(next + w);
+      }
   const std::size_t wanted = bytes();
   data = heap.allocate(wanted);
   return data || wanted == 0;

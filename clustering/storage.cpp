@@ -289,10 +289,16 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
       std::int64_t* sum = work_.data();
       table.read(c, sum);
       if (apart != 0) {
-        float* scatter = part.scatter + std::size_t{c} * part.count;
+        float*& scatter = part.scatter[c];
+        if (!scatter) {
+          scatter = reinterpret_cast<float*>(heap_.allocate(part.count * sizeof(float)));
+          if (scatter) std::memset(scatter, 0, part.count * sizeof(float));
+        }
         const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
         const auto weight = static_cast<float>(apart * (na * nb / (na + nb)));
-        if (values)
+        if (!scatter)
+          ;  // without memory the column is taken for proportional
+        else if (values)
           for (std::uint32_t i = 0; i < part.count; ++i)
             scatter[i] += weight * (static_cast<float>(values[i]) * inverse_b - static_cast<float>(sum[i]) * inverse_a);
         else

@@ -119,18 +119,16 @@ Sequence generate(const std::string& name) {
 
   Sequence out;
   out.name = name;
-  out.user_time = Own;
+  out.user_time_of = {Wall, Mpi, Own};
   const auto kept = [](Precision p, bool in_distance) { return OverallColumn{in_distance, p}; };
   out.overall.assign(OverallCount, kept(Precision::NotKept, false));
   for (const Overall m : {Wall, Mpi, Calls, MessagesSent, BytesSent, MessagesReceived, BytesReceived})
     out.overall[m] = kept(Precision::Exact, true);
-  out.overall[Own] = kept(Precision::Exact, false);
+  out.overall[Own] = kept(Precision::Rounded, false);
   out.overall[Cpu] = kept(Precision::Rounded, true);
-  out.overall[TicksUser] = kept(Precision::Rounded, false);
-  out.overall[WeightUser] = kept(Precision::Rounded, false);
   out.shapes = {{true, 0, {{Calls, true}, {Mpi, true}, {MessagesSent, false}, {BytesSent, true}, {MessagesReceived, false},
                            {BytesReceived, true}}},
-                {false, no_column, {{TicksUser, false}, {WeightUser, true}}}};
+                {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
   // Optional parts: enough of them for the number of classes. With g parts the frequent combinations number about that.
   unsigned groups = 0;
@@ -295,11 +293,12 @@ Sequence generate(const std::string& name) {
       it.values.push_back(samples[u]);
       it.values.push_back(weight[u]);
     }
-    it.overall[Own] = static_cast<std::int64_t>(own * 1e9);
+    it.overall[Own] = 60 * it.overall[Calls] + 3000 * (it.overall[TicksUser] + it.overall[TicksMpi]) + 1500;  // Refrain's
     it.overall[Cpu] = static_cast<std::int64_t>(cpu * 1e9);
-    it.overall[Wall] = it.overall[Own] + it.overall[Mpi] + static_cast<std::int64_t>(random.exponential() * 1e5);
+    it.overall[Wall] = static_cast<std::int64_t>(own * 1e9) + it.overall[Mpi] + it.overall[Own];
     out.iterations.push_back(std::move(it));
   }
+  out.tick_weight = 0.01 * (1 + 1.0 / 12) * 1e9;  // uniform between 0.5 and 1.5 periods
   return out;
 }
 

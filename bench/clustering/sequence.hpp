@@ -38,8 +38,10 @@ struct Sequence {
     std::vector<std::pair<std::uint32_t, double>> true_user;
   };
   std::vector<Iteration> iterations;
-  /// Generated sequences: overall metric that is the exact user time, in the unit of `true_user`.
-  std::uint8_t user_time = clustering::no_metric;
+  /// Generated sequences: the exact user time, in the unit of `true_user`, is the first of these less the others.
+  std::vector<std::uint8_t> user_time_of;
+  /// Sampled shapes: sum of squared weights / sum of weights, what one sample counts with; 0: not known, no shrinking.
+  double tick_weight = 0;
 
   std::vector<clustering::Shape> shape_views() const;
   std::vector<clustering::TouchedPath> touched(const Iteration& it) const;
