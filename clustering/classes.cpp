@@ -124,12 +124,13 @@ std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64
   }
   if (algorithm_ == Algorithm::Refrain) {
     const std::size_t doubles = flat_count_ * sizeof(double);
-    const std::size_t floats = (2 * sketch_dims_ + flat_count_) * sizeof(float);
+    const std::size_t floats = class_floats() * sizeof(float);
     cls.overall_scatter = reinterpret_cast<double*>(heap_.allocate(doubles));
     cls.slope_sketch = reinterpret_cast<float*>(heap_.allocate(floats));
     if (cls.overall_scatter) std::memset(cls.overall_scatter, 0, doubles);
     if (cls.slope_sketch) std::memset(cls.slope_sketch, 0, floats);
     cls.direction = cls.slope_sketch + sketch_dims_;
+    cls.scale = cls.direction + sketch_dims_ + flat_count_;
     complete = complete && cls.overall_scatter && cls.slope_sketch;
   }
   for (std::size_t s = 0; complete && s < shapes_; ++s)
@@ -156,11 +157,12 @@ void Clusterer::free_class(PathClass& cls) {
     Part& part = cls.parts[s];
     heap_.free(reinterpret_cast<std::byte*>(part.paths), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.by_path), part.count * sizeof(std::uint32_t));
-    heap_.free(reinterpret_cast<std::byte*>(part.scatter), columns_[s] * sizeof(float*));  // no column has been needed yet
+    heap_.free(reinterpret_cast<std::byte*>(part.scatter),
+               columns_[s] * sizeof(float*));  // no column has been needed yet
     part.base.free(heap_);
   }
   heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), flat_count_ * sizeof(double));
-  heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), (2 * sketch_dims_ + flat_count_) * sizeof(float));
+  heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), class_floats() * sizeof(float));
   heap_.free(reinterpret_cast<std::byte*>(cls.parts), shapes_ * sizeof(Part));
   cls = PathClass{};
 }
@@ -237,7 +239,8 @@ void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& pr
       sketch[flat.sketch_begin + (hash & (flat.sketch_dims - 1U))] += sign * value;
       if (exact_[t.shape]) continue;
       const std::int64_t samples = visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
-      sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value) / static_cast<double>(samples > 0 ? samples : 1);
+      sampling_noise_[flat_begin_[t.shape] + c] +=
+          static_cast<double>(value * value) / static_cast<double>(samples > 0 ? samples : 1);
     }
   }
 }

@@ -37,13 +37,18 @@ bool Clusterer::create(const Settings& settings) {
   flat_count_ = flat;
   if (compared) {
     std::uint8_t dims = sketch_dims_per_column;
-    while (dims > 2 && dims * compared > sketch_limit) dims /= 2;
-    for (std::size_t f = 0; f < flat_count_; ++f) {
-      const FlatColumn& column = flat_[f];
-      if (column.overall == no_metric || !settings.shapes[column.shape].columns[column.column].in_distance) continue;
-      flat_[f].sketch_dims = dims;
-      flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
-      sketch_dims_ += dims;
+    while (dims > 4 && dims * compared > sketch_limit) dims /= 2;
+    for (const bool exact : {true, false}) {
+      for (std::size_t f = 0; f < flat_count_; ++f) {
+        const FlatColumn& column = flat_[f];
+        if (exact_[column.shape] != exact || column.overall == no_metric ||
+            !settings.shapes[column.shape].columns[column.column].in_distance)
+          continue;
+        flat_[f].sketch_dims = dims;
+        flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
+        sketch_dims_ += dims;
+      }
+      if (exact) exact_dims_ = sketch_dims_;
     }
   }
   return take_newcomer_slot();
@@ -64,6 +69,7 @@ void Clusterer::destroy() {
   deltas_.release();
   signs_.release();
   costs_.release();
+  nearest_costs_.release();
   work_.release();
   work_b_.release();
   found_.release();
@@ -71,10 +77,10 @@ void Clusterer::destroy() {
   pick_a_.release();
   pick_b_.release();
   normalised_.release();
-  metrics_ = shapes_ = flat_count_ = sketch_dims_ = 0;
+  metrics_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = 0;
   cluster_count_ = next_label_ = 0;
   overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = 0;
+  iterations_ = next_mean_ = 0;
   for (double& noise : sampling_noise_) noise = 0;
   order_valid_ = false;
   for (std::size_t m = 0; m < max_overall; ++m) {
@@ -94,10 +100,11 @@ bool Clusterer::take_newcomer_slot() {
   const std::size_t slots = clusters_.size() + 1;
   // A freed slot must find room in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
-      !costs_.resize(slots) || !order_.reserve(slots) ||
+      !costs_.resize(slots) || !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
+  nearest_costs_[newcomer_] = huge_cost;
   return true;
 }
 
@@ -132,17 +139,10 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
       if (cls == none) return {no_label, Error::NoMemory};
     }
   }
+  count_totals(profile);
   const PathClass& found = classes_[cls];
   if (!prepare_newcomer(found, profile)) return {no_label, Error::NoMemory};
   if (algorithm_ == Algorithm::Refrain) learn_slopes(classes_[cls]);
-
-  ++iterations_;
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    total_[m] += static_cast<double>(profile.overall[m]);
-    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
-    const double mean = total_[m] / static_cast<double>(iterations_);
-    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
-  }
 
   std::uint32_t target = none;  // none: a cluster of its own
   Pair nearest;
@@ -175,6 +175,23 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   }
   if (!absorb(target, iteration, profile)) return {no_label, Error::NoMemory};
   return {clusters_[target].label, Error::None};
+}
+
+/// Running means. `paper` takes them as they are at every iteration; `refrain` needs a scale only.
+void Clusterer::count_totals(const IterationProfile& profile) {
+  ++iterations_;
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    total_[m] += static_cast<double>(profile.overall[m]);
+    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
+  }
+  if (algorithm_ == Algorithm::Refrain) {
+    if (iterations_ < next_mean_) return;
+    next_mean_ = iterations_ + iterations_ / 16 + 1;
+  }
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    const double mean = total_[m] / static_cast<double>(iterations_);
+    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
+  }
 }
 
 ClusterView Clusterer::cluster(std::uint32_t index) const {
@@ -248,7 +265,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 
 std::size_t Clusterer::bytes_in_use() const {
   return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
-         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + costs_.size() * sizeof(float) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + 2 * costs_.size() * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
 
@@ -279,10 +296,11 @@ std::size_t Clusterer::search_bytes() const {
   if (algorithm_ != Algorithm::Refrain) return 0;
   std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
-    bytes += flat_count_ * sizeof(double) + (2 * sketch_dims_ + flat_count_) * sizeof(float);
+    bytes += flat_count_ * sizeof(double) + class_floats() * sizeof(float);
     for (std::size_t s = 0; s < shapes_; ++s)
       for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
-        bytes += sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
+        bytes +=
+            sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
   }
   return bytes;
 }

@@ -126,10 +126,8 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
     out = put(out, number);
     recent_.insert(number);
   }
-  if (new_mask)
-    out = put(out, mask);
-  else
-    mask = mask_before_;
+  if (new_mask) out = put(out, mask);
+  else mask = mask_before_;
   mask_before_ = mask;
   for (std::uint64_t left = mask; left; left &= left - 1) {
     const int c = std::countr_zero(left);

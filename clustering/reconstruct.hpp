@@ -40,12 +40,12 @@ inline double reconstruct(const ReconstructionInput& in) {
 /// a call path is the better guess then, and how far the clusters really differ is told from how far the sampling alone
 /// makes them differ (empirical Bayes, Efron and Morris; method of moments).
 ///
-/// Per class: the weights of all sampled paths, summed per cluster, go into SampledClass. Per call path: its weight in each
-/// cluster of the class goes into SampledPath; clusters without the path are accounted for by the class.
+/// Per class: the weights of all sampled paths, summed per cluster, go into SampledClass. Per call path: its weight in
+/// each cluster of the class goes into SampledPath; clusters without the path are accounted for by the class.
 struct SampledClass {
-  double total = 0;         ///< sum of the clusters' weights
-  double total_squares = 0; ///< sum of their squares
-  double tick = 0;          ///< mean weight that a sample counts with: sum of squared weights / sum of weights
+  double total = 0;          ///< sum of the clusters' weights
+  double total_squares = 0;  ///< sum of their squares
+  double tick = 0;           ///< mean weight that a sample counts with: sum of squared weights / sum of weights
   void add_cluster(double weight) {
     total += weight;
     total_squares += weight * weight;

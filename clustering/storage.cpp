@@ -19,7 +19,8 @@ std::uint32_t with_slack(std::uint32_t rows) { return rows + rows / 8 + 1; }
 }  // namespace
 
 void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile) {
-  const double n = static_cast<double>(c.members);
+  const double n = static_cast<double>(c.members), inverse = 1 / n, inverse_after = 1 / (n + 1),
+               ratio = n * inverse_after;
   std::int64_t *sum = sums(c), *low = minima(c), *high = maxima(c);
   double* square = squares(c);
   float* example = exemplar_vector(c);
@@ -27,12 +28,12 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
   float example_distance = 0, own_distance = 0;
   for (std::size_t m = 0; m < metrics_; ++m) {
     const std::int64_t value = profile.overall[m];
-    const double from_mean = static_cast<double>(value) - static_cast<double>(sum[m]) / n;
-    square[m] += from_mean * from_mean * (n / (n + 1));
+    const double from_mean = static_cast<double>(value) - static_cast<double>(sum[m]) * inverse;
+    square[m] += from_mean * from_mean * ratio;
     sum[m] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[m]) + static_cast<std::uint64_t>(value));
     low[m] = std::min(low[m], value);
     high[m] = std::max(high[m], value);
-    mean[m] = static_cast<float>(static_cast<double>(sum[m]) / (n + 1));
+    mean[m] = static_cast<float>(static_cast<double>(sum[m]) * inverse_after);
     example_distance += __builtin_fabsf(example[m] - mean[m]) * inverse_mean_[m];
     own_distance += __builtin_fabsf(static_cast<float>(value) - mean[m]) * inverse_mean_[m];
   }
@@ -406,10 +407,7 @@ bool Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const Iterat
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
   add_to_statistics(c, iteration, profile);
   ++cls.adds;
-  if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) {
-    activate(cls);
-    look_for_nearest(slot);
-  }
+  if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
   return true;
 }
 
@@ -440,7 +438,6 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   (void)merges_.push_back({from.label, to.label});
   free_cluster(b);
   if (algorithm_ == Algorithm::Refrain) {
-    activate(cls);
     look_for_nearest(a);
     for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
       if (clusters_[i].nearest == b) look_for_nearest(i);
@@ -462,6 +459,7 @@ void Clusterer::free_cluster(std::uint32_t slot) {
   heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
   heap_.free(c.statistics, statistics_bytes());
   c = Cluster{};
+  nearest_costs_[slot] = huge_cost;
   (void)free_slots_.push_back(slot);
 }
 
