@@ -43,7 +43,7 @@ class BlockHeap {
   struct Free {
     Free *next, *previous;
   };
-  static constexpr std::size_t smallest = 32, largest_shared = 32768, chunk_bytes = 131072;
+  static constexpr std::size_t smallest = 32, largest_shared = 16384, chunk_bytes = 65536;
   static constexpr std::size_t bin_count = 64;
 
   static std::size_t bin_below(std::size_t size);

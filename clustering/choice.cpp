@@ -13,6 +13,17 @@ float reluctance(double members) {
   return grown <= 1 ? grown : __builtin_sqrtf(grown);
 }
 
+/// Squared distance; `count` is a multiple of 4.
+inline float squared_distance(const float* a, const float* b, std::size_t count) {
+  float sum[4] = {};
+  for (std::size_t d = 0; d < count; d += 4)
+    for (std::size_t k = 0; k < 4; ++k) {
+      const float t = a[d + k] - b[d + k];
+      sum[k] += t * t;
+    }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 /// Differences between sampled values count from so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
 
@@ -136,25 +147,10 @@ void Clusterer::learn_slopes(PathClass& cls) {
   }
 }
 
-namespace {
-
-/// Squared distance; `count` is a multiple of 4.
-inline float squared_distance(const float* a, const float* b, std::size_t count) {
-  float sum[4] = {};
-  for (std::size_t d = 0; d < count; d += 4)
-    for (std::size_t k = 0; k < 4; ++k) {
-      const float t = a[d + k] - b[d + k];
-      sum[k] += t * t;
-    }
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-}  // namespace
-
 /// Ward's cost of making one cluster of two, after what the overall metrics explain has been taken away: those are
 /// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
 /// variance of the sampling in expectation, however large the clusters are: so much of it and more says nothing.
-float Clusterer::cost(std::uint32_t a, float na, std::uint32_t b, float nb) const {
+inline float Clusterer::cost(std::uint32_t a, float na, std::uint32_t b, float nb) const {
   const float ward = na * nb / (na + nb);
   const float *x = sketches_.data() + a * sketch_dims_, *y = sketches_.data() + b * sketch_dims_;
   const float sampled =
@@ -203,22 +199,36 @@ Clusterer::Pair Clusterer::closest_pair_of_sketches() {
   return best;
 }
 
-Clusterer::Pair Clusterer::nearest_to_newcomer(const PathClass& cls) {
+Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
   Pair best;
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
-    const float d = cost(newcomer_, 1, i, static_cast<float>(clusters_[i].members));
-    costs_[i] = d;
+  const Cluster* clusters = clusters_.data();
+  // The nearest of last time first: it is hard to beat, and most others are given up after a few dimensions.
+  const std::uint32_t favourite = cls.favourite;
+  if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
+    best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
+  const float* x = sketch_of(newcomer_);
+  for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
+    const auto n = static_cast<float>(clusters[i].members);
+    const float ward = n / (n + 1), limit = best.a == none ? huge_cost : best.cost * (1 + 1 / n);
+    const float* y = sketch_of(i);
+    float exact = 0;
+    for (std::size_t d = 0; d < exact_dims_ && exact < limit; d += 8) {
+      const std::size_t count = exact_dims_ - d < 8 ? 4 : 8;
+      exact += squared_distance(x + d, y + d, count);
+    }
+    if (exact >= limit) continue;
+    const float sampled =
+        ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
+    const float d = ward * exact + (sampled > 0 ? sampled : 0);
     if (best.a == none || d < best.cost) best = {i, newcomer_, d};
   }
+  cls.favourite = best.a;
   return best;
 }
 
-/// The newcomer has become a cluster in `slot`; its costs are those that nearest_to_newcomer() has left.
-void Clusterer::newcomer_is_neighbour(const PathClass& cls, std::uint32_t slot, const Pair& nearest) {
-  if (algorithm_ != Algorithm::Refrain || nearest.a == none) return;
-  set_nearest(slot, nearest.a, nearest.cost);
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
-    if (i != slot && costs_[i] < nearest_costs_[i]) set_nearest(i, slot, costs_[i]);
+/// The newcomer has become a cluster in `slot`.
+void Clusterer::newcomer_is_neighbour(std::uint32_t slot) {
+  if (algorithm_ == Algorithm::Refrain && !classes_[clusters_[slot].cls].overflow) look_for_nearest(slot);
 }
 
 }  // namespace refrain::clustering

@@ -7,14 +7,6 @@
 
 namespace refrain::clustering {
 
-bool Clusterer::is_key(const TouchedPath& t) const {
-  switch (equivalence_) {
-    case Equivalence::None: return false;
-    case Equivalence::All: return true;
-    default: return exact_[t.shape];
-  }
-}
-
 std::uint64_t Clusterer::hash_of(const IterationProfile& profile) const {
   std::uint64_t hash = 0;  // a sum: the order of first touch does not matter
   for (const TouchedPath& t : profile.paths) {
@@ -200,6 +192,15 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
       if (any) delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
     }
   }
+  if (!sparse_.reserve(profile.paths.size())) return false;
+  sparse_.clear();
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    sparse_begin_[s] = static_cast<std::uint32_t>(sparse_.size());
+    if (is_key_shape(cls, s)) continue;
+    for (std::uint32_t i = 0; i < profile.paths.size(); ++i)
+      if (profile.paths[i].shape == s) (void)sparse_.push_back(i);
+  }
+  sparse_begin_[shapes_] = static_cast<std::uint32_t>(sparse_.size());
   float* mean = mean_of(newcomer_);
   for (std::size_t m = 0; m < metrics_; ++m) mean[m] = static_cast<float>(profile.overall[m]);
   if (algorithm_ == Algorithm::ScorePShipped)
@@ -228,19 +229,19 @@ void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& pr
       }
     }
   }
-  for (const TouchedPath& t : profile.paths) {
-    if (!cls.overflow && is_key(t)) continue;
-    const std::uint64_t hash = mixed(static_cast<std::uint64_t>(t.path));
+  for (const std::uint32_t i : sparse_.view()) {
+    const TouchedPath& t = profile.paths[i];
+    const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
     const float sign = hash >> 63 ? 1.0F : -1.0F;
+    const std::int64_t samples = !exact_[t.shape] && visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
+    const float inverse_samples = samples > 1 ? 1.0F / static_cast<float>(samples) : 1.0F;
     for (unsigned c = 0; c < columns_[t.shape]; ++c) {
       const FlatColumn& flat = flat_[flat_begin_[t.shape] + c];
       if (!flat.sketch_dims) continue;
       const auto value = static_cast<float>(t.values[c]);
-      sketch[flat.sketch_begin + (hash & (flat.sketch_dims - 1U))] += sign * value;
-      if (exact_[t.shape]) continue;
-      const std::int64_t samples = visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
-      sampling_noise_[flat_begin_[t.shape] + c] +=
-          static_cast<double>(value * value) / static_cast<double>(samples > 0 ? samples : 1);
+      sketch[flat.sketch_begin + (hash >> 40 & (flat.sketch_dims - 1U))] += sign * value;
+      if (!exact_[t.shape])
+        sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value * inverse_samples);
     }
   }
 }

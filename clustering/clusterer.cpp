@@ -24,6 +24,7 @@ bool Clusterer::create(const Settings& settings) {
     const Shape& shape = settings.shapes[s];
     if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > 64) return false;
     exact_[s] = shape.exact;
+    key_shape_[s] = equivalence_ == Equivalence::All || (equivalence_ != Equivalence::None && shape.exact);
     visits_[s] = shape.visits;
     columns_[s] = static_cast<std::uint8_t>(shape.columns.size());
     flat_begin_[s] = static_cast<std::uint8_t>(flat);
@@ -68,11 +69,11 @@ void Clusterer::destroy() {
   key_values_.release();
   deltas_.release();
   signs_.release();
-  costs_.release();
   nearest_costs_.release();
   work_.release();
   work_b_.release();
   found_.release();
+  sparse_.release();
   missing_.release();
   pick_a_.release();
   pick_b_.release();
@@ -100,7 +101,7 @@ bool Clusterer::take_newcomer_slot() {
   const std::size_t slots = clusters_.size() + 1;
   // A freed slot must find room in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
-      !costs_.resize(slots) || !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
+      !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
@@ -140,23 +141,21 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
     }
   }
   count_totals(profile);
-  const PathClass& found = classes_[cls];
+  PathClass& found = classes_[cls];
   if (!prepare_newcomer(found, profile)) return {no_label, Error::NoMemory};
   if (algorithm_ == Algorithm::Refrain) learn_slopes(classes_[cls]);
 
   std::uint32_t target = none;  // none: a cluster of its own
-  Pair nearest;
   const bool may_start = bytes_in_use() < memory_limit_;
   if (found.overflow && found.clusters) {
     target = found.head;
   } else if (found.clusters && algorithm_ == Algorithm::Refrain) {
-    nearest = nearest_to_newcomer(found);
+    const Pair nearest = nearest_to_newcomer(found);
     if (!may_start) {
       target = nearest.a;
     } else if (cluster_count_ >= max_clusters_) {
       const Pair pair = closest_pair_of_sketches();
       if (pair.a == none || nearest.cost <= pair.cost || !merge(pair.a, pair.b)) target = nearest.a;
-      else nearest = nearest_to_newcomer(found);
     }
   } else if (found.clusters && (!may_start || cluster_count_ >= max_clusters_)) {
     const Pair pair = closest_pair_of_means(newcomer_, cls);
@@ -169,7 +168,7 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
       if (!classes_[cls].clusters) return {no_label, Error::NoMemory};
       target = classes_[cls].head;
     } else {
-      newcomer_is_neighbour(classes_[cls], slot, nearest);
+      newcomer_is_neighbour(slot);
       return {clusters_[slot].label, Error::None};
     }
   }
@@ -265,7 +264,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 
 std::size_t Clusterer::bytes_in_use() const {
   return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
-         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + 2 * costs_.size() * sizeof(float) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
 
@@ -275,8 +274,8 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(signs_) + pages(costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(missing_) +
-         pages(pick_a_) + pages(pick_b_) + pages(normalised_);
+         pages(signs_) + pages(nearest_costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(sparse_) +
+         pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_);
 }
 
 std::size_t Clusterer::profile_bytes() const {

@@ -125,6 +125,7 @@ class Clusterer {
     std::uint64_t hash;
     std::uint32_t key_paths;
     std::uint32_t clusters, head;
+    std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
     bool overflow;
     Part* parts;              ///< per shape
     std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
@@ -155,7 +156,8 @@ class Clusterer {
   float* mean_of(std::uint32_t slot) { return means_.data() + slot * metrics_; }
   float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot * sketch_dims_; }
 
-  bool is_key(const TouchedPath& t) const;
+  bool is_key_shape(const PathClass& cls, std::size_t shape) const { return key_shape_[shape] && !cls.overflow; }
+  bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
   bool valid(const IterationProfile& profile) const;
   std::uint64_t hash_of(const IterationProfile& profile) const;
   bool matches(const PathClass& cls, const IterationProfile& profile);
@@ -179,6 +181,7 @@ class Clusterer {
   void commit_sparse(Cluster& into, const IterationProfile& profile);
   void swap_in_staged(Cluster& into, std::size_t index);
   void drop_staged();
+  void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
   const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
   void add_to_statistics(Cluster& c, const Cluster& from);
@@ -198,8 +201,8 @@ class Clusterer {
   float cost(std::uint32_t a, float na, std::uint32_t b, float nb) const;
   void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
   void look_for_nearest(std::uint32_t slot);
-  Pair nearest_to_newcomer(const PathClass& cls);
-  void newcomer_is_neighbour(const PathClass& cls, std::uint32_t slot, const Pair& nearest);
+  Pair nearest_to_newcomer(PathClass& cls);
+  void newcomer_is_neighbour(std::uint32_t slot);
 
   Algorithm algorithm_ = Algorithm::Refrain;
   Equivalence equivalence_ = Equivalence::Mpi;
@@ -212,6 +215,7 @@ class Clusterer {
   std::size_t sketch_dims_ = 0;
   std::size_t exact_dims_ = 0;  ///< of them for exact columns: these come first
   bool exact_[max_shapes] = {};
+  bool key_shape_[max_shapes] = {};  ///< its paths are part of the class
   std::uint8_t visits_[max_shapes] = {};
   std::uint8_t columns_[max_shapes] = {};
   std::uint8_t flat_begin_[max_shapes] = {};
@@ -252,7 +256,9 @@ class Clusterer {
   std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
-  platform::GrowableArray<float> costs_;          ///< by slot, to the newcomer
+  /// Indices of the profile's paths that are not in the class's key, shape after shape.
+  platform::GrowableArray<std::uint32_t> sparse_;
+  std::uint32_t sparse_begin_[max_shapes + 1] = {};
   // Work space.
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;

@@ -45,20 +45,4 @@ void PackedTable::take_over(BlockHeap& heap, PackedTable& old) {
   old.free(heap);
 }
 
-std::uint32_t PackedTable::find(std::uint32_t id) const {
-  const auto wanted = static_cast<std::int64_t>(id);
-  return with_width(
-      width[0], data + offset(0),
-      [&](auto* v) -> std::uint32_t {
-        std::uint32_t low = 0, length = rows;
-        while (length > 1) {  // no branch on the comparison: it is a coin toss
-          const std::uint32_t half = length / 2;
-          low += v[low + half - 1] < wanted ? half : 0;
-          length -= half;
-        }
-        return low < rows && v[low] == wanted ? low : rows;
-      },
-      [&]() -> std::uint32_t { return rows && wanted == 0 ? 0 : rows; });
-}
-
 }  // namespace refrain::clustering

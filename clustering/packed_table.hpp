@@ -85,8 +85,6 @@ struct PackedTable {
   void free(BlockHeap& heap);
   /// Takes the place of `old`: copies its rows, with its widths or wider ones, and frees it.
   void take_over(BlockHeap& heap, PackedTable& old);
-  /// Row of the id in column 0, which is ascending, or `rows`.
-  std::uint32_t find(std::uint32_t id) const;
 };
 
 }  // namespace refrain::clustering

@@ -124,43 +124,66 @@ bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Clu
   return true;
 }
 
+/// Rows of the newcomer's paths in a sparse table, whose column 0 holds ids in ascending order; table.rows: not there.
+void Clusterer::find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape) {
+  const std::uint32_t begin = sparse_begin_[shape], end = sparse_begin_[shape + 1];
+  with_width(
+      table.width[0], table.data + table.offset(0),
+      [&](auto* ids) {
+        for (std::uint32_t e = begin; e < end; ++e) {
+          const auto path = static_cast<std::int64_t>(profile.paths[sparse_[e]].path);
+          std::uint32_t low = 0, length = table.rows;
+          while (length > 1) {  // no branch on the comparison: it is a coin toss
+            const std::uint32_t half = length / 2;
+            low += ids[low + half - 1] < path ? half : 0;
+            length -= half;
+          }
+          found_[e] = low < table.rows && ids[low] == path ? low : table.rows;
+        }
+      },
+      [&] {  // no id at all, or path 0 alone
+        for (std::uint32_t e = begin; e < end; ++e)
+          found_[e] = table.rows && profile.paths[sparse_[e]].path == PathId{0} ? 0 : table.rows;
+      });
+}
+
 /// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
 bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profile) {
-  const PathClass& cls = classes_[into.cls];
-  if (!found_.resize(profile.paths.size()) || !missing_.reserve(profile.paths.size())) return false;
+  if (!found_.resize(sparse_.size()) || !missing_.reserve(sparse_.size())) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
     const PackedTable& table = into.tables[shapes_ + s];
     const unsigned columns = columns_[s] + 1U;
     Widths widths;
     std::memcpy(widths, table.width, sizeof widths);
+    find_rows(table, profile, s);
     missing_.clear();
-    bool grows = false;
-    std::size_t offsets[max_columns + 1];
-    for (unsigned c = 0; c < columns; ++c) offsets[c] = table.columns ? table.offset(c) : 0;
-    for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
-      const TouchedPath& t = profile.paths[i];
-      if (t.shape != s || (!cls.overflow && is_key(t))) continue;
-      const auto path = static_cast<std::uint32_t>(t.path);
-      const std::uint32_t row = table.find(path);
-      found_[i] = row;
-      if (row == table.rows) {
+    for (std::uint32_t e = begin; e < end; ++e)
+      if (found_[e] == table.rows) {
+        const auto path = static_cast<std::uint32_t>(profile.paths[sparse_[e]].path);
         (void)missing_.push_back(path);
         widths[0] = wider(widths[0], width_of(path));
-        for (unsigned c = 1; c < columns; ++c) widths[c] = wider(widths[c], width_of(t.values[c - 1]));
-        continue;
       }
-      for (unsigned c = 1; c < columns; ++c) {
-        const std::int64_t old = with_width(
-            table.width[c], table.data + offsets[c], [row](auto* v) -> std::int64_t { return v[row]; },
-            []() -> std::int64_t { return 0; });
-        const std::uint8_t needed = width_of(
-            static_cast<std::int64_t>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(t.values[c - 1])));
-        if (needed > widths[c]) {
-          widths[c] = needed;
-          grows = true;
+    for (unsigned c = 1; c < columns; ++c) {
+      std::int64_t low = 0, high = 0;
+      const auto range = [&](auto&& old) {
+        for (std::uint32_t e = begin; e < end; ++e) {
+          const auto before = found_[e] < table.rows ? static_cast<std::uint64_t>(old(found_[e])) : 0;
+          const auto sum =
+              static_cast<std::int64_t>(before + static_cast<std::uint64_t>(profile.paths[sparse_[e]].values[c - 1]));
+          low = sum < low ? sum : low;
+          high = sum > high ? sum : high;
         }
-      }
+      };
+      if (table.width[c] == 8) continue;
+      with_width(
+          table.width[c], table.data + table.offset(c),
+          [&](auto* v) { range([v](std::uint32_t row) -> std::int64_t { return v[row]; }); },
+          [&] { range([](std::uint32_t) -> std::int64_t { return 0; }); });
+      widths[c] = wider(widths[c], wider(width_of(low), width_of(high)));
     }
+    bool grows = false;
     std::sort(missing_.begin(), missing_.end());
     const auto added = static_cast<std::uint32_t>(std::unique(missing_.begin(), missing_.end()) - missing_.begin());
     for (unsigned c = 0; c < columns; ++c) grows = grows || widths[c] > table.width[c];
@@ -315,28 +338,24 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
 }
 
 void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
-  const PathClass& cls = classes_[into.cls];
-  bool moved[max_shapes];
-  std::size_t offsets[max_shapes][max_columns + 1];
   for (std::size_t s = 0; s < shapes_; ++s) {
-    moved[s] = is_staged_[shapes_ + s];
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
+    const bool moved = is_staged_[shapes_ + s];
     swap_in_staged(into, shapes_ + s);
-    const PackedTable& table = into.tables[shapes_ + s];
-    for (unsigned c = 0; c < table.columns; ++c) offsets[s][c] = table.offset(c);
-  }
-  for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
-    const TouchedPath& t = profile.paths[i];
-    if (!cls.overflow && is_key(t)) continue;
-    PackedTable& table = into.tables[shapes_ + t.shape];
-    const std::uint32_t row = moved[t.shape] ? table.find(static_cast<std::uint32_t>(t.path)) : found_[i];
+    PackedTable& table = into.tables[shapes_ + s];
+    if (moved) find_rows(table, profile, s);
     for (unsigned c = 1; c < table.columns; ++c)
       with_width(
-          table.width[c], table.data + offsets[t.shape][c],
+          table.width[c], table.data + table.offset(c),
           [&](auto* v) {
             using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
             auto* out = const_cast<Stored*>(v);
-            out[row] =
-                static_cast<Stored>(static_cast<std::uint64_t>(out[row]) + static_cast<std::uint64_t>(t.values[c - 1]));
+            for (std::uint32_t e = begin; e < end; ++e) {
+              Stored& sum = out[found_[e]];
+              const std::int64_t value = profile.paths[sparse_[e]].values[c - 1];
+              sum = static_cast<Stored>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
+            }
           },
           [] {});
   }

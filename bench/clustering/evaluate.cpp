@@ -107,7 +107,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         pool.whole.tick = sequence.tick_weight;
         for (const PathRow& row : f.rows)
           if (row.shape == s)
-            pool.paths[static_cast<std::uint32_t>(row.path)].add_cluster(static_cast<double>(row.sum[row.columns - 1]), f.share_total[s]);
+            pool.paths[static_cast<std::uint32_t>(row.path)].add_cluster(static_cast<double>(row.sum[row.columns - 1]),
+                                                                         f.share_total[s]);
       }
 
   // The vectors as a reader gets them.
@@ -165,7 +166,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         const std::int64_t v = it.values[at++];
         value_at[it.path[p] * max_columns + c] = v;
         size[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));
-        wrong[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
+        wrong[flat_begin[it.shape[p]] + c] +=
+            std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
       }
     }
     for (const auto& [path, time] : it.true_user) {
@@ -185,8 +187,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       return rest;
     };
     const double mean_user = user_of([&](std::uint8_t m) { return static_cast<double>(f.view.sum[m]) / n; });
-    const double user =
-        keeps_vectors ? user_of([&](std::uint8_t m) { return static_cast<double>(vectors[i * metrics + m]); }) : mean_user;
+    const double user = keeps_vectors
+                            ? user_of([&](std::uint8_t m) { return static_cast<double>(vectors[i * metrics + m]); })
+                            : mean_user;
     const auto compare = [&](std::uint32_t path, std::size_t shape, unsigned c, double got) {
       const bool here = path < stamp.size() && stamp[path] == i;
       const double truth = here ? static_cast<double>(value_at[path * max_columns + c]) : 0;
@@ -223,12 +226,14 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     }
     for (std::size_t s = 0; keeps_vectors && s < sequence.shapes.size(); ++s) {
       if (sequence.shapes[s].exact) continue;
-      const Pool& pool = pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
+      const Pool& pool =
+          pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
       std::unordered_map<std::uint32_t, double>& shares = shares_of[&f - finals.data()][s];
       if (shares.empty()) {
         for (const auto& [path, sums] : pool.paths) shares[path] = 0;
         for (const PathRow& row : f.rows)
-          if (row.shape == s) shares[static_cast<std::uint32_t>(row.path)] = static_cast<double>(row.sum[row.columns - 1]);
+          if (row.shape == s)
+            shares[static_cast<std::uint32_t>(row.path)] = static_cast<double>(row.sum[row.columns - 1]);
         for (auto& [path, share] : shares)
           share = sampled_share(pool.whole, pool.paths.at(path), share, f.share_total[s]);
       }
@@ -240,8 +245,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           double whole = static_cast<double>(f.view.sum[m]) / n;
           if (sequence.overall[m].precision != Precision::NotKept)
             whole = static_cast<double>(vectors[i * metrics + m]);
-          else if (mean_user > 0)
-            whole *= user / mean_user;
+          else if (mean_user > 0) whole *= user / mean_user;
           compare(path, s, c, share * whole);
         }
       }
