@@ -1,0 +1,284 @@
+#include "bench/clustering/evaluate.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "clustering/clusterer.hpp"
+#include "clustering/iteration_log.hpp"
+#include "clustering/reconstruct.hpp"
+
+namespace refrain::bench {
+
+using namespace clustering;
+
+namespace {
+
+struct Final {
+  ClusterView view;
+  std::vector<PathRow> rows;
+  std::vector<double> share_total;  ///< per shape: weight of all paths
+};
+
+}  // namespace
+
+Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters) {
+  const bool keeps_vectors = algorithm == Algorithm::Refrain;
+  const auto shapes = sequence.shape_views();
+  Settings settings;
+  settings.algorithm = algorithm;
+  settings.max_clusters = clusters;
+  settings.memory_limit = std::size_t{1} << 30;
+  settings.overall = sequence.overall;
+  settings.shapes = shapes;
+  Clusterer clusterer;
+  IterationLog log;
+  if (!clusterer.create(settings) || !log.create(sequence.overall)) throw std::runtime_error("no memory");
+
+  const std::size_t count = sequence.iterations.size();
+  std::vector<std::vector<TouchedPath>> touched;
+  for (const auto& it : sequence.iterations) touched.push_back(sequence.touched(it));
+  std::vector<Label> labels(count);
+  std::vector<Merge> merges;
+  std::vector<std::vector<std::byte>> blocks;
+  Result out;
+  const auto start = std::chrono::steady_clock::now();
+  const auto close = [&] {
+    const auto block = log.closed();
+    blocks.emplace_back(block.begin(), block.end());
+    log.start_block();
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& it = sequence.iterations[i];
+    const Added added = clusterer.add(i, {it.overall, touched[i]});
+    if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
+    labels[i] = added.label;
+    if (!clusterer.merges().empty()) {
+      merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
+      clusterer.drained();
+    }
+    if (keeps_vectors && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+      close();
+      (void)log.append(i, added.label, it.overall);
+    }
+  }
+  close();
+  out.microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
+                     static_cast<double>(count);
+  out.clusters = clusters;
+  out.made = clusterer.cluster_count();
+  out.classes = clusterer.class_count();
+  out.profiles = clusterer.profile_bytes();
+  out.search = clusterer.search_bytes();
+  if (keeps_vectors)
+    for (const auto& block : blocks) out.vectors += block.size();
+  if (keeps_vectors) out.vectors += merges.size() * sizeof(Merge);
+
+  // Labels to clusters: the merges backwards, each label looks at one that is resolved already.
+  std::unordered_map<std::uint32_t, std::uint32_t> index_of;
+  std::vector<Final> finals(clusterer.cluster_count());
+  for (std::uint32_t k = 0; k < finals.size(); ++k) {
+    Final& f = finals[k];
+    f.view = clusterer.cluster(k);
+    index_of[static_cast<std::uint32_t>(f.view.label)] = k;
+    f.share_total.assign(sequence.shapes.size(), 0);
+    for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
+      f.rows.push_back(clusterer.path(k, r));
+      f.share_total[f.rows.back().shape] += static_cast<double>(f.rows.back().sum[f.rows.back().columns - 1]);
+    }
+  }
+  for (std::size_t m = merges.size(); m-- > 0;)
+    index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
+
+  // Sampled shapes: the last column is the weight, pooled over the clusters of a class.
+  struct Pool {
+    SampledClass whole;
+    std::unordered_map<std::uint32_t, SampledPath> paths;
+  };
+  std::unordered_map<std::uint32_t, Pool> pools;  // by class and shape
+  if (keeps_vectors)
+    for (const Final& f : finals)
+      for (std::size_t s = 0; s < sequence.shapes.size(); ++s) {
+        if (sequence.shapes[s].exact) continue;
+        Pool& pool = pools[f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s)];
+        pool.whole.add_cluster(f.share_total[s]);
+        pool.whole.tick = sequence.tick_weight;
+        for (const PathRow& row : f.rows)
+          if (row.shape == s)
+            pool.paths[static_cast<std::uint32_t>(row.path)].add_cluster(static_cast<double>(row.sum[row.columns - 1]),
+                                                                         f.share_total[s]);
+      }
+
+  // The vectors as a reader gets them.
+  const std::size_t metrics = sequence.overall.size();
+  std::vector<std::int64_t> vectors(count * metrics);
+  if (keeps_vectors) {
+    std::size_t at = 0;
+    for (const auto& block : blocks) {
+      IterationLogReader reader;
+      if (!reader.open(block, sequence.overall)) throw std::runtime_error("block unreadable");
+      Label label{};
+      std::int64_t row[max_overall];
+      while (reader.next(label, row)) {
+        if (label != labels[at]) throw std::runtime_error("label differs");
+        std::copy(row, row + metrics, vectors.begin() + static_cast<std::ptrdiff_t>(at++ * metrics));
+      }
+    }
+    if (at != count) throw std::runtime_error("iterations missing in the log");
+  }
+
+  std::vector<std::size_t> flat_begin;
+  std::size_t flat_count = 0;
+  for (const auto& s : sequence.shapes) {
+    flat_begin.push_back(flat_count);
+    flat_count += s.columns.size();
+  }
+  std::vector<double> wrong(flat_count), size(flat_count), overall_wrong(metrics), overall_size(metrics);
+  double user_wrong = 0, user_size = 0;
+  // Values by path of the iteration in hand, stamped with its number.
+  std::vector<std::int64_t> value_at;
+  std::vector<std::size_t> stamp;
+  std::vector<double> user_at;
+  std::vector<std::size_t> user_stamp;
+  std::vector<std::unordered_map<std::size_t, std::unordered_map<std::uint32_t, double>>> shares_of(finals.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& it = sequence.iterations[i];
+    const Final& f = finals[index_of.at(static_cast<std::uint32_t>(labels[i]))];
+    const double n = static_cast<double>(f.view.members);
+    for (std::size_t m = 0; m < metrics; ++m) {
+      const auto truth = static_cast<double>(it.overall[m]);
+      double got = static_cast<double>(f.view.sum[m]) / n;
+      if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
+      if (keeps_vectors && sequence.overall[m].precision != Precision::NotKept)
+        got = static_cast<double>(vectors[i * metrics + m]);
+      overall_wrong[m] += std::fabs(got - truth);
+      overall_size[m] += std::fabs(truth);
+    }
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < it.path.size(); ++p) {
+      if (stamp.size() <= it.path[p]) stamp.resize(it.path[p] + 1, ~std::size_t{0});
+      stamp[it.path[p]] = i;
+      if (value_at.size() <= std::size_t{it.path[p]} * max_columns) value_at.resize((it.path[p] + 1) * max_columns);
+      const std::size_t columns = sequence.shapes[it.shape[p]].columns.size();
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::int64_t v = it.values[at++];
+        value_at[it.path[p] * max_columns + c] = v;
+        size[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));
+        wrong[flat_begin[it.shape[p]] + c] +=
+            std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
+      }
+    }
+    for (const auto& [path, time] : it.true_user) {
+      if (user_stamp.size() <= path) {
+        user_stamp.resize(path + 1, ~std::size_t{0});
+        user_at.resize(path + 1);
+      }
+      user_stamp[path] = i;
+      user_at[path] = time;
+      user_size += time;
+      user_wrong += time;
+    }
+    const auto user_of = [&](auto&& value) {
+      if (sequence.user_time_of.empty()) return 0.0;
+      double rest = 2 * value(sequence.user_time_of[0]);
+      for (const std::uint8_t m : sequence.user_time_of) rest -= value(m);
+      return rest;
+    };
+    const double mean_user = user_of([&](std::uint8_t m) { return static_cast<double>(f.view.sum[m]) / n; });
+    const double user = keeps_vectors
+                            ? user_of([&](std::uint8_t m) { return static_cast<double>(vectors[i * metrics + m]); })
+                            : mean_user;
+    const auto compare = [&](std::uint32_t path, std::size_t shape, unsigned c, double got) {
+      const bool here = path < stamp.size() && stamp[path] == i;
+      const double truth = here ? static_cast<double>(value_at[path * max_columns + c]) : 0;
+      wrong[flat_begin[shape] + c] += std::fabs(got - truth) - std::fabs(truth);
+    };
+    const auto compare_user = [&](std::uint32_t path, double got) {
+      const double truth = path < user_stamp.size() && user_stamp[path] == i ? user_at[path] : 0;
+      user_wrong += std::fabs(got - truth) - truth;
+    };
+    for (const PathRow& row : f.rows) {
+      const auto path = static_cast<std::uint32_t>(row.path);
+      const ShapeTable& shape = sequence.shapes[row.shape];
+      if (!shape.exact && keeps_vectors) continue;
+      for (unsigned c = 0; c < row.columns; ++c) {
+        const std::uint8_t overall = shape.columns[c].scales_with;
+        ReconstructionInput in;
+        in.sum = row.sum[c];
+        in.members = f.view.members;
+        if (keeps_vectors && overall != no_metric && sequence.overall[overall].precision != Precision::NotKept) {
+          in.scales = true;
+          in.overall_sum = f.view.sum[overall];
+          in.overall_value = static_cast<double>(vectors[i * metrics + overall]);
+          in.has_slope = row.has_slopes;
+          in.slope = row.slope[c];
+        }
+        double got = keeps_vectors ? reconstruct(in) : reconstruct_mean(in);
+        if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
+        compare(path, row.shape, c, got);
+      }
+      if (shape.exact || sequence.user_time_of.empty()) continue;
+      // True user time: the path's share of the weights, of the cluster's mean.
+      const double total = f.share_total[row.shape];
+      compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
+    }
+    for (std::size_t s = 0; keeps_vectors && s < sequence.shapes.size(); ++s) {
+      if (sequence.shapes[s].exact) continue;
+      const Pool& pool =
+          pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
+      std::unordered_map<std::uint32_t, double>& shares = shares_of[&f - finals.data()][s];
+      if (shares.empty()) {
+        for (const auto& [path, sums] : pool.paths) shares[path] = 0;
+        for (const PathRow& row : f.rows)
+          if (row.shape == s)
+            shares[static_cast<std::uint32_t>(row.path)] = static_cast<double>(row.sum[row.columns - 1]);
+        for (auto& [path, share] : shares)
+          share = sampled_share(pool.whole, pool.paths.at(path), share, f.share_total[s]);
+      }
+      for (const auto& [path, share] : shares) {
+        if (!sequence.user_time_of.empty()) compare_user(path, share * user);
+        // Samples and weights are expected in proportion to the user time, when that is known.
+        for (unsigned c = 0; c < sequence.shapes[s].columns.size(); ++c) {
+          const std::uint8_t m = sequence.shapes[s].columns[c].scales_with;
+          double whole = static_cast<double>(f.view.sum[m]) / n;
+          if (sequence.overall[m].precision != Precision::NotKept)
+            whole = static_cast<double>(vectors[i * metrics + m]);
+          else if (mean_user > 0) whole *= user / mean_user;
+          compare(path, s, c, share * whole);
+        }
+      }
+    }
+  }
+  std::size_t families = 0;
+  for (std::size_t s = 0; s < sequence.shapes.size(); ++s)
+    for (std::size_t c = 0; c < sequence.shapes[s].columns.size(); ++c) {
+      const std::size_t flat = flat_begin[s] + c;
+      out.column_error.push_back(size[flat] > 0 ? wrong[flat] / size[flat] : 0);
+      const bool repeats = !sequence.shapes[s].columns[c].in_distance && !sequence.shapes[s].exact;
+      if (size[flat] == 0 || repeats) continue;
+      ++families;
+      out.path_error += out.column_error.back();
+      const bool sampled = !sequence.shapes[s].exact;
+      out.path_error_true += sampled && user_size > 0 ? user_wrong / user_size : out.column_error.back();
+      if (!sampled && c != 1) out.count_error = std::max(out.count_error, out.column_error.back());
+    }
+  out.path_error /= static_cast<double>(families);
+  out.path_error_true /= static_cast<double>(families);
+  out.user_true = user_size > 0 ? user_wrong / user_size : 0;
+  std::size_t in_distance = 0;
+  for (std::size_t m = 0; m < metrics; ++m) {
+    const double error = overall_size[m] > 0 ? overall_wrong[m] / overall_size[m] : 0;
+    out.overall_error.push_back(error);
+    if (sequence.overall[m].precision == Precision::Exact) out.overall_exact = std::max(out.overall_exact, error);
+    if (sequence.overall[m].precision == Precision::Rounded) out.overall_other = std::max(out.overall_other, error);
+    if (!sequence.overall[m].in_distance) continue;
+    ++in_distance;
+    out.overall_mean += error;
+  }
+  out.overall_mean /= static_cast<double>(std::max<std::size_t>(1, in_distance));
+  return out;
+}
+
+}  // namespace refrain::bench

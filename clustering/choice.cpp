@@ -1,0 +1,234 @@
+// Which clusters become one: the distances of the algorithms.
+#include <algorithm>
+
+#include "clustering/clusterer.hpp"
+
+namespace refrain::clustering {
+
+namespace {
+
+/// The heuristic of the paper's authors: the more members, the farther apart.
+float reluctance(double members) {
+  const auto grown = static_cast<float>(0.4 + 0.05 * members);
+  return grown <= 1 ? grown : __builtin_sqrtf(grown);
+}
+
+/// Squared distance; `count` is a multiple of 4.
+inline float squared_distance(const float* a, const float* b, std::size_t count) {
+  float sum[4] = {};
+  for (std::size_t d = 0; d < count; d += 4)
+    for (std::size_t k = 0; k < 4; ++k) {
+      const float t = a[d + k] - b[d + k];
+      sum[k] += t * t;
+    }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/// Differences between sampled values count from so many times what sampling alone makes of equal ones.
+constexpr double sampling_doubt = 3;
+
+}  // namespace
+
+Clusterer::Pair Clusterer::closest_pair() {
+  return algorithm_ == Algorithm::Refrain ? closest_pair_of_sketches() : closest_pair_of_means(none, none);
+}
+
+// --- paper -----------------------------------------------------------------------------------------------------------
+
+/// The closest pair by the vectors of overall metrics, among all classes; `newcomer` is a cluster of one that is not in
+/// its class's list yet and comes back as `b`.
+Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class) {
+  Pair best;
+  std::size_t dims = 0;
+  std::size_t used[max_overall];
+  for (std::size_t m = 0; m < metrics_; ++m)
+    if (in_distance_[m] && inverse_mean_[m] != 0) used[dims++] = m;
+  for (std::uint32_t cls = 0; cls < classes_.size(); ++cls) {
+    std::uint32_t count = 0;
+    if (classes_[cls].overflow || !missing_.resize(classes_[cls].clusters + 1) ||
+        !normalised_.resize((classes_[cls].clusters + 1) * dims))
+      continue;
+    if (cls == newcomer_class) missing_[count++] = newcomer;  // the list is newest first
+    for (std::uint32_t i = classes_[cls].head; i != none; i = clusters_[i].next) missing_[count++] = i;
+    for (std::uint32_t i = 0; i < count; ++i)
+      for (std::size_t d = 0; d < dims; ++d)
+        normalised_[i * dims + d] = mean_of(missing_[i])[used[d]] * inverse_mean_[used[d]];
+    for (std::uint32_t i = 1; i < count; ++i) {
+      const double members = static_cast<double>(clusters_[missing_[i]].members);
+      for (std::uint32_t j = 0; j < i; ++j) {
+        float distance = 0;
+        if (algorithm_ == Algorithm::Paper) {
+          for (std::size_t d = 0; d < dims; ++d)
+            distance += __builtin_fabsf(normalised_[i * dims + d] - normalised_[j * dims + d]);
+        } else {
+          for (std::size_t d = 0; d < dims; ++d) {
+            const std::uint64_t mean = integer_total_[used[d]] / iterations_;
+            const std::uint64_t apart =
+                integer_means_[missing_[i] * metrics_ + used[d]] - integer_means_[missing_[j] * metrics_ + used[d]];
+            if (mean) distance += static_cast<float>(apart) / static_cast<float>(mean);  // wraps, as shipped
+          }
+        }
+        const double others = missing_[j] == newcomer ? 1 : static_cast<double>(clusters_[missing_[j]].members);
+        distance *= reluctance(members + others);
+        if (best.a == none || distance < best.cost) best = {missing_[i], missing_[j], distance};
+      }
+    }
+  }
+  return best;
+}
+
+// --- refrain ---------------------------------------------------------------------------------------------------------
+
+float Clusterer::slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
+  const float* scatter = algorithm_ == Algorithm::Refrain ? part.scatter[flat_[flat].column] : nullptr;
+  if (!scatter || cls.overall_scatter[flat] <= 0) return 0;
+  return static_cast<float>(static_cast<double>(scatter[row]) / cls.overall_scatter[flat]);
+}
+
+/// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
+/// slopes is given back: a sketch is linear in both.
+void Clusterer::refresh_sketches(PathClass& cls) {
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const Part& part = cls.parts[s];
+    for (unsigned c = 0; c < columns_[s]; ++c) {
+      const unsigned flat = flat_begin_[s] + c;
+      const FlatColumn& column = flat_[flat];
+      if (!column.sketch_dims) continue;
+      float slopes[sketch_limit] = {};
+      const float whole = cls.direction[sketch_dims_ + flat];
+      if (part.count == 0) {
+        for (unsigned d = 0; whole > 0 && d < column.sketch_dims; ++d)
+          slopes[d] = cls.direction[column.sketch_begin + d] / whole;
+      } else if (part.scatter[c]) {
+        for (std::uint32_t i = 0; i < part.count; ++i)
+          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
+      }
+      float* known = cls.slope_sketch + column.sketch_begin;
+      const float scale = inverse_mean_[column.overall], before = cls.scale[flat];
+      const float back = before > 0 ? 1 / before : 0;
+      for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
+        float* sketch = sketch_of(i) + column.sketch_begin;
+        const float mean = mean_of(i)[column.overall];
+        for (unsigned d = 0; d < column.sketch_dims; ++d)
+          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean);
+      }
+      for (unsigned d = 0; d < column.sketch_dims; ++d) known[d] = slopes[d];
+      cls.scale[flat] = scale;
+    }
+  }
+}
+
+/// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes follow at growing
+/// distances.
+void Clusterer::learn_slopes(PathClass& cls) {
+  float* sketch = sketch_of(newcomer_);
+  const float* mean = mean_of(newcomer_);
+  for (std::size_t f = 0; f < flat_count_; ++f) {
+    const FlatColumn& column = flat_[f];
+    if (!column.sketch_dims || cls.parts[column.shape].count) continue;
+    cls.direction[sketch_dims_ + f] += mean[column.overall];
+    for (unsigned d = 0; d < column.sketch_dims; ++d)
+      cls.direction[column.sketch_begin + d] += sketch[column.sketch_begin + d];
+  }
+  if (cls.adds >= cls.next_refresh) {
+    cls.next_refresh = cls.adds + cls.adds / 8 + 1;
+    refresh_sketches(cls);
+    double noise = 0;
+    for (std::size_t f = 0; f < flat_count_; ++f)
+      if (!exact_[flat_[f].shape] && flat_[f].sketch_dims)
+        noise += sampling_noise_[f] * inverse_mean_[flat_[f].overall] * inverse_mean_[flat_[f].overall];
+    sampled_doubt_ = static_cast<float>(sampling_doubt * noise / static_cast<double>(iterations_));
+  }
+  for (std::size_t f = 0; f < flat_count_; ++f) {
+    const FlatColumn& column = flat_[f];
+    const float whole = mean[column.overall == no_metric ? 0 : column.overall];
+    for (unsigned d = column.sketch_begin; d < column.sketch_begin + column.sketch_dims; ++d)
+      sketch[d] = cls.scale[f] * (sketch[d] - whole * cls.slope_sketch[d]);
+  }
+}
+
+/// Ward's cost of making one cluster of two, after what the overall metrics explain has been taken away: those are
+/// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
+/// variance of the sampling in expectation, however large the clusters are: so much of it and more says nothing.
+inline float Clusterer::cost(std::uint32_t a, float na, std::uint32_t b, float nb) const {
+  const float ward = na * nb / (na + nb);
+  const float *x = sketches_.data() + a * sketch_dims_, *y = sketches_.data() + b * sketch_dims_;
+  const float sampled =
+      ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
+  return ward * squared_distance(x, y, exact_dims_) + (sampled > 0 ? sampled : 0);
+}
+
+void Clusterer::set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost) {
+  clusters_[slot].nearest = nearest;
+  nearest_costs_[slot] = nearest_cost;
+}
+
+void Clusterer::look_for_nearest(std::uint32_t slot) {
+  Cluster& c = clusters_[slot];
+  set_nearest(slot, none, huge_cost);
+  c.check_at = c.members + c.members / 4 + 1;
+  const auto n = static_cast<float>(c.members);
+  for (std::uint32_t i = classes_[c.cls].head; i != none; i = clusters_[i].next) {
+    if (i == slot) continue;
+    const float d = cost(slot, n, i, static_cast<float>(clusters_[i].members));
+    if (d < nearest_costs_[slot]) set_nearest(slot, i, d);
+    if (d < nearest_costs_[i]) set_nearest(i, slot, d);
+  }
+}
+
+/// The pair of least cost among all clusters. Nearest neighbours are remembered and looked at again only when they are
+/// about to be used, so a cost that has fallen since is noticed late: a matter of quality, not of correctness.
+Clusterer::Pair Clusterer::closest_pair_of_sketches() {
+  Pair best;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    std::uint32_t candidate = 0;
+    float least = huge_cost;
+    for (std::uint32_t i = 0; i < clusters_.size(); ++i)
+      if (nearest_costs_[i] < least) {
+        least = nearest_costs_[i];
+        candidate = i;
+      }
+    if (least == huge_cost) return best;
+    Cluster& c = clusters_[candidate];
+    const float now =
+        cost(candidate, static_cast<float>(c.members), c.nearest, static_cast<float>(clusters_[c.nearest].members));
+    if (best.a == none || now < best.cost) best = {candidate, c.nearest, now};
+    if (now <= least * 1.001F) return best;
+    look_for_nearest(candidate);
+  }
+  return best;
+}
+
+Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
+  Pair best;
+  const Cluster* clusters = clusters_.data();
+  // The nearest of last time first: it is hard to beat, and most others are given up after a few dimensions.
+  const std::uint32_t favourite = cls.favourite;
+  if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
+    best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
+  const float* x = sketch_of(newcomer_);
+  for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
+    const auto n = static_cast<float>(clusters[i].members);
+    const float ward = n / (n + 1), limit = best.a == none ? huge_cost : best.cost * (1 + 1 / n);
+    const float* y = sketch_of(i);
+    float exact = 0;
+    for (std::size_t d = 0; d < exact_dims_ && exact < limit; d += 8) {
+      const std::size_t count = exact_dims_ - d < 8 ? 4 : 8;
+      exact += squared_distance(x + d, y + d, count);
+    }
+    if (exact >= limit) continue;
+    const float sampled =
+        ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
+    const float d = ward * exact + (sampled > 0 ? sampled : 0);
+    if (best.a == none || d < best.cost) best = {i, newcomer_, d};
+  }
+  cls.favourite = best.a;
+  return best;
+}
+
+/// The newcomer has become a cluster in `slot`.
+void Clusterer::newcomer_is_neighbour(std::uint32_t slot) {
+  if (algorithm_ == Algorithm::Refrain && !classes_[clusters_[slot].cls].overflow) look_for_nearest(slot);
+}
+
+}  // namespace refrain::clustering

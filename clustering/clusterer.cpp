@@ -1,0 +1,307 @@
+#include "clustering/clusterer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "clustering/hashing.hpp"
+
+namespace refrain::clustering {
+
+bool Clusterer::create(const Settings& settings) {
+  destroy();
+  if (settings.overall.empty() || settings.overall.size() > max_overall || settings.shapes.empty() ||
+      settings.shapes.size() > max_shapes || settings.max_clusters == 0)
+    return false;
+  algorithm_ = settings.algorithm;
+  equivalence_ = settings.equivalence;
+  max_clusters_ = settings.max_clusters;
+  memory_limit_ = settings.memory_limit;
+  metrics_ = settings.overall.size();
+  shapes_ = settings.shapes.size();
+  for (std::size_t m = 0; m < metrics_; ++m) in_distance_[m] = settings.overall[m].in_distance;
+  std::size_t flat = 0, compared = 0;
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const Shape& shape = settings.shapes[s];
+    if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > 64) return false;
+    exact_[s] = shape.exact;
+    key_shape_[s] = equivalence_ == Equivalence::All || (equivalence_ != Equivalence::None && shape.exact);
+    visits_[s] = shape.visits;
+    columns_[s] = static_cast<std::uint8_t>(shape.columns.size());
+    flat_begin_[s] = static_cast<std::uint8_t>(flat);
+    for (std::size_t c = 0; c < shape.columns.size(); ++c, ++flat) {
+      const std::uint8_t overall = shape.columns[c].scales_with;
+      if (overall != no_metric && overall >= metrics_) return false;
+      flat_[flat] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(c), overall, 0, 0};
+      if (algorithm_ == Algorithm::Refrain && overall != no_metric && shape.columns[c].in_distance) ++compared;
+    }
+  }
+  flat_count_ = flat;
+  if (compared) {
+    std::uint8_t dims = sketch_dims_per_column;
+    while (dims > 4 && dims * compared > sketch_limit) dims /= 2;
+    for (const bool exact : {true, false}) {
+      for (std::size_t f = 0; f < flat_count_; ++f) {
+        const FlatColumn& column = flat_[f];
+        if (exact_[column.shape] != exact || column.overall == no_metric ||
+            !settings.shapes[column.shape].columns[column.column].in_distance)
+          continue;
+        flat_[f].sketch_dims = dims;
+        flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
+        sketch_dims_ += dims;
+      }
+      if (exact) exact_dims_ = sketch_dims_;
+    }
+  }
+  return take_newcomer_slot();
+}
+
+void Clusterer::destroy() {
+  // Rows, lists and statistics all lie in the heap and go with it.
+  heap_.release();
+  classes_.release();
+  clusters_.release();
+  free_slots_.release();
+  means_.release();
+  sketches_.release();
+  merges_.release();
+  order_.release();
+  integer_means_.release();
+  key_values_.release();
+  deltas_.release();
+  signs_.release();
+  nearest_costs_.release();
+  work_.release();
+  work_b_.release();
+  found_.release();
+  sparse_.release();
+  missing_.release();
+  pick_a_.release();
+  pick_b_.release();
+  normalised_.release();
+  metrics_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = 0;
+  cluster_count_ = next_label_ = 0;
+  overflow_class_ = last_class_ = newcomer_ = none;
+  iterations_ = next_mean_ = 0;
+  for (double& noise : sampling_noise_) noise = 0;
+  order_valid_ = false;
+  for (std::size_t m = 0; m < max_overall; ++m) {
+    total_[m] = 0;
+    inverse_mean_[m] = 0;
+    integer_total_[m] = 0;
+  }
+}
+
+bool Clusterer::take_newcomer_slot() {
+  if (newcomer_ != none) return true;
+  if (!free_slots_.empty()) {
+    newcomer_ = free_slots_.back();
+    (void)free_slots_.resize(free_slots_.size() - 1);
+    return true;
+  }
+  const std::size_t slots = clusters_.size() + 1;
+  // A freed slot must find room in the list of free ones.
+  if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
+      !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
+      (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
+    return false;
+  newcomer_ = static_cast<std::uint32_t>(slots - 1);
+  nearest_costs_[newcomer_] = huge_cost;
+  return true;
+}
+
+bool Clusterer::valid(const IterationProfile& profile) const {
+  if (profile.overall.size() != metrics_ || metrics_ == 0) return false;
+  for (const TouchedPath& t : profile.paths)
+    if (t.shape >= shapes_) return false;
+  return true;
+}
+
+Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
+  if (!valid(profile)) return {no_label, Error::BadProfile};
+  if (next_label_ == static_cast<std::uint32_t>(no_label) || !take_newcomer_slot() ||
+      !merges_.reserve(merges_.size() + 2))
+    return {no_label, Error::NoMemory};
+  order_valid_ = false;
+  std::uint64_t hash = 0;
+  std::uint32_t cls = find_class(profile, hash);
+  const bool known = cls != none;
+  if (!known) {
+    while (cluster_count_ >= max_clusters_ || bytes_in_use() + bytes_of_new_class(profile) > memory_limit_) {
+      const Pair pair = closest_pair();
+      if (pair.a == none || !merge(pair.a, pair.b)) break;
+    }
+    Error error = Error::None;
+    if (cluster_count_ == 0 || bytes_in_use() + bytes_of_new_class(profile) <= memory_limit_)
+      cls = make_class(profile, hash, false, error);
+    if (error == Error::BadProfile) return {no_label, error};
+    if (cls == none) {
+      error = Error::None;
+      cls = overflow_class_ != none ? overflow_class_ : make_class(profile, hash, true, error);
+      if (cls == none) return {no_label, Error::NoMemory};
+    }
+  }
+  count_totals(profile);
+  PathClass& found = classes_[cls];
+  if (!prepare_newcomer(found, profile)) return {no_label, Error::NoMemory};
+  if (algorithm_ == Algorithm::Refrain) learn_slopes(classes_[cls]);
+
+  std::uint32_t target = none;  // none: a cluster of its own
+  const bool may_start = bytes_in_use() < memory_limit_;
+  if (found.overflow && found.clusters) {
+    target = found.head;
+  } else if (found.clusters && algorithm_ == Algorithm::Refrain) {
+    const Pair nearest = nearest_to_newcomer(found);
+    if (!may_start) {
+      target = nearest.a;
+    } else if (cluster_count_ >= max_clusters_) {
+      const Pair pair = closest_pair_of_sketches();
+      if (pair.a == none || nearest.cost <= pair.cost || !merge(pair.a, pair.b)) target = nearest.a;
+    }
+  } else if (found.clusters && (!may_start || cluster_count_ >= max_clusters_)) {
+    const Pair pair = closest_pair_of_means(newcomer_, cls);
+    if (pair.b == newcomer_) target = pair.a;
+    else if (pair.a == none || !merge(pair.a, pair.b)) target = found.head;
+  }
+  if (target == none) {
+    const std::uint32_t slot = newcomer_;
+    if (!start_cluster(cls, iteration, profile)) {
+      if (!classes_[cls].clusters) return {no_label, Error::NoMemory};
+      target = classes_[cls].head;
+    } else {
+      newcomer_is_neighbour(slot);
+      return {clusters_[slot].label, Error::None};
+    }
+  }
+  if (!absorb(target, iteration, profile)) return {no_label, Error::NoMemory};
+  return {clusters_[target].label, Error::None};
+}
+
+/// Running means. `paper` takes them as they are at every iteration; `refrain` needs a scale only.
+void Clusterer::count_totals(const IterationProfile& profile) {
+  ++iterations_;
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    total_[m] += static_cast<double>(profile.overall[m]);
+    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
+  }
+  if (algorithm_ == Algorithm::Refrain) {
+    if (iterations_ < next_mean_) return;
+    next_mean_ = iterations_ + iterations_ / 16 + 1;
+  }
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    const double mean = total_[m] / static_cast<double>(iterations_);
+    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
+  }
+}
+
+ClusterView Clusterer::cluster(std::uint32_t index) const {
+  if (!order_valid_) {
+    order_.clear();
+    for (std::uint32_t slot = 0; slot < clusters_.size(); ++slot)
+      if (clusters_[slot].members) (void)order_.push_back(slot);
+    std::sort(order_.begin(), order_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return clusters_[a].label < clusters_[b].label; });
+    order_valid_ = true;
+  }
+  const Cluster& c = clusters_[order_[index]];
+  return {c.label,
+          c.cls,
+          classes_[c.cls].overflow,
+          c.members,
+          c.first,
+          c.last,
+          c.exemplar,
+          {sums(c), metrics_},
+          {minima(c), metrics_},
+          {maxima(c), metrics_},
+          {squares(c), metrics_}};
+}
+
+std::uint32_t Clusterer::path_count(std::uint32_t index) const {
+  (void)cluster(index);
+  const Cluster& c = clusters_[order_[index]];
+  std::uint32_t count = classes_[c.cls].key_paths;
+  for (std::size_t s = 0; s < shapes_; ++s) count += c.tables[shapes_ + s].rows;
+  return count;
+}
+
+PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
+  (void)cluster(index);
+  const Cluster& c = clusters_[order_[index]];
+  const PathClass& cls = classes_[c.cls];
+  PathRow out{};
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const Part& part = cls.parts[s];
+    if (row >= part.count) {
+      row -= part.count;
+      continue;
+    }
+    out.path = PathId{part.paths[row]};
+    out.shape = static_cast<std::uint8_t>(s);
+    out.columns = columns_[s];
+    for (unsigned k = 0; k < columns_[s]; ++k) {
+      const unsigned flat = flat_begin_[s] + k;
+      const auto base = static_cast<std::uint64_t>(part.base.get(row, k));
+      out.sum[k] = static_cast<std::int64_t>(c.members * base + static_cast<std::uint64_t>(c.tables[s].get(row, k)));
+      out.slope[k] = slope_of(cls, part, flat, row);
+    }
+    out.has_slopes = algorithm_ == Algorithm::Refrain;
+    return out;
+  }
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const PackedTable& table = c.tables[shapes_ + s];
+    if (row >= table.rows) {
+      row -= table.rows;
+      continue;
+    }
+    out.path = PathId{static_cast<std::uint32_t>(table.get(row, 0))};
+    out.shape = static_cast<std::uint8_t>(s);
+    out.columns = columns_[s];
+    for (unsigned k = 0; k < columns_[s]; ++k) out.sum[k] = table.get(row, k + 1);
+    return out;
+  }
+  return out;
+}
+
+std::size_t Clusterer::bytes_in_use() const {
+  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * sizeof(float) +
+         integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
+}
+
+std::size_t Clusterer::bytes_mapped() const {
+  const auto pages = [](const auto& array) {
+    return (array.size() * sizeof(*array.data()) + 4095) & ~std::size_t{4095};
+  };
+  return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
+         pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
+         pages(signs_) + pages(nearest_costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(sparse_) +
+         pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_);
+}
+
+std::size_t Clusterer::profile_bytes() const {
+  std::size_t bytes = 0;
+  for (const PathClass& cls : classes_.view())
+    for (std::size_t s = 0; s < shapes_; ++s)
+      bytes += cls.parts[s].count * 2 * sizeof(std::uint32_t) + BlockHeap::rounded(cls.parts[s].base.bytes());
+  for (const Cluster& c : clusters_.view()) {
+    if (!c.members) continue;
+    bytes += metrics_ * sizeof(std::int64_t);
+    for (std::size_t t = 0; t < 2 * shapes_; ++t) bytes += BlockHeap::rounded(c.tables[t].bytes());
+  }
+  return bytes;
+}
+
+std::size_t Clusterer::search_bytes() const {
+  if (algorithm_ != Algorithm::Refrain) return 0;
+  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
+  for (const PathClass& cls : classes_.view()) {
+    bytes += flat_count_ * sizeof(double) + class_floats() * sizeof(float);
+    for (std::size_t s = 0; s < shapes_; ++s)
+      for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
+        bytes +=
+            sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
+  }
+  return bytes;
+}
+
+}  // namespace refrain::clustering

@@ -1,0 +1,270 @@
+#pragma once
+/// Groups the iterations of one location while they come: at most `max_clusters` profiles, whatever the number of
+/// iterations.
+///
+/// Idea and constraint: Szebenyi, Wolf, Wylie, "Performance Analysis of Long-running Applications", section IV. Only
+/// iterations of one class (types.hpp, Equivalence) share a cluster. A cluster keeps exact 64-bit sums over its members
+/// of every overall metric and of every call path and column; the sums of all clusters add up to the run.
+///
+/// Pure: no I/O, no MPI, no threads. One per location, used by one thread at a time in ordinary context (not in
+/// handlers). Deterministic for the same input. Memory: mapped pages only. Errors: an iteration that finds no memory is
+/// refused as a whole (Error::NoMemory), the clusters stay as they were.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "clustering/block_heap.hpp"
+#include "clustering/packed_table.hpp"
+#include "clustering/types.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::clustering {
+
+enum class Error : std::uint8_t { None, NoMemory, BadProfile };
+
+struct Added {
+  Label label = no_label;  ///< of the cluster that has received the iteration
+  Error error = Error::None;
+};
+
+/// Cluster `from` is now part of cluster `to`. In order of time: following the entries leads a label to its cluster.
+struct Merge {
+  Label from;
+  Label to;
+};
+
+/// A cluster as it is. Valid until the next add().
+struct ClusterView {
+  Label label;
+  std::uint32_t class_index;
+  bool overflow;  ///< shared by classes that there was no memory for: its call paths are a union
+  std::uint64_t members;
+  std::uint64_t first, last;  ///< iterations
+  /// The member nearest to the mean, kept on line: whichever of the present exemplar and the newcomer is nearer to the
+  /// mean as it then is. A member that left the race earlier is not looked at again.
+  std::uint64_t exemplar;
+  std::span<const std::int64_t> sum, minimum, maximum;  ///< per overall metric
+  /// Per overall metric: sum of the squared distances from the mean; the variance is this / members.
+  std::span<const double> squares;
+};
+
+/// One call path of a cluster.
+struct PathRow {
+  PathId path;
+  std::uint8_t shape;
+  std::uint32_t columns;
+  bool has_slopes;
+  std::int64_t sum[max_columns];  ///< over the cluster's members
+  float slope[max_columns];       ///< for reconstruct(); of the path's class, meaningful when has_slopes
+};
+
+class Clusterer {
+ public:
+  Clusterer() = default;
+  Clusterer(const Clusterer&) = delete;
+  Clusterer& operator=(const Clusterer&) = delete;
+  ~Clusterer() { destroy(); }
+
+  /// False: settings out of range (more than max_overall metrics, ...) or no memory. What `settings` points at is
+  /// copied.
+  [[nodiscard]] bool create(const Settings& settings);
+  void destroy();
+
+  /// `iteration` ascends from call to call.
+  Added add(std::uint64_t iteration, const IterationProfile& profile);
+
+  /// Merges since the last drained(). The caller takes them to a file often: the list grows by at most two an add().
+  std::span<const Merge> merges() const { return merges_.view(); }
+  void drained() { merges_.clear(); }
+
+  /// Clusters are numbered 0 .. cluster_count()-1 in ascending order of label as long as nothing is added.
+  std::uint32_t cluster_count() const { return cluster_count_; }
+  ClusterView cluster(std::uint32_t index) const;
+  std::uint32_t path_count(std::uint32_t index) const;
+  /// Call path `row` of a cluster; row < path_count(index). The paths of its class first, in the order of their first
+  /// touch.
+  PathRow path(std::uint32_t index, std::uint32_t row) const;
+
+  std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
+  std::size_t bytes_in_use() const;
+  std::size_t bytes_mapped() const;
+  /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
+  /// search structures.
+  std::size_t profile_bytes() const;
+  /// What `refrain` needs beside the profiles to choose and to reconstruct: sketches, slopes.
+  std::size_t search_bytes() const;
+
+  /// For tests: with a mask of 0 all classes have the same hash.
+  void mask_hashes(std::uint64_t mask) { hash_mask_ = mask; }
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffff;
+  static constexpr std::size_t sketch_limit = 96;
+  static constexpr float huge_cost = 3e38F;
+  static constexpr std::uint8_t sketch_dims_per_column = 8;
+
+  /// A column of a shape, all shapes in one list.
+  struct FlatColumn {
+    std::uint8_t shape, column, overall;
+    std::uint8_t sketch_dims;  ///< 0: not in the sketch
+    std::uint16_t sketch_begin;
+  };
+  /// The paths of one shape that are in a class's key.
+  struct Part {
+    std::uint32_t count;
+    std::uint32_t first;     ///< index of its first path among all key paths of the class
+    std::uint32_t* paths;    ///< in the order of first touch
+    std::uint32_t* by_path;  ///< indices into `paths`, ascending by path
+    PackedTable base;        ///< values of the class's first iteration; rows of clusters hold sum - members x base
+    /// Per column, made when it is first needed: per path, the pooled sum inside clusters of products with the overall
+    /// metric.
+    float** scatter;
+  };
+  struct PathClass {
+    std::uint64_t hash;
+    std::uint32_t key_paths;
+    std::uint32_t clusters, head;
+    std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
+    bool overflow;
+    Part* parts;              ///< per shape
+    std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
+    double* overall_scatter;  ///< per flat column: pooled sum of squares of its overall metric
+    float* slope_sketch;      ///< sketch of the slopes, which has been taken away from the sketches of clusters
+    float* direction;         ///< sampled columns: sums of the sketch, then of the overall metric per flat column
+    float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
+    std::uint64_t adds;
+    std::uint64_t next_refresh;
+  };
+  struct Cluster {
+    Label label;
+    std::uint32_t cls, next;
+    std::uint64_t members, first, last, exemplar;
+    std::byte* statistics;   ///< sum, min, max, squares: 8 bytes each, then the exemplar's vector: 4 bytes each
+    PackedTable* tables;     ///< per shape: dense, then per shape: sparse
+    std::uint32_t nearest;   ///< `refrain`: nearest cluster of the class, as far as known
+    std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
+  };
+
+  std::int64_t* sums(const Cluster& c) const { return reinterpret_cast<std::int64_t*>(c.statistics); }
+  std::int64_t* minima(const Cluster& c) const { return sums(c) + metrics_; }
+  std::int64_t* maxima(const Cluster& c) const { return sums(c) + 2 * metrics_; }
+  double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * metrics_); }
+  float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 4 * metrics_); }
+  std::size_t class_floats() const { return 2 * sketch_dims_ + 2 * flat_count_; }
+  std::size_t statistics_bytes() const { return metrics_ * (4 * 8 + 4); }
+  float* mean_of(std::uint32_t slot) { return means_.data() + slot * metrics_; }
+  float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot * sketch_dims_; }
+
+  bool is_key_shape(const PathClass& cls, std::size_t shape) const { return key_shape_[shape] && !cls.overflow; }
+  bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
+  bool valid(const IterationProfile& profile) const;
+  std::uint64_t hash_of(const IterationProfile& profile) const;
+  bool matches(const PathClass& cls, const IterationProfile& profile);
+  std::uint32_t find_class(const IterationProfile& profile, std::uint64_t& hash);
+  std::uint32_t make_class(const IterationProfile& profile, std::uint64_t hash, bool overflow, Error& error);
+  bool fill_part(Part& part, const IterationProfile& profile, std::uint8_t shape);
+  void free_class(PathClass& cls);
+  std::size_t bytes_of_new_class(const IterationProfile& profile) const;
+
+  bool take_newcomer_slot();
+  void count_totals(const IterationProfile& profile);
+  bool prepare_newcomer(const PathClass& cls, const IterationProfile& profile);
+  void sketch_newcomer(const PathClass& cls, const IterationProfile& profile);
+  bool start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
+  bool absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile);
+  bool merge(std::uint32_t a, std::uint32_t b);
+  bool stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from);
+  bool stage_sparse(const Cluster& into, const IterationProfile& profile);
+  bool stage_sparse(const Cluster& into, const Cluster& from);
+  void commit_dense(PathClass& cls, Cluster& into, const Cluster* from);
+  void commit_sparse(Cluster& into, const IterationProfile& profile);
+  void swap_in_staged(Cluster& into, std::size_t index);
+  void drop_staged();
+  void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
+  const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
+  void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
+  void add_to_statistics(Cluster& c, const Cluster& from);
+  float slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
+  void refresh_sketches(PathClass& cls);
+  void learn_slopes(PathClass& cls);
+  void free_cluster(std::uint32_t slot);
+
+  // The choice of what to merge.
+  struct Pair {
+    std::uint32_t a = none, b = none;
+    float cost = 0;
+  };
+  Pair closest_pair();
+  Pair closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class);
+  Pair closest_pair_of_sketches();
+  float cost(std::uint32_t a, float na, std::uint32_t b, float nb) const;
+  void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
+  void look_for_nearest(std::uint32_t slot);
+  Pair nearest_to_newcomer(PathClass& cls);
+  void newcomer_is_neighbour(std::uint32_t slot);
+
+  Algorithm algorithm_ = Algorithm::Refrain;
+  Equivalence equivalence_ = Equivalence::Mpi;
+  std::uint32_t max_clusters_ = 0;
+  std::size_t memory_limit_ = 0;
+  std::uint64_t hash_mask_ = ~std::uint64_t{0};
+  std::size_t metrics_ = 0;
+  std::size_t shapes_ = 0;
+  std::size_t flat_count_ = 0;
+  std::size_t sketch_dims_ = 0;
+  std::size_t exact_dims_ = 0;  ///< of them for exact columns: these come first
+  bool exact_[max_shapes] = {};
+  bool key_shape_[max_shapes] = {};  ///< its paths are part of the class
+  std::uint8_t visits_[max_shapes] = {};
+  std::uint8_t columns_[max_shapes] = {};
+  std::uint8_t flat_begin_[max_shapes] = {};
+  FlatColumn flat_[64] = {};
+  bool in_distance_[max_overall] = {};
+
+  BlockHeap heap_;
+  platform::GrowableArray<PathClass> classes_;
+  platform::GrowableArray<Cluster> clusters_;  ///< slots; the last one used is the newcomer's
+  platform::GrowableArray<std::uint32_t> free_slots_;
+  platform::GrowableArray<float> means_;  ///< slot x metric
+  /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
+  platform::GrowableArray<float> sketches_;  ///< slot x dimension
+  platform::GrowableArray<Merge> merges_;
+  mutable platform::GrowableArray<std::uint32_t> order_;  ///< slots by label
+  mutable bool order_valid_ = false;
+  std::uint32_t cluster_count_ = 0;
+  std::uint32_t next_label_ = 0;
+  std::uint32_t overflow_class_ = none;
+  std::uint32_t last_class_ = none;
+
+  std::uint64_t iterations_ = 0;
+  double total_[max_overall] = {};  ///< of all iterations, for the running means
+  float inverse_mean_[max_overall] = {};
+  std::uint64_t next_mean_ = 0;  ///< iterations at which the inverse means are computed anew
+  std::uint64_t integer_total_[max_overall] = {};
+
+  platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, `score-p shipped` only
+
+  float sampled_doubt_ = 0;  ///< part of a cost that sampling alone explains
+  double sampling_noise_[64] =
+      {};  ///< per flat column: sum over the iterations of the variance that sampling gives the values
+
+  // The iteration in hand.
+  std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
+  platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
+  platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path: value - base
+  std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
+  platform::GrowableArray<float> signs_;
+  platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
+  /// Indices of the profile's paths that are not in the class's key, shape after shape.
+  platform::GrowableArray<std::uint32_t> sparse_;
+  std::uint32_t sparse_begin_[max_shapes + 1] = {};
+  // Work space.
+  platform::GrowableArray<std::int64_t> work_, work_b_;
+  platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
+  platform::GrowableArray<float> normalised_;
+  PackedTable staged_[2 * max_shapes] = {};
+  bool is_staged_[2 * max_shapes] = {};
+};
+
+}  // namespace refrain::clustering

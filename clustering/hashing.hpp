@@ -1,0 +1,15 @@
+#pragma once
+/// Mixes an integer into a well-spread one (the finalizer of splitmix64, Steele et al. 2014).
+
+#include <cstdint>
+
+namespace refrain::clustering {
+
+inline std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace refrain::clustering

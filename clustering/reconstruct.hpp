@@ -1,0 +1,84 @@
+#pragma once
+/// The value of a call path in one iteration, from the sums of the iteration's cluster and the iteration's exact
+/// vector. Needs plain numbers only, so that it serves sums in memory as well as sums read from a file.
+
+#include <cstdint>
+
+namespace refrain::clustering {
+
+/// Of one call path and one of its columns, and of the overall metric that the column scales with.
+struct ReconstructionInput {
+  std::int64_t sum = 0;          ///< of the column over the cluster's members
+  std::uint64_t members = 1;     ///< of the cluster
+  std::int64_t overall_sum = 0;  ///< of the overall metric over the cluster's members
+  double overall_value = 0;      ///< the overall metric in the iteration
+  bool scales = false;           ///< false: the column follows no overall metric, or its value was not kept
+  bool has_slope = false;        ///< `slope` is known; otherwise the value is proportional to the overall metric
+  float slope = 0;               ///< change of the column per change of the overall metric
+  bool integral = true;          ///< counts, bytes, ticks: round to the nearest integer
+};
+
+/// The mean of the cluster, moved along the slope by what sets the iteration's overall metric apart from the cluster's
+/// mean. Never negative where the mean is not. A cluster of one member gives the value exactly.
+inline double reconstruct(const ReconstructionInput& in) {
+  if (in.members == 0) return 0;
+  const double n = static_cast<double>(in.members);
+  const double mean = static_cast<double>(in.sum) / n;
+  double value = mean;
+  if (in.scales && in.members > 1) {
+    const double overall_mean = static_cast<double>(in.overall_sum) / n;
+    if (in.has_slope) value = mean + static_cast<double>(in.slope) * (in.overall_value - overall_mean);
+    else if (in.overall_sum != 0) value = mean * (in.overall_value / overall_mean);
+    if (mean >= 0 && value < 0) value = 0;
+  }
+  if (in.integral && value > -9e18 && value < 9e18)
+    value = static_cast<double>(static_cast<std::int64_t>(value + (value < 0 ? -0.5 : 0.5)));
+  return value;
+}
+
+/// Sampled values of one cluster say little when its members hold few samples. What all clusters of the class say about
+/// a call path is the better guess then, and how far the clusters really differ is told from how far the sampling alone
+/// makes them differ (empirical Bayes, Efron and Morris; method of moments).
+///
+/// Per class: the weights of all sampled paths, summed per cluster, go into SampledClass. Per call path: its weight in
+/// each cluster of the class goes into SampledPath; clusters without the path are accounted for by the class.
+struct SampledClass {
+  double total = 0;          ///< sum of the clusters' weights
+  double total_squares = 0;  ///< sum of their squares
+  double tick = 0;           ///< mean weight that a sample counts with: sum of squared weights / sum of weights
+  void add_cluster(double weight) {
+    total += weight;
+    total_squares += weight * weight;
+  }
+};
+struct SampledPath {
+  double sum = 0;
+  double squares = 0;
+  double products = 0;  ///< with the weight of the cluster
+  void add_cluster(double weight, double cluster_weight) {
+    sum += weight;
+    squares += weight * weight;
+    products += weight * cluster_weight;
+  }
+};
+
+/// The share of a call path in the user time of a cluster, between its share there and its share in the class.
+inline double sampled_share(const SampledClass& cls, const SampledPath& path, double weight, double cluster_weight) {
+  if (cls.total <= 0) return 0;
+  const double share = path.sum / cls.total;
+  if (cluster_weight <= 0) return share;
+  const double expected_squares = share * share * cls.total_squares;
+  const double apart = path.squares - 2 * share * path.products + expected_squares;  // sum of (weight - expected)^2
+  const double excess = apart - share * cls.total * cls.tick;                        // less what sampling makes of it
+  const double relative = excess > 0 && expected_squares > 0 ? excess / expected_squares : 0;
+  const double expected = share * cluster_weight;
+  const double trust = relative * expected / (relative * expected + cls.tick);
+  return (expected + (cls.tick > 0 ? trust : 1.0) * (weight - expected)) / cluster_weight;
+}
+
+/// `paper`: every member is the mean of its cluster.
+inline double reconstruct_mean(const ReconstructionInput& in) {
+  return in.members ? static_cast<double>(in.sum) / static_cast<double>(in.members) : 0;
+}
+
+}  // namespace refrain::clustering

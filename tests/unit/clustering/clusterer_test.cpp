@@ -1,0 +1,397 @@
+#include "clustering/clusterer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+#include <numeric>
+
+#include "clustering/reconstruct.hpp"
+#include "tests/unit/clustering/sequences.hpp"
+
+namespace refrain::clustering {
+namespace {
+
+using test::Iteration;
+using test::random_iterations;
+
+/// What a clusterer has said so far: label of every iteration, all merges.
+struct Record {
+  std::vector<Label> labels;
+  std::map<Label, Label> merged;
+
+  Label resolve(Label label) const {
+    for (auto at = merged.find(label); at != merged.end(); at = merged.find(label)) label = at->second;
+    return label;
+  }
+  /// Members of the cluster that ended with this label.
+  std::vector<std::size_t> members(Label label) const {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      if (resolve(labels[i]) == label) out.push_back(i);
+    return out;
+  }
+};
+
+Error add(Clusterer& clusterer, Record& record, const Iteration& it) {
+  const auto touched = it.touched();
+  const Added added = clusterer.add(record.labels.size(), {it.overall, touched});
+  if (added.error != Error::None) return added.error;
+  record.labels.push_back(added.label);
+  for (const Merge& m : clusterer.merges()) {
+    EXPECT_FALSE(record.merged.contains(m.from)) << "a label dies once";
+    record.merged[m.from] = m.to;
+  }
+  clusterer.drained();
+  return Error::None;
+}
+
+using Sums = std::map<std::pair<std::uint32_t, std::uint8_t>, std::vector<std::int64_t>>;
+
+void add_paths(Sums& sums, const Iteration& it) {
+  for (const auto& p : it.paths) {
+    auto& row = sums[{p.id, p.shape}];
+    row.resize(p.values.size());
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] += p.values[c];
+  }
+}
+
+Sums paths_of(const Clusterer& clusterer, std::uint32_t index) {
+  Sums out;
+  for (std::uint32_t r = 0; r < clusterer.path_count(index); ++r) {
+    const PathRow row = clusterer.path(index, r);
+    auto& sums = out[{static_cast<std::uint32_t>(row.path), row.shape}];
+    EXPECT_TRUE(sums.empty()) << "a path comes once";
+    sums.assign(row.sum, row.sum + row.columns);
+  }
+  return out;
+}
+
+/// Everything that a cluster says, against its members one by one.
+void expect_clusters_are_their_members(const Clusterer& clusterer, const Record& record,
+                                       const std::vector<Iteration>& all) {
+  std::size_t seen = 0;
+  Label before{0};
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+    const ClusterView view = clusterer.cluster(k);
+    EXPECT_TRUE(k == 0 || before < view.label);
+    before = view.label;
+    const auto members = record.members(view.label);
+    ASSERT_EQ(view.members, members.size());
+    seen += members.size();
+    EXPECT_EQ(view.first, members.front());
+    EXPECT_EQ(view.last, members.back());
+    EXPECT_TRUE(std::ranges::binary_search(members, view.exemplar));
+    Sums sums;
+    for (const std::size_t i : members) add_paths(sums, all[i]);
+    EXPECT_EQ(paths_of(clusterer, k), sums);
+    for (std::size_t m = 0; m < test::metrics; ++m) {
+      std::int64_t sum = 0, low = INT64_MAX, high = INT64_MIN;
+      for (const std::size_t i : members) {
+        sum += all[i].overall[m];
+        low = std::min(low, all[i].overall[m]);
+        high = std::max(high, all[i].overall[m]);
+      }
+      EXPECT_EQ(view.sum[m], sum);
+      EXPECT_EQ(view.minimum[m], low);
+      EXPECT_EQ(view.maximum[m], high);
+      const double mean = static_cast<double>(sum) / static_cast<double>(members.size());
+      double squares = 0;
+      for (const std::size_t i : members) squares += std::pow(static_cast<double>(all[i].overall[m]) - mean, 2);
+      EXPECT_NEAR(view.squares[m], squares, 1e-9 * squares + 1e-9 * mean * mean);
+    }
+  }
+  EXPECT_EQ(seen, record.labels.size());
+}
+
+struct Case {
+  Algorithm algorithm;
+  Equivalence equivalence;
+  unsigned classes;
+  std::uint32_t clusters;
+};
+
+class EveryAlgorithm : public testing::TestWithParam<Case> {};
+
+TEST_P(EveryAlgorithm, clusters_are_exactly_their_members_at_every_moment) {
+  const auto& param = GetParam();
+  const auto all = random_iterations(7, 1200, param.classes);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+  Record record;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
+    if (i == 5 || i == 100 || i + 1 == all.size()) expect_clusters_are_their_members(clusterer, record, all);
+  }
+}
+
+TEST_P(EveryAlgorithm, no_cluster_holds_two_classes_even_when_all_hashes_are_equal) {
+  const auto& param = GetParam();
+  const auto all = random_iterations(11, 800, param.classes);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+  clusterer.mask_hashes(0);
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  std::map<Label, std::map<std::uint32_t, std::int64_t>> keys;
+  std::set<std::map<std::uint32_t, std::int64_t>> classes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::map<std::uint32_t, std::int64_t> key;
+    for (const auto& p : all[i].paths) {
+      if (param.equivalence == Equivalence::None || (param.equivalence != Equivalence::All && p.shape != 0)) continue;
+      key[p.id] = param.equivalence == Equivalence::MpiVisits ? p.values[0] : 0;
+    }
+    classes.insert(key);
+    const auto [at, fresh] = keys.try_emplace(record.resolve(record.labels[i]), key);
+    EXPECT_EQ(at->second, key);
+  }
+  EXPECT_EQ(clusterer.class_count(), classes.size());
+  EXPECT_EQ(clusterer.cluster_count(), std::max<std::size_t>(classes.size(), param.clusters));
+}
+
+TEST_P(EveryAlgorithm, the_same_input_gives_the_same_clusters) {
+  const auto& param = GetParam();
+  const auto all = random_iterations(13, 500, param.classes);
+  Record first, second;
+  for (Record* record : {&first, &second}) {
+    Clusterer clusterer;
+    ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, *record, it), Error::None);
+  }
+  EXPECT_EQ(first.labels, second.labels);
+  EXPECT_EQ(first.merged, second.merged);
+}
+
+INSTANTIATE_TEST_SUITE_P(Clusterer, EveryAlgorithm,
+                         testing::Values(Case{Algorithm::Refrain, Equivalence::Mpi, 5, 16},
+                                         Case{Algorithm::Refrain, Equivalence::Mpi, 40, 16},
+                                         Case{Algorithm::Refrain, Equivalence::MpiVisits, 1, 16},
+                                         Case{Algorithm::Refrain, Equivalence::All, 2, 16},
+                                         Case{Algorithm::Refrain, Equivalence::None, 8, 16},
+                                         Case{Algorithm::Refrain, Equivalence::Mpi, 1, 1},
+                                         Case{Algorithm::Paper, Equivalence::Mpi, 5, 16},
+                                         Case{Algorithm::Paper, Equivalence::Mpi, 40, 16},
+                                         Case{Algorithm::Paper, Equivalence::None, 8, 4},
+                                         Case{Algorithm::ScorePShipped, Equivalence::Mpi, 5, 16}));
+
+/// The paper's algorithm as one would write it down, for one class: no cleverness, everything from the members.
+std::vector<std::set<std::size_t>> paper_by_the_book(const std::vector<Iteration>& all, std::size_t clusters) {
+  std::vector<std::set<std::size_t>> out;
+  std::vector<double> total(test::metrics);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t m = 0; m < test::metrics; ++m) total[m] += static_cast<double>(all[i].overall[m]);
+    out.push_back({i});
+    if (out.size() <= clusters) continue;
+    std::size_t best_a = 0, best_b = 0;
+    double best = INFINITY;
+    for (std::size_t a = 0; a < out.size(); ++a)
+      for (std::size_t b = a + 1; b < out.size(); ++b) {
+        if (all[*out[a].begin()].exact_set() != all[*out[b].begin()].exact_set()) continue;
+        double distance = 0;
+        for (std::size_t m = 0; m < test::metrics; ++m) {
+          double mean_a = 0, mean_b = 0;
+          for (const std::size_t j : out[a]) mean_a += static_cast<double>(all[j].overall[m]);
+          for (const std::size_t j : out[b]) mean_b += static_cast<double>(all[j].overall[m]);
+          mean_a /= static_cast<double>(out[a].size());
+          mean_b /= static_cast<double>(out[b].size());
+          if (total[m] > 0) distance += std::fabs(mean_a - mean_b) / (total[m] / static_cast<double>(i + 1));
+        }
+        const double members = static_cast<double>(out[a].size() + out[b].size());
+        const double reluctance = 0.4 + 0.05 * members;
+        distance *= reluctance <= 1 ? reluctance : std::sqrt(reluctance);
+        if (distance < best) {
+          best = distance;
+          best_a = a;
+          best_b = b;
+        }
+      }
+    if (best == INFINITY) continue;  // more classes than clusters
+    out[best_a].insert(out[best_b].begin(), out[best_b].end());
+    out.erase(out.begin() + static_cast<std::ptrdiff_t>(best_b));
+  }
+  return out;
+}
+
+TEST(Paper, clusters_as_a_direct_transcription_does) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const auto all = random_iterations(seed, 150, 1 + seed % 3);
+    Clusterer clusterer;
+    ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Paper, 12)));
+    Record record;
+    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+    auto expected = paper_by_the_book(all, 12);
+    std::vector<std::set<std::size_t>> got;
+    for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+      const auto members = record.members(clusterer.cluster(k).label);
+      got.emplace_back(members.begin(), members.end());
+    }
+    std::ranges::sort(expected);
+    std::ranges::sort(got);
+    EXPECT_EQ(got, expected) << "seed " << seed;
+  }
+}
+
+TEST(Clusterer, the_exemplar_is_the_member_nearest_to_the_mean_when_the_mean_stands_still) {
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 1)));
+  Record record;
+  Iteration it;
+  it.paths = {{1, 0, {1, 1000, 0}}};
+  std::mt19937_64 random(3);
+  std::size_t nearest = 0;
+  double distance = INFINITY;
+  for (std::size_t i = 0; i < 400; ++i) {
+    // Pairs around 100000, so that the mean stays there; one of them very near.
+    const auto off = static_cast<std::int64_t>(i == 250 || i == 251 ? 3 : 100 + random() % 5000);
+    static std::int64_t last = 0;
+    last = i % 2 ? -last : off;
+    it.overall = {100000 + last, 1000, 1, 0, 0};
+    ASSERT_EQ(add(clusterer, record, it), Error::None);
+    if (std::fabs(static_cast<double>(last)) < distance) {
+      distance = std::fabs(static_cast<double>(last));
+      nearest = i;
+    }
+  }
+  EXPECT_EQ(nearest / 2, 125U);
+  EXPECT_EQ(clusterer.cluster(0).exemplar / 2, nearest / 2);
+}
+
+TEST(Clusterer, without_memory_new_classes_share_one_marked_cluster_and_totals_stay_exact) {
+  const auto all = random_iterations(17, 3000, 1024);
+  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
+    Clusterer clusterer;
+    Settings settings = test::settings(algorithm, 8);
+    settings.memory_limit = 60000;
+    ASSERT_TRUE(clusterer.create(settings));
+    Record record;
+    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+    expect_clusters_are_their_members(clusterer, record, all);
+    unsigned marked = 0;
+    std::uint64_t shared = 0;
+    for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k)
+      if (clusterer.cluster(k).overflow) {
+        ++marked;
+        shared = clusterer.cluster(k).members;
+      }
+    EXPECT_EQ(marked, 1U);
+    EXPECT_GT(shared, 500U);
+    EXPECT_GT(clusterer.class_count(), 8U);
+    EXPECT_LT(clusterer.bytes_in_use(), 90000U);
+  }
+}
+
+TEST(Clusterer, more_classes_than_clusters_get_one_cluster_each) {
+  const auto all = random_iterations(19, 2000, 64);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 8)));
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  EXPECT_EQ(clusterer.class_count(), 64U);
+  EXPECT_EQ(clusterer.cluster_count(), 64U);
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) EXPECT_FALSE(clusterer.cluster(k).overflow);
+}
+
+TEST(Clusterer, memory_does_not_grow_with_the_number_of_iterations) {
+  const auto all = random_iterations(23, 4000, 6);
+  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
+    Clusterer clusterer;
+    ASSERT_TRUE(clusterer.create(test::settings(algorithm, 16)));
+    std::size_t early = 0;
+    std::vector<std::vector<TouchedPath>> touched;
+    for (const Iteration& it : all) touched.push_back(it.touched());
+    for (std::size_t i = 0; i < 100000; ++i) {
+      ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
+      clusterer.drained();
+      if (i == 10000) early = clusterer.bytes_mapped();
+    }
+    EXPECT_LE(clusterer.bytes_mapped(), early + early / 10);
+    EXPECT_LE(clusterer.bytes_in_use(), clusterer.bytes_mapped());
+  }
+}
+
+TEST(Clusterer, profiles_that_make_no_sense_are_refused_and_change_nothing) {
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  Record record;
+  Iteration it = random_iterations(1, 1, 1)[0];
+  ASSERT_EQ(add(clusterer, record, it), Error::None);
+  Iteration short_row = it;
+  short_row.overall.pop_back();
+  EXPECT_EQ(add(clusterer, record, short_row), Error::BadProfile);
+  Iteration shape = it;
+  shape.paths[0].shape = 2;
+  EXPECT_EQ(add(clusterer, record, shape), Error::BadProfile);
+  Iteration twice = it;
+  for (const auto& p : it.paths)
+    if (p.shape == 0) {
+      twice.paths.push_back(p);
+      break;
+    }
+  EXPECT_EQ(add(clusterer, record, twice), Error::BadProfile);
+  expect_clusters_are_their_members(clusterer, record, {it});
+}
+
+TEST(Clusterer, settings_out_of_range_are_refused) {
+  Clusterer clusterer;
+  Settings s = test::settings(Algorithm::Refrain, 0);
+  EXPECT_FALSE(clusterer.create(s));
+  s = test::settings(Algorithm::Refrain, 4);
+  const std::vector<Column> bad{{static_cast<std::uint8_t>(test::metrics), true}};
+  const std::vector<Shape> shapes{{true, 0, bad}};
+  s.shapes = shapes;
+  EXPECT_FALSE(clusterer.create(s));
+  const std::vector<OverallColumn> many(max_overall + 1);
+  s = test::settings(Algorithm::Refrain, 4);
+  s.overall = many;
+  EXPECT_FALSE(clusterer.create(s));
+}
+
+/// Counts that follow one degree of freedom (number of solver steps) are reconstructed exactly from few clusters.
+TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
+  std::mt19937_64 random(5);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  Record record;
+  std::vector<Iteration> all(500);
+  for (Iteration& it : all) {
+    const auto steps = static_cast<std::int64_t>(20 + random() % 30);
+    it.paths = {{1, 0, {1, 5000, 800}}, {2, 0, {steps, 100 * steps, 64 * steps}}, {3, 0, {2 * steps, 300 * steps, 0}}};
+    for (const auto& p : it.paths) {
+      it.overall[2] += p.values[0];
+      it.overall[1] += p.values[1];
+      it.overall[3] += p.values[2];
+    }
+    it.overall[0] = it.overall[1] + 10000;
+    ASSERT_EQ(add(clusterer, record, it), Error::None);
+  }
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+    const ClusterView view = clusterer.cluster(k);
+    for (const std::size_t i : record.members(view.label))
+      for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
+        const PathRow row = clusterer.path(k, r);
+        for (const std::size_t c : {0U, 2U}) {
+          const std::uint8_t overall = test::exact_columns[c].scales_with;
+          const double value =
+              reconstruct({row.sum[c], view.members, view.sum[overall], static_cast<double>(all[i].overall[overall]),
+                           true, row.has_slopes, row.slope[c], true});
+          for (const auto& p : all[i].paths) {
+            if (p.id == static_cast<std::uint32_t>(row.path)) {
+              EXPECT_EQ(value, static_cast<double>(p.values[c]));
+            }
+          }
+        }
+      }
+  }
+}
+
+TEST(Reconstruct, a_cluster_of_one_gives_the_value_and_nothing_becomes_negative) {
+  EXPECT_EQ(reconstruct({12345, 1, 99, 1e9, true, true, 5.0F, true}), 12345);
+  EXPECT_EQ(reconstruct({100, 10, 1000, 1, true, true, 5.0F, true}), 0);
+  EXPECT_EQ(reconstruct({100, 10, 1000, 50, true, false, 0, true}), 5);
+  EXPECT_EQ(reconstruct({100, 10, 0, 50, true, false, 0, true}), 10);
+  EXPECT_EQ(reconstruct({25, 10, 1000, 50, false, true, 1, true}), 3);
+  EXPECT_EQ(reconstruct({0, 0, 0, 0, true, true, 1, true}), 0);
+}
+
+}  // namespace
+}  // namespace refrain::clustering
