@@ -2,8 +2,9 @@
 /// Blocks of any size on mapped pages: the memory of cluster rows, which change their size as widths and path sets
 /// grow.
 ///
-/// Sizes are rounded up to one of four steps per power of two; freed blocks are kept per size and given out again.
-/// Thread safety: none, one heap per location. Errors: a null pointer.
+/// Good fit with boundary tags: free neighbours become one block, so that memory stays flat however often rows change
+/// their size. Large blocks have pages of their own. Thread safety: none, one heap per location. Errors: a null
+/// pointer.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ class BlockHeap {
   void free(std::byte* block, std::size_t bytes);
   void release();
 
-  std::size_t bytes_in_use() const { return in_use_; }  ///< after rounding
+  std::size_t bytes_in_use() const { return in_use_; }  ///< after rounding, with what a block costs beside
   std::size_t bytes_mapped() const { return mapped_; }
   static std::size_t rounded(std::size_t bytes);
 
@@ -34,17 +35,30 @@ class BlockHeap {
     void* address;
     std::size_t bytes;
   };
-  struct Free {
-    Free* next;
+  /// Before every block. A size of 0 ends the chunk.
+  struct Tag {
+    std::uint32_t size;         ///< with the tag, a multiple of 16; lowest bit: in use
+    std::uint32_t size_before;  ///< of the block that lies before, 0: none
   };
-  static constexpr std::size_t smallest = 32, largest_shared = 32768, chunk_bytes = 65536;
-  static constexpr std::size_t size_count = 4 * 10 + 1;
-  static std::size_t size_index(std::size_t rounded_bytes);
+  struct Free {
+    Free *next, *previous;
+  };
+  static constexpr std::size_t smallest = 32, largest_shared = 16384, chunk_bytes = 65536;
+  static constexpr std::size_t bin_count = 64;
+
+  static std::size_t bin_below(std::size_t size);
+  static Tag* tag_of(void* block) { return reinterpret_cast<Tag*>(static_cast<std::byte*>(block) - sizeof(Tag)); }
+  static Free* links_of(Tag* tag) { return reinterpret_cast<Free*>(tag + 1); }
+  static Tag* after(Tag* tag, std::size_t size) {
+    return reinterpret_cast<Tag*>(reinterpret_cast<std::byte*>(tag) + size);
+  }
+  void insert(Tag* tag, std::size_t size);
+  void remove(Tag* tag);
+  bool add_chunk();
 
   platform::GrowableArray<Chunk> chunks_;
-  Free* free_[size_count] = {};
-  std::byte* bump_ = nullptr;
-  std::size_t bump_left_ = 0;
+  Free* bins_[bin_count] = {};
+  std::uint64_t filled_ = 0;  ///< bins that are not empty
   std::size_t in_use_ = 0, mapped_ = 0;
 };
 

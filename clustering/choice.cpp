@@ -13,6 +13,20 @@ float reluctance(double members) {
   return grown <= 1 ? grown : __builtin_sqrtf(grown);
 }
 
+/// Squared distance; `count` is a multiple of 4.
+inline float squared_distance(const float* a, const float* b, std::size_t count) {
+  float sum[4] = {};
+  for (std::size_t d = 0; d < count; d += 4)
+    for (std::size_t k = 0; k < 4; ++k) {
+      const float t = a[d + k] - b[d + k];
+      sum[k] += t * t;
+    }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/// Differences between sampled values count from so many times what sampling alone makes of equal ones.
+constexpr double sampling_doubt = 3;
+
 }  // namespace
 
 Clusterer::Pair Clusterer::closest_pair() {
@@ -66,32 +80,48 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
 // --- refrain ---------------------------------------------------------------------------------------------------------
 
 float Clusterer::slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
-  if (algorithm_ != Algorithm::Refrain || flat_[flat].overall == no_metric || cls.overall_scatter[flat] <= 0) return 0;
-  return static_cast<float>(static_cast<double>(part.scatter[std::size_t{flat_[flat].column} * part.count + row]) /
-                            cls.overall_scatter[flat]);
+  const float* scatter = algorithm_ == Algorithm::Refrain ? part.scatter[flat_[flat].column] : nullptr;
+  if (!scatter || cls.overall_scatter[flat] <= 0) return 0;
+  return static_cast<float>(static_cast<double>(scatter[row]) / cls.overall_scatter[flat]);
 }
 
-void Clusterer::refresh_slope_sketch(PathClass& cls) {
-  for (std::size_t d = 0; d < sketch_dims_; ++d) cls.slope_sketch[d] = 0;
+/// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
+/// slopes is given back: a sketch is linear in both.
+void Clusterer::refresh_sketches(PathClass& cls) {
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Part& part = cls.parts[s];
     for (unsigned c = 0; c < columns_[s]; ++c) {
       const unsigned flat = flat_begin_[s] + c;
       const FlatColumn& column = flat_[flat];
       if (!column.sketch_dims) continue;
-      float* out = cls.slope_sketch + column.sketch_begin;
-      for (std::uint32_t i = 0; i < part.count; ++i)
-        out[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
+      float slopes[sketch_limit] = {};
       const float whole = cls.direction[sketch_dims_ + flat];
-      if (part.count == 0 && whole > 0)
-        for (unsigned d = 0; d < column.sketch_dims; ++d) out[d] = cls.direction[column.sketch_begin + d] / whole;
+      if (part.count == 0) {
+        for (unsigned d = 0; whole > 0 && d < column.sketch_dims; ++d)
+          slopes[d] = cls.direction[column.sketch_begin + d] / whole;
+      } else if (part.scatter[c]) {
+        for (std::uint32_t i = 0; i < part.count; ++i)
+          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
+      }
+      float* known = cls.slope_sketch + column.sketch_begin;
+      const float scale = inverse_mean_[column.overall], before = cls.scale[flat];
+      const float back = before > 0 ? 1 / before : 0;
+      for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
+        float* sketch = sketch_of(i) + column.sketch_begin;
+        const float mean = mean_of(i)[column.overall];
+        for (unsigned d = 0; d < column.sketch_dims; ++d)
+          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean);
+      }
+      for (unsigned d = 0; d < column.sketch_dims; ++d) known[d] = slopes[d];
+      cls.scale[flat] = scale;
     }
   }
 }
 
-/// After an iteration of this class: the sketch of the slopes follows, at growing distances.
+/// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes follow at growing
+/// distances.
 void Clusterer::learn_slopes(PathClass& cls) {
-  const float* sketch = sketch_of(newcomer_);
+  float* sketch = sketch_of(newcomer_);
   const float* mean = mean_of(newcomer_);
   for (std::size_t f = 0; f < flat_count_; ++f) {
     const FlatColumn& column = flat_[f];
@@ -100,68 +130,49 @@ void Clusterer::learn_slopes(PathClass& cls) {
     for (unsigned d = 0; d < column.sketch_dims; ++d)
       cls.direction[column.sketch_begin + d] += sketch[column.sketch_begin + d];
   }
-  if (cls.adds < cls.next_refresh) return;
-  cls.next_refresh = cls.adds + cls.adds / 8 + 1;
-  refresh_slope_sketch(cls);
-}
-
-/// Makes ready for cost() between clusters of this class.
-void Clusterer::activate(const PathClass& cls) {
-  active_count_ = 0;
-  active_slopes_ = cls.slope_sketch;
+  if (cls.adds >= cls.next_refresh) {
+    cls.next_refresh = cls.adds + cls.adds / 8 + 1;
+    refresh_sketches(cls);
+    double noise = 0;
+    for (std::size_t f = 0; f < flat_count_; ++f)
+      if (!exact_[flat_[f].shape] && flat_[f].sketch_dims)
+        noise += sampling_noise_[f] * inverse_mean_[flat_[f].overall] * inverse_mean_[flat_[f].overall];
+    sampled_doubt_ = static_cast<float>(sampling_doubt * noise / static_cast<double>(iterations_));
+  }
   for (std::size_t f = 0; f < flat_count_; ++f) {
     const FlatColumn& column = flat_[f];
-    if (!column.sketch_dims || inverse_mean_[column.overall] == 0) continue;
-    if (cls.parts[column.shape].count && !((cls.varies | delta_nonzero_) >> f & 1)) continue;
-    active_[active_count_++] = {column.sketch_begin, column.sketch_dims, column.overall,
-                                inverse_mean_[column.overall] * inverse_mean_[column.overall]};
+    const float whole = mean[column.overall == no_metric ? 0 : column.overall];
+    for (unsigned d = column.sketch_begin; d < column.sketch_begin + column.sketch_dims; ++d)
+      sketch[d] = cls.scale[f] * (sketch[d] - whole * cls.slope_sketch[d]);
   }
 }
 
 /// Ward's cost of making one cluster of two, after what the overall metrics explain has been taken away: those are
-/// known exactly for every iteration and need no clusters.
-float Clusterer::cost(std::uint32_t a, double na, std::uint32_t b, double nb) {
-  const float *mean_a = mean_of(a), *mean_b = mean_of(b);
-  const float *x = sketch_of(a), *y = sketch_of(b);
-  float sum = 0;
-  for (std::size_t g = 0; g < active_count_; ++g) {
-    const ActiveGroup& group = active_[g];
-    const float apart = mean_a[group.overall] - mean_b[group.overall];
-    const float *p = x + group.begin, *q = y + group.begin, *slope = active_slopes_ + group.begin;
-    float square[4] = {};
-    if (group.dims >= 4) {
-      for (unsigned d = 0; d < group.dims; d += 4)
-        for (unsigned k = 0; k < 4; ++k) {
-          const float t = p[d + k] - q[d + k] - apart * slope[d + k];
-          square[k] += t * t;
-        }
-    } else {
-      for (unsigned d = 0; d < group.dims; ++d) {
-        const float t = p[d] - q[d] - apart * slope[d];
-        square[0] += t * t;
-      }
-    }
-    sum += group.weight * (square[0] + square[1] + square[2] + square[3]);
-  }
-  return sum * static_cast<float>(na * nb / (na + nb));
+/// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
+/// variance of the sampling in expectation, however large the clusters are: so much of it and more says nothing.
+inline float Clusterer::cost(std::uint32_t a, float na, std::uint32_t b, float nb) const {
+  const float ward = na * nb / (na + nb);
+  const float *x = sketches_.data() + a * sketch_dims_, *y = sketches_.data() + b * sketch_dims_;
+  const float sampled =
+      ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
+  return ward * squared_distance(x, y, exact_dims_) + (sampled > 0 ? sampled : 0);
+}
+
+void Clusterer::set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost) {
+  clusters_[slot].nearest = nearest;
+  nearest_costs_[slot] = nearest_cost;
 }
 
 void Clusterer::look_for_nearest(std::uint32_t slot) {
   Cluster& c = clusters_[slot];
-  c.nearest = none;
+  set_nearest(slot, none, huge_cost);
   c.check_at = c.members + c.members / 4 + 1;
-  const double n = static_cast<double>(c.members);
+  const auto n = static_cast<float>(c.members);
   for (std::uint32_t i = classes_[c.cls].head; i != none; i = clusters_[i].next) {
     if (i == slot) continue;
-    const float d = cost(slot, n, i, static_cast<double>(clusters_[i].members));
-    if (c.nearest == none || d < c.nearest_cost) {
-      c.nearest = i;
-      c.nearest_cost = d;
-    }
-    if (d < clusters_[i].nearest_cost || clusters_[i].nearest == none) {
-      clusters_[i].nearest = slot;
-      clusters_[i].nearest_cost = d;
-    }
+    const float d = cost(slot, n, i, static_cast<float>(clusters_[i].members));
+    if (d < nearest_costs_[slot]) set_nearest(slot, i, d);
+    if (d < nearest_costs_[i]) set_nearest(i, slot, d);
   }
 }
 
@@ -170,44 +181,54 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
 Clusterer::Pair Clusterer::closest_pair_of_sketches() {
   Pair best;
   for (int attempt = 0; attempt < 8; ++attempt) {
-    std::uint32_t candidate = none;
+    std::uint32_t candidate = 0;
+    float least = huge_cost;
     for (std::uint32_t i = 0; i < clusters_.size(); ++i)
-      if (clusters_[i].members && clusters_[i].nearest != none &&
-          (candidate == none || clusters_[i].nearest_cost < clusters_[candidate].nearest_cost))
+      if (nearest_costs_[i] < least) {
+        least = nearest_costs_[i];
         candidate = i;
-    if (candidate == none) return {};
+      }
+    if (least == huge_cost) return best;
     Cluster& c = clusters_[candidate];
-    activate(classes_[c.cls]);
     const float now =
-        cost(candidate, static_cast<double>(c.members), c.nearest, static_cast<double>(clusters_[c.nearest].members));
+        cost(candidate, static_cast<float>(c.members), c.nearest, static_cast<float>(clusters_[c.nearest].members));
     if (best.a == none || now < best.cost) best = {candidate, c.nearest, now};
-    if (now <= c.nearest_cost * 1.001F) return best;
+    if (now <= least * 1.001F) return best;
     look_for_nearest(candidate);
   }
   return best;
 }
 
-Clusterer::Pair Clusterer::nearest_to_newcomer(const PathClass& cls) {
+Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
   Pair best;
-  activate(cls);
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
-    const float d = cost(newcomer_, 1, i, static_cast<double>(clusters_[i].members));
-    costs_[i] = d;
+  const Cluster* clusters = clusters_.data();
+  // The nearest of last time first: it is hard to beat, and most others are given up after a few dimensions.
+  const std::uint32_t favourite = cls.favourite;
+  if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
+    best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
+  const float* x = sketch_of(newcomer_);
+  for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
+    const auto n = static_cast<float>(clusters[i].members);
+    const float ward = n / (n + 1), limit = best.a == none ? huge_cost : best.cost * (1 + 1 / n);
+    const float* y = sketch_of(i);
+    float exact = 0;
+    for (std::size_t d = 0; d < exact_dims_ && exact < limit; d += 8) {
+      const std::size_t count = exact_dims_ - d < 8 ? 4 : 8;
+      exact += squared_distance(x + d, y + d, count);
+    }
+    if (exact >= limit) continue;
+    const float sampled =
+        ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
+    const float d = ward * exact + (sampled > 0 ? sampled : 0);
     if (best.a == none || d < best.cost) best = {i, newcomer_, d};
   }
+  cls.favourite = best.a;
   return best;
 }
 
-/// The newcomer has become a cluster in `slot`; its costs are those that nearest_to_newcomer() has left.
-void Clusterer::newcomer_is_neighbour(const PathClass& cls, std::uint32_t slot, const Pair& nearest) {
-  if (algorithm_ != Algorithm::Refrain || nearest.a == none) return;
-  clusters_[slot].nearest = nearest.a;
-  clusters_[slot].nearest_cost = nearest.cost;
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
-    if (i != slot && (clusters_[i].nearest == none || costs_[i] < clusters_[i].nearest_cost)) {
-      clusters_[i].nearest = slot;
-      clusters_[i].nearest_cost = costs_[i];
-    }
+/// The newcomer has become a cluster in `slot`.
+void Clusterer::newcomer_is_neighbour(std::uint32_t slot) {
+  if (algorithm_ == Algorithm::Refrain && !classes_[clusters_[slot].cls].overflow) look_for_nearest(slot);
 }
 
 }  // namespace refrain::clustering

@@ -7,14 +7,6 @@
 
 namespace refrain::clustering {
 
-bool Clusterer::is_key(const TouchedPath& t) const {
-  switch (equivalence_) {
-    case Equivalence::None: return false;
-    case Equivalence::All: return true;
-    default: return exact_[t.shape];
-  }
-}
-
 std::uint64_t Clusterer::hash_of(const IterationProfile& profile) const {
   std::uint64_t hash = 0;  // a sum: the order of first touch does not matter
   for (const TouchedPath& t : profile.paths) {
@@ -69,7 +61,7 @@ std::size_t Clusterer::bytes_of_new_class(const IterationProfile& profile) const
   std::size_t bytes = sizeof(PathClass) + sizeof(Cluster) + statistics_bytes() + 2 * sketch_dims_ * sizeof(float);
   for (const TouchedPath& t : profile.paths) {
     bytes += 2 * sizeof(std::uint32_t);
-    for (unsigned c = 0; c < columns_[t.shape]; ++c) bytes += width_of(t.values[c]) + (is_key(t) ? sizeof(float) : 0);
+    for (unsigned c = 0; c < columns_[t.shape]; ++c) bytes += width_of(t.values[c]);
   }
   return bytes;
 }
@@ -85,10 +77,9 @@ bool Clusterer::fill_part(Part& part, const IterationProfile& profile, std::uint
     for (unsigned c = 0; c < columns_[shape]; ++c) widths[c] = std::max(widths[c], width_of(t.values[c]));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    const std::size_t bytes = columns_[shape] * part.count * sizeof(float);
-    part.scatter = reinterpret_cast<float*>(heap_.allocate(bytes));
+    part.scatter = reinterpret_cast<float**>(heap_.allocate(columns_[shape] * sizeof(float*)));
     if (!part.scatter) return false;
-    std::memset(part.scatter, 0, bytes);
+    std::memset(part.scatter, 0, columns_[shape] * sizeof(float*));
   }
   if (!part.paths || !part.by_path || !part.base.allocate(heap_, columns_[shape], part.count, widths)) return false;
   part.base.rows = part.count;
@@ -125,12 +116,13 @@ std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64
   }
   if (algorithm_ == Algorithm::Refrain) {
     const std::size_t doubles = flat_count_ * sizeof(double);
-    const std::size_t floats = (2 * sketch_dims_ + flat_count_) * sizeof(float);
+    const std::size_t floats = class_floats() * sizeof(float);
     cls.overall_scatter = reinterpret_cast<double*>(heap_.allocate(doubles));
     cls.slope_sketch = reinterpret_cast<float*>(heap_.allocate(floats));
     if (cls.overall_scatter) std::memset(cls.overall_scatter, 0, doubles);
     if (cls.slope_sketch) std::memset(cls.slope_sketch, 0, floats);
     cls.direction = cls.slope_sketch + sketch_dims_;
+    cls.scale = cls.direction + sketch_dims_ + flat_count_;
     complete = complete && cls.overall_scatter && cls.slope_sketch;
   }
   for (std::size_t s = 0; complete && s < shapes_; ++s)
@@ -157,11 +149,12 @@ void Clusterer::free_class(PathClass& cls) {
     Part& part = cls.parts[s];
     heap_.free(reinterpret_cast<std::byte*>(part.paths), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.by_path), part.count * sizeof(std::uint32_t));
-    heap_.free(reinterpret_cast<std::byte*>(part.scatter), columns_[s] * part.count * sizeof(float));
+    heap_.free(reinterpret_cast<std::byte*>(part.scatter),
+               columns_[s] * sizeof(float*));  // no column has been needed yet
     part.base.free(heap_);
   }
   heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), flat_count_ * sizeof(double));
-  heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), (2 * sketch_dims_ + flat_count_) * sizeof(float));
+  heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), class_floats() * sizeof(float));
   heap_.free(reinterpret_cast<std::byte*>(cls.parts), shapes_ * sizeof(Part));
   cls = PathClass{};
 }
@@ -199,6 +192,15 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
       if (any) delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
     }
   }
+  if (!sparse_.reserve(profile.paths.size())) return false;
+  sparse_.clear();
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    sparse_begin_[s] = static_cast<std::uint32_t>(sparse_.size());
+    if (is_key_shape(cls, s)) continue;
+    for (std::uint32_t i = 0; i < profile.paths.size(); ++i)
+      if (profile.paths[i].shape == s) (void)sparse_.push_back(i);
+  }
+  sparse_begin_[shapes_] = static_cast<std::uint32_t>(sparse_.size());
   float* mean = mean_of(newcomer_);
   for (std::size_t m = 0; m < metrics_; ++m) mean[m] = static_cast<float>(profile.overall[m]);
   if (algorithm_ == Algorithm::ScorePShipped)
@@ -227,14 +229,19 @@ void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& pr
       }
     }
   }
-  for (const TouchedPath& t : profile.paths) {
-    if (!cls.overflow && is_key(t)) continue;
-    const std::uint64_t hash = mixed(static_cast<std::uint64_t>(t.path));
+  for (const std::uint32_t i : sparse_.view()) {
+    const TouchedPath& t = profile.paths[i];
+    const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
     const float sign = hash >> 63 ? 1.0F : -1.0F;
+    const std::int64_t samples = !exact_[t.shape] && visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
+    const float inverse_samples = samples > 1 ? 1.0F / static_cast<float>(samples) : 1.0F;
     for (unsigned c = 0; c < columns_[t.shape]; ++c) {
       const FlatColumn& flat = flat_[flat_begin_[t.shape] + c];
-      if (flat.sketch_dims)
-        sketch[flat.sketch_begin + (hash & (flat.sketch_dims - 1U))] += sign * static_cast<float>(t.values[c]);
+      if (!flat.sketch_dims) continue;
+      const auto value = static_cast<float>(t.values[c]);
+      sketch[flat.sketch_begin + (hash >> 40 & (flat.sketch_dims - 1U))] += sign * value;
+      if (!exact_[t.shape])
+        sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value * inverse_samples);
     }
   }
 }

@@ -24,6 +24,7 @@ bool Clusterer::create(const Settings& settings) {
     const Shape& shape = settings.shapes[s];
     if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > 64) return false;
     exact_[s] = shape.exact;
+    key_shape_[s] = equivalence_ == Equivalence::All || (equivalence_ != Equivalence::None && shape.exact);
     visits_[s] = shape.visits;
     columns_[s] = static_cast<std::uint8_t>(shape.columns.size());
     flat_begin_[s] = static_cast<std::uint8_t>(flat);
@@ -36,14 +37,19 @@ bool Clusterer::create(const Settings& settings) {
   }
   flat_count_ = flat;
   if (compared) {
-    std::uint8_t dims = 16;
-    while (dims > 2 && dims * compared > sketch_limit) dims /= 2;
-    for (std::size_t f = 0; f < flat_count_; ++f) {
-      const FlatColumn& column = flat_[f];
-      if (column.overall == no_metric || !settings.shapes[column.shape].columns[column.column].in_distance) continue;
-      flat_[f].sketch_dims = dims;
-      flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
-      sketch_dims_ += dims;
+    std::uint8_t dims = sketch_dims_per_column;
+    while (dims > 4 && dims * compared > sketch_limit) dims /= 2;
+    for (const bool exact : {true, false}) {
+      for (std::size_t f = 0; f < flat_count_; ++f) {
+        const FlatColumn& column = flat_[f];
+        if (exact_[column.shape] != exact || column.overall == no_metric ||
+            !settings.shapes[column.shape].columns[column.column].in_distance)
+          continue;
+        flat_[f].sketch_dims = dims;
+        flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
+        sketch_dims_ += dims;
+      }
+      if (exact) exact_dims_ = sketch_dims_;
     }
   }
   return take_newcomer_slot();
@@ -63,18 +69,20 @@ void Clusterer::destroy() {
   key_values_.release();
   deltas_.release();
   signs_.release();
-  costs_.release();
+  nearest_costs_.release();
   work_.release();
   work_b_.release();
   found_.release();
+  sparse_.release();
   missing_.release();
   pick_a_.release();
   pick_b_.release();
   normalised_.release();
-  metrics_ = shapes_ = flat_count_ = sketch_dims_ = 0;
+  metrics_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = 0;
   cluster_count_ = next_label_ = 0;
   overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = 0;
+  iterations_ = next_mean_ = 0;
+  for (double& noise : sampling_noise_) noise = 0;
   order_valid_ = false;
   for (std::size_t m = 0; m < max_overall; ++m) {
     total_[m] = 0;
@@ -93,10 +101,11 @@ bool Clusterer::take_newcomer_slot() {
   const std::size_t slots = clusters_.size() + 1;
   // A freed slot must find room in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
-      !costs_.resize(slots) || !order_.reserve(slots) ||
+      !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
+  nearest_costs_[newcomer_] = huge_cost;
   return true;
 }
 
@@ -131,31 +140,22 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
       if (cls == none) return {no_label, Error::NoMemory};
     }
   }
-  const PathClass& found = classes_[cls];
+  count_totals(profile);
+  PathClass& found = classes_[cls];
   if (!prepare_newcomer(found, profile)) return {no_label, Error::NoMemory};
   if (algorithm_ == Algorithm::Refrain) learn_slopes(classes_[cls]);
 
-  ++iterations_;
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    total_[m] += static_cast<double>(profile.overall[m]);
-    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
-    const double mean = total_[m] / static_cast<double>(iterations_);
-    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
-  }
-
   std::uint32_t target = none;  // none: a cluster of its own
-  Pair nearest;
   const bool may_start = bytes_in_use() < memory_limit_;
   if (found.overflow && found.clusters) {
     target = found.head;
   } else if (found.clusters && algorithm_ == Algorithm::Refrain) {
-    nearest = nearest_to_newcomer(found);
+    const Pair nearest = nearest_to_newcomer(found);
     if (!may_start) {
       target = nearest.a;
     } else if (cluster_count_ >= max_clusters_) {
       const Pair pair = closest_pair_of_sketches();
       if (pair.a == none || nearest.cost <= pair.cost || !merge(pair.a, pair.b)) target = nearest.a;
-      else nearest = nearest_to_newcomer(found);
     }
   } else if (found.clusters && (!may_start || cluster_count_ >= max_clusters_)) {
     const Pair pair = closest_pair_of_means(newcomer_, cls);
@@ -168,12 +168,29 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
       if (!classes_[cls].clusters) return {no_label, Error::NoMemory};
       target = classes_[cls].head;
     } else {
-      newcomer_is_neighbour(classes_[cls], slot, nearest);
+      newcomer_is_neighbour(slot);
       return {clusters_[slot].label, Error::None};
     }
   }
   if (!absorb(target, iteration, profile)) return {no_label, Error::NoMemory};
   return {clusters_[target].label, Error::None};
+}
+
+/// Running means. `paper` takes them as they are at every iteration; `refrain` needs a scale only.
+void Clusterer::count_totals(const IterationProfile& profile) {
+  ++iterations_;
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    total_[m] += static_cast<double>(profile.overall[m]);
+    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
+  }
+  if (algorithm_ == Algorithm::Refrain) {
+    if (iterations_ < next_mean_) return;
+    next_mean_ = iterations_ + iterations_ / 16 + 1;
+  }
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    const double mean = total_[m] / static_cast<double>(iterations_);
+    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
+  }
 }
 
 ClusterView Clusterer::cluster(std::uint32_t index) const {
@@ -247,7 +264,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 
 std::size_t Clusterer::bytes_in_use() const {
   return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
-         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + costs_.size() * sizeof(float) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
 
@@ -257,8 +274,8 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(signs_) + pages(costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(missing_) +
-         pages(pick_a_) + pages(pick_b_) + pages(normalised_);
+         pages(signs_) + pages(nearest_costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(sparse_) +
+         pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_);
 }
 
 std::size_t Clusterer::profile_bytes() const {
@@ -278,8 +295,11 @@ std::size_t Clusterer::search_bytes() const {
   if (algorithm_ != Algorithm::Refrain) return 0;
   std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
-    bytes += flat_count_ * sizeof(double) + (2 * sketch_dims_ + flat_count_) * sizeof(float);
-    for (std::size_t s = 0; s < shapes_; ++s) bytes += columns_[s] * cls.parts[s].count * sizeof(float);
+    bytes += flat_count_ * sizeof(double) + class_floats() * sizeof(float);
+    for (std::size_t s = 0; s < shapes_; ++s)
+      for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
+        bytes +=
+            sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
   }
   return bytes;
 }

@@ -101,6 +101,8 @@ class Clusterer {
  private:
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::size_t sketch_limit = 96;
+  static constexpr float huge_cost = 3e38F;
+  static constexpr std::uint8_t sketch_dims_per_column = 8;
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {
@@ -115,18 +117,22 @@ class Clusterer {
     std::uint32_t* paths;    ///< in the order of first touch
     std::uint32_t* by_path;  ///< indices into `paths`, ascending by path
     PackedTable base;        ///< values of the class's first iteration; rows of clusters hold sum - members x base
-    float* scatter;          ///< column x path: pooled sum of products with the overall metric inside clusters
+    /// Per column, made when it is first needed: per path, the pooled sum inside clusters of products with the overall
+    /// metric.
+    float** scatter;
   };
   struct PathClass {
     std::uint64_t hash;
     std::uint32_t key_paths;
     std::uint32_t clusters, head;
+    std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
     bool overflow;
     Part* parts;              ///< per shape
     std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
     double* overall_scatter;  ///< per flat column: pooled sum of squares of its overall metric
-    float* slope_sketch;      ///< sketch of the slopes
+    float* slope_sketch;      ///< sketch of the slopes, which has been taken away from the sketches of clusters
     float* direction;         ///< sampled columns: sums of the sketch, then of the overall metric per flat column
+    float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
     std::uint64_t adds;
     std::uint64_t next_refresh;
   };
@@ -134,10 +140,9 @@ class Clusterer {
     Label label;
     std::uint32_t cls, next;
     std::uint64_t members, first, last, exemplar;
-    std::byte* statistics;  ///< sum, min, max, squares: 8 bytes each, then the exemplar's vector: 4 bytes each
-    PackedTable* tables;    ///< per shape: dense, then per shape: sparse
-    std::uint32_t nearest;  ///< `refrain`: nearest cluster of the class, as far as known
-    float nearest_cost;
+    std::byte* statistics;   ///< sum, min, max, squares: 8 bytes each, then the exemplar's vector: 4 bytes each
+    PackedTable* tables;     ///< per shape: dense, then per shape: sparse
+    std::uint32_t nearest;   ///< `refrain`: nearest cluster of the class, as far as known
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
@@ -146,11 +151,13 @@ class Clusterer {
   std::int64_t* maxima(const Cluster& c) const { return sums(c) + 2 * metrics_; }
   double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * metrics_); }
   float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 4 * metrics_); }
+  std::size_t class_floats() const { return 2 * sketch_dims_ + 2 * flat_count_; }
   std::size_t statistics_bytes() const { return metrics_ * (4 * 8 + 4); }
   float* mean_of(std::uint32_t slot) { return means_.data() + slot * metrics_; }
   float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot * sketch_dims_; }
 
-  bool is_key(const TouchedPath& t) const;
+  bool is_key_shape(const PathClass& cls, std::size_t shape) const { return key_shape_[shape] && !cls.overflow; }
+  bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
   bool valid(const IterationProfile& profile) const;
   std::uint64_t hash_of(const IterationProfile& profile) const;
   bool matches(const PathClass& cls, const IterationProfile& profile);
@@ -161,6 +168,7 @@ class Clusterer {
   std::size_t bytes_of_new_class(const IterationProfile& profile) const;
 
   bool take_newcomer_slot();
+  void count_totals(const IterationProfile& profile);
   bool prepare_newcomer(const PathClass& cls, const IterationProfile& profile);
   void sketch_newcomer(const PathClass& cls, const IterationProfile& profile);
   bool start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
@@ -173,11 +181,12 @@ class Clusterer {
   void commit_sparse(Cluster& into, const IterationProfile& profile);
   void swap_in_staged(Cluster& into, std::size_t index);
   void drop_staged();
+  void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
   const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
   void add_to_statistics(Cluster& c, const Cluster& from);
   float slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
-  void refresh_slope_sketch(PathClass& cls);
+  void refresh_sketches(PathClass& cls);
   void learn_slopes(PathClass& cls);
   void free_cluster(std::uint32_t slot);
 
@@ -189,11 +198,11 @@ class Clusterer {
   Pair closest_pair();
   Pair closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class);
   Pair closest_pair_of_sketches();
-  void activate(const PathClass& cls);
-  float cost(std::uint32_t a, double na, std::uint32_t b, double nb);
+  float cost(std::uint32_t a, float na, std::uint32_t b, float nb) const;
+  void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
   void look_for_nearest(std::uint32_t slot);
-  Pair nearest_to_newcomer(const PathClass& cls);
-  void newcomer_is_neighbour(const PathClass& cls, std::uint32_t slot, const Pair& nearest);
+  Pair nearest_to_newcomer(PathClass& cls);
+  void newcomer_is_neighbour(std::uint32_t slot);
 
   Algorithm algorithm_ = Algorithm::Refrain;
   Equivalence equivalence_ = Equivalence::Mpi;
@@ -204,7 +213,9 @@ class Clusterer {
   std::size_t shapes_ = 0;
   std::size_t flat_count_ = 0;
   std::size_t sketch_dims_ = 0;
+  std::size_t exact_dims_ = 0;  ///< of them for exact columns: these come first
   bool exact_[max_shapes] = {};
+  bool key_shape_[max_shapes] = {};  ///< its paths are part of the class
   std::uint8_t visits_[max_shapes] = {};
   std::uint8_t columns_[max_shapes] = {};
   std::uint8_t flat_begin_[max_shapes] = {};
@@ -215,7 +226,8 @@ class Clusterer {
   platform::GrowableArray<PathClass> classes_;
   platform::GrowableArray<Cluster> clusters_;  ///< slots; the last one used is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
-  platform::GrowableArray<float> means_;     ///< slot x metric
+  platform::GrowableArray<float> means_;  ///< slot x metric
+  /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
   platform::GrowableArray<float> sketches_;  ///< slot x dimension
   platform::GrowableArray<Merge> merges_;
   mutable platform::GrowableArray<std::uint32_t> order_;  ///< slots by label
@@ -228,9 +240,14 @@ class Clusterer {
   std::uint64_t iterations_ = 0;
   double total_[max_overall] = {};  ///< of all iterations, for the running means
   float inverse_mean_[max_overall] = {};
+  std::uint64_t next_mean_ = 0;  ///< iterations at which the inverse means are computed anew
   std::uint64_t integer_total_[max_overall] = {};
 
   platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, `score-p shipped` only
+
+  float sampled_doubt_ = 0;  ///< part of a cost that sampling alone explains
+  double sampling_noise_[64] =
+      {};  ///< per flat column: sum over the iterations of the variance that sampling gives the values
 
   // The iteration in hand.
   std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
@@ -238,21 +255,16 @@ class Clusterer {
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path: value - base
   std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
-  platform::GrowableArray<float> costs_;  ///< by slot, to the newcomer
+  platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
+  /// Indices of the profile's paths that are not in the class's key, shape after shape.
+  platform::GrowableArray<std::uint32_t> sparse_;
+  std::uint32_t sparse_begin_[max_shapes + 1] = {};
   // Work space.
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
   platform::GrowableArray<float> normalised_;
   PackedTable staged_[2 * max_shapes] = {};
   bool is_staged_[2 * max_shapes] = {};
-  struct ActiveGroup {
-    std::uint16_t begin, dims;
-    std::uint8_t overall;
-    float weight;
-  };
-  ActiveGroup active_[64] = {};
-  std::size_t active_count_ = 0;
-  const float* active_slopes_ = nullptr;
 };
 
 }  // namespace refrain::clustering

@@ -76,7 +76,7 @@ std::int64_t rounded_value(std::int32_t code) {
 bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t block_bytes) {
   destroy();
   if (columns.empty() || columns.size() > max_overall) return false;
-  if (block_bytes < header_bytes + longest_varint * (columns.size() + 2) || block_bytes > 0xffffffff) return false;
+  if (block_bytes < header_bytes + longest_varint * (columns.size() + 3) || block_bytes > 0xffffffff) return false;
   if (!block_.resize(block_bytes)) return false;
   columns_ = static_cast<std::uint32_t>(columns.size());
   for (std::uint32_t c = 0; c < columns_; ++c) precision_[c] = columns[c].precision;
@@ -93,14 +93,15 @@ void IterationLog::destroy() {
 void IterationLog::start_block() {
   used_ = header_bytes;
   count_ = 0;
-  label_before_ = 0;
+  recent_.clear();
+  mask_before_ = 0;
   std::memset(before_, 0, sizeof before_);
 }
 
 IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label,
                                             std::span<const std::int64_t> overall) {
   if (count_ && iteration != first_ + count_) return Appended::BlockFull;
-  if (overall.size() != columns_ || block_.size() - used_ < longest_varint * (columns_ + 2)) return Appended::BlockFull;
+  if (overall.size() != columns_ || block_.size() - used_ < longest_varint * (columns_ + 3)) return Appended::BlockFull;
   if (count_ == 0) first_ = iteration;
   std::int64_t values[max_overall];
   std::uint64_t mask = 0;
@@ -114,14 +115,25 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
   }
   std::byte* out = block_.data() + used_;
   const auto number = static_cast<std::uint32_t>(label);
-  out = put(out, zigzag(static_cast<std::uint64_t>(std::int64_t{number} - std::int64_t{label_before_})));
-  out = put(out, mask);
+  // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
+  const bool new_mask = (mask & ~mask_before_) != 0 || std::popcount(mask_before_ & ~mask) > 3;
+  std::uint32_t place = 0;
+  while (place < recent_.used && recent_.label[place] != number) ++place;
+  if (place < recent_.used) {
+    out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+  } else {
+    out = put(out, new_mask);
+    out = put(out, number);
+    recent_.insert(number);
+  }
+  if (new_mask) out = put(out, mask);
+  else mask = mask_before_;
+  mask_before_ = mask;
   for (std::uint64_t left = mask; left; left &= left - 1) {
     const int c = std::countr_zero(left);
     out = put(out, zigzag(static_cast<std::uint64_t>(values[c]) - static_cast<std::uint64_t>(before_[c])));
     before_[c] = values[c];
   }
-  label_before_ = number;
   used_ = static_cast<std::size_t>(out - block_.data());
   ++count_;
   return Appended::Yes;
@@ -152,7 +164,7 @@ bool IterationLogReader::open(std::span<const std::byte> block, std::span<const 
   columns_ = static_cast<std::uint32_t>(columns.size());
   for (std::uint32_t c = 0; c < columns_; ++c) precision_[c] = columns[c].precision;
   at_ = header_bytes;
-  return count_ <= (bytes - header_bytes) / 2;  // a record has two bytes at least
+  return count_ <= bytes - header_bytes;  // a record has a byte at least
 }
 
 bool IterationLogReader::varint(std::uint64_t& out) {
@@ -168,12 +180,19 @@ bool IterationLogReader::varint(std::uint64_t& out) {
 bool IterationLogReader::next(Label& label, std::int64_t (&overall)[max_overall]) {
   if (read_ == count_ || damaged_) return false;
   damaged_ = true;  // until this record is complete
-  std::uint64_t step = 0, mask = 0;
-  if (!varint(step) || !varint(mask) || (mask >> columns_) != 0) return false;
-  const std::uint64_t number = label_before_ + unzigzag(step);
-  if (number > 0xffffffff) return false;
+  std::uint64_t start = 0, number = 0;
+  if (!varint(start)) return false;
+  const std::uint64_t place = start >> 1;
+  if (place == 0) {
+    if (!varint(number) || number > 0xffffffff) return false;
+    recent_.insert(static_cast<std::uint32_t>(number));
+  } else {
+    if (place > recent_.used) return false;
+    number = recent_.label[place - 1];
+  }
+  if (((start & 1) && !varint(mask_)) || (mask_ >> columns_) != 0) return false;
   for (std::uint32_t c = 0; c < columns_; ++c) {
-    if (mask >> c & 1) {
+    if (mask_ >> c & 1) {
       std::uint64_t difference = 0;
       if (!varint(difference)) return false;
       before_[c] = static_cast<std::int64_t>(static_cast<std::uint64_t>(before_[c]) + unzigzag(difference));
@@ -186,8 +205,7 @@ bool IterationLogReader::next(Label& label, std::int64_t (&overall)[max_overall]
     }
   }
   for (std::uint32_t c = columns_; c < max_overall; ++c) overall[c] = 0;
-  label_before_ = static_cast<std::uint32_t>(number);
-  label = Label{label_before_};
+  label = Label{static_cast<std::uint32_t>(number)};
   ++read_;
   damaged_ = false;
   return true;

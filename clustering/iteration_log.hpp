@@ -27,6 +27,19 @@ inline constexpr double rounded_error = 1.0 / 2048;
 std::int32_t rounded_code(std::int64_t value);
 std::int64_t rounded_value(std::int32_t code);
 
+/// Labels that a block has named last.
+struct RecentLabels {
+  static constexpr std::uint32_t places = 63;  ///< a record's first number is below 128 then: one byte
+  std::uint32_t label[places];
+  std::uint32_t used, next;
+  void clear() { used = next = 0; }
+  void insert(std::uint32_t value) {
+    label[next] = value;
+    used = used < places ? used + 1 : places;
+    next = (next + 1) % places;
+  }
+};
+
 class IterationLog {
  public:
   /// False: no memory, more than max_overall columns, or a block too small for one record.
@@ -52,7 +65,8 @@ class IterationLog {
   std::uint32_t columns_ = 0;
   Precision precision_[max_overall] = {};
   std::int64_t before_[max_overall] = {};
-  std::uint32_t label_before_ = 0;
+  RecentLabels recent_ = {};
+  std::uint64_t mask_before_ = 0;
 };
 
 /// Reads the records of one block one after the other. Damaged input makes it end early, never read outside the block.
@@ -76,7 +90,8 @@ class IterationLogReader {
   std::uint32_t count_ = 0, read_ = 0, columns_ = 0;
   Precision precision_[max_overall] = {};
   std::int64_t before_[max_overall] = {};
-  std::uint32_t label_before_ = 0;
+  RecentLabels recent_ = {};
+  std::uint64_t mask_ = 0;
   bool damaged_ = false;
 };
 

@@ -7,6 +7,13 @@ bool PackedTable::allocate(BlockHeap& heap, unsigned column_count, std::uint32_t
   columns = static_cast<std::uint8_t>(column_count);
   capacity = row_capacity;
   std::memcpy(width, widths, sizeof width);
+  std::uint8_t next = 0;
+  for (std::uint8_t w = 8; w; w /= 2)
+    for (unsigned c = 0; c < columns; ++c)
+      if (width[c] == w) {
+        before[c] = next;
+        next = static_cast<std::uint8_t>(next + w);
+      }
   const std::size_t wanted = bytes();
   data = heap.allocate(wanted);
   return data || wanted == 0;
@@ -36,22 +43,6 @@ void PackedTable::take_over(BlockHeap& heap, PackedTable& old) {
         [] {});
   }
   old.free(heap);
-}
-
-std::uint32_t PackedTable::find(std::uint32_t id) const {
-  const auto wanted = static_cast<std::int64_t>(id);
-  return with_width(
-      width[0], data + offset(0),
-      [&](auto* v) -> std::uint32_t {
-        std::uint32_t low = 0, length = rows;
-        while (length > 1) {  // no branch on the comparison: it is a coin toss
-          const std::uint32_t half = length / 2;
-          low += v[low + half - 1] < wanted ? half : 0;
-          length -= half;
-        }
-        return low < rows && v[low] == wanted ? low : rows;
-      },
-      [&]() -> std::uint32_t { return rows && wanted == 0 ? 0 : rows; });
 }
 
 }  // namespace refrain::clustering

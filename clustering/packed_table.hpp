@@ -44,19 +44,14 @@ struct PackedTable {
   std::uint32_t capacity = 0;  ///< rows that there is room for
   std::uint8_t columns = 0;
   Widths width = {};
+  Widths before = {};  ///< widths of the columns that lie before: columns lie widest first, so that each is aligned
 
-  /// Columns lie widest first, so that each is aligned.
   std::size_t bytes() const {
     std::size_t sum = 0;
     for (unsigned c = 0; c < columns; ++c) sum += width[c];
     return sum * capacity;
   }
-  std::size_t offset(unsigned column) const {
-    std::size_t before = 0;
-    for (unsigned c = 0; c < columns; ++c)
-      if (width[c] > width[column] || (width[c] == width[column] && c < column)) before += width[c];
-    return before * capacity;
-  }
+  std::size_t offset(unsigned column) const { return std::size_t{before[column]} * capacity; }
   std::int64_t get(std::uint32_t row, unsigned column) const {
     return with_width(
         width[column], data + offset(column), [row](auto* v) -> std::int64_t { return v[row]; },
@@ -90,8 +85,6 @@ struct PackedTable {
   void free(BlockHeap& heap);
   /// Takes the place of `old`: copies its rows, with its widths or wider ones, and frees it.
   void take_over(BlockHeap& heap, PackedTable& old);
-  /// Row of the id in column 0, which is ascending, or `rows`.
-  std::uint32_t find(std::uint32_t id) const;
 };
 
 }  // namespace refrain::clustering

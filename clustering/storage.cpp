@@ -19,7 +19,8 @@ std::uint32_t with_slack(std::uint32_t rows) { return rows + rows / 8 + 1; }
 }  // namespace
 
 void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile) {
-  const double n = static_cast<double>(c.members);
+  const double n = static_cast<double>(c.members), inverse = 1 / n, inverse_after = 1 / (n + 1),
+               ratio = n * inverse_after;
   std::int64_t *sum = sums(c), *low = minima(c), *high = maxima(c);
   double* square = squares(c);
   float* example = exemplar_vector(c);
@@ -27,12 +28,12 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
   float example_distance = 0, own_distance = 0;
   for (std::size_t m = 0; m < metrics_; ++m) {
     const std::int64_t value = profile.overall[m];
-    const double from_mean = static_cast<double>(value) - static_cast<double>(sum[m]) / n;
-    square[m] += from_mean * from_mean * (n / (n + 1));
+    const double from_mean = static_cast<double>(value) - static_cast<double>(sum[m]) * inverse;
+    square[m] += from_mean * from_mean * ratio;
     sum[m] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[m]) + static_cast<std::uint64_t>(value));
     low[m] = std::min(low[m], value);
     high[m] = std::max(high[m], value);
-    mean[m] = static_cast<float>(static_cast<double>(sum[m]) / (n + 1));
+    mean[m] = static_cast<float>(static_cast<double>(sum[m]) * inverse_after);
     example_distance += __builtin_fabsf(example[m] - mean[m]) * inverse_mean_[m];
     own_distance += __builtin_fabsf(static_cast<float>(value) - mean[m]) * inverse_mean_[m];
   }
@@ -123,43 +124,66 @@ bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Clu
   return true;
 }
 
+/// Rows of the newcomer's paths in a sparse table, whose column 0 holds ids in ascending order; table.rows: not there.
+void Clusterer::find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape) {
+  const std::uint32_t begin = sparse_begin_[shape], end = sparse_begin_[shape + 1];
+  with_width(
+      table.width[0], table.data + table.offset(0),
+      [&](auto* ids) {
+        for (std::uint32_t e = begin; e < end; ++e) {
+          const auto path = static_cast<std::int64_t>(profile.paths[sparse_[e]].path);
+          std::uint32_t low = 0, length = table.rows;
+          while (length > 1) {  // no branch on the comparison: it is a coin toss
+            const std::uint32_t half = length / 2;
+            low += ids[low + half - 1] < path ? half : 0;
+            length -= half;
+          }
+          found_[e] = low < table.rows && ids[low] == path ? low : table.rows;
+        }
+      },
+      [&] {  // no id at all, or path 0 alone
+        for (std::uint32_t e = begin; e < end; ++e)
+          found_[e] = table.rows && profile.paths[sparse_[e]].path == PathId{0} ? 0 : table.rows;
+      });
+}
+
 /// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
 bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profile) {
-  const PathClass& cls = classes_[into.cls];
-  if (!found_.resize(profile.paths.size()) || !missing_.reserve(profile.paths.size())) return false;
+  if (!found_.resize(sparse_.size()) || !missing_.reserve(sparse_.size())) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
     const PackedTable& table = into.tables[shapes_ + s];
     const unsigned columns = columns_[s] + 1U;
     Widths widths;
     std::memcpy(widths, table.width, sizeof widths);
+    find_rows(table, profile, s);
     missing_.clear();
-    bool grows = false;
-    std::size_t offsets[max_columns + 1];
-    for (unsigned c = 0; c < columns; ++c) offsets[c] = table.columns ? table.offset(c) : 0;
-    for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
-      const TouchedPath& t = profile.paths[i];
-      if (t.shape != s || (!cls.overflow && is_key(t))) continue;
-      const auto path = static_cast<std::uint32_t>(t.path);
-      const std::uint32_t row = table.find(path);
-      found_[i] = row;
-      if (row == table.rows) {
+    for (std::uint32_t e = begin; e < end; ++e)
+      if (found_[e] == table.rows) {
+        const auto path = static_cast<std::uint32_t>(profile.paths[sparse_[e]].path);
         (void)missing_.push_back(path);
         widths[0] = wider(widths[0], width_of(path));
-        for (unsigned c = 1; c < columns; ++c) widths[c] = wider(widths[c], width_of(t.values[c - 1]));
-        continue;
       }
-      for (unsigned c = 1; c < columns; ++c) {
-        const std::int64_t old = with_width(
-            table.width[c], table.data + offsets[c], [row](auto* v) -> std::int64_t { return v[row]; },
-            []() -> std::int64_t { return 0; });
-        const std::uint8_t needed = width_of(
-            static_cast<std::int64_t>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(t.values[c - 1])));
-        if (needed > widths[c]) {
-          widths[c] = needed;
-          grows = true;
+    for (unsigned c = 1; c < columns; ++c) {
+      std::int64_t low = 0, high = 0;
+      const auto range = [&](auto&& old) {
+        for (std::uint32_t e = begin; e < end; ++e) {
+          const auto before = found_[e] < table.rows ? static_cast<std::uint64_t>(old(found_[e])) : 0;
+          const auto sum =
+              static_cast<std::int64_t>(before + static_cast<std::uint64_t>(profile.paths[sparse_[e]].values[c - 1]));
+          low = sum < low ? sum : low;
+          high = sum > high ? sum : high;
         }
-      }
+      };
+      if (table.width[c] == 8) continue;
+      with_width(
+          table.width[c], table.data + table.offset(c),
+          [&](auto* v) { range([v](std::uint32_t row) -> std::int64_t { return v[row]; }); },
+          [&] { range([](std::uint32_t) -> std::int64_t { return 0; }); });
+      widths[c] = wider(widths[c], wider(width_of(low), width_of(high)));
     }
+    bool grows = false;
     std::sort(missing_.begin(), missing_.end());
     const auto added = static_cast<std::uint32_t>(std::unique(missing_.begin(), missing_.end()) - missing_.begin());
     for (unsigned c = 0; c < columns; ++c) grows = grows || widths[c] > table.width[c];
@@ -289,10 +313,16 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
       std::int64_t* sum = work_.data();
       table.read(c, sum);
       if (apart != 0) {
-        float* scatter = part.scatter + std::size_t{c} * part.count;
+        float*& scatter = part.scatter[c];
+        if (!scatter) {
+          scatter = reinterpret_cast<float*>(heap_.allocate(part.count * sizeof(float)));
+          if (scatter) std::memset(scatter, 0, part.count * sizeof(float));
+        }
         const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
         const auto weight = static_cast<float>(apart * (na * nb / (na + nb)));
-        if (values)
+        if (!scatter)
+          ;  // without memory the column is taken for proportional
+        else if (values)
           for (std::uint32_t i = 0; i < part.count; ++i)
             scatter[i] += weight * (static_cast<float>(values[i]) * inverse_b - static_cast<float>(sum[i]) * inverse_a);
         else
@@ -308,28 +338,24 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
 }
 
 void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
-  const PathClass& cls = classes_[into.cls];
-  bool moved[max_shapes];
-  std::size_t offsets[max_shapes][max_columns + 1];
   for (std::size_t s = 0; s < shapes_; ++s) {
-    moved[s] = is_staged_[shapes_ + s];
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
+    const bool moved = is_staged_[shapes_ + s];
     swap_in_staged(into, shapes_ + s);
-    const PackedTable& table = into.tables[shapes_ + s];
-    for (unsigned c = 0; c < table.columns; ++c) offsets[s][c] = table.offset(c);
-  }
-  for (std::uint32_t i = 0; i < profile.paths.size(); ++i) {
-    const TouchedPath& t = profile.paths[i];
-    if (!cls.overflow && is_key(t)) continue;
-    PackedTable& table = into.tables[shapes_ + t.shape];
-    const std::uint32_t row = moved[t.shape] ? table.find(static_cast<std::uint32_t>(t.path)) : found_[i];
+    PackedTable& table = into.tables[shapes_ + s];
+    if (moved) find_rows(table, profile, s);
     for (unsigned c = 1; c < table.columns; ++c)
       with_width(
-          table.width[c], table.data + offsets[t.shape][c],
+          table.width[c], table.data + table.offset(c),
           [&](auto* v) {
             using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
             auto* out = const_cast<Stored*>(v);
-            out[row] =
-                static_cast<Stored>(static_cast<std::uint64_t>(out[row]) + static_cast<std::uint64_t>(t.values[c - 1]));
+            for (std::uint32_t e = begin; e < end; ++e) {
+              Stored& sum = out[found_[e]];
+              const std::int64_t value = profile.paths[sparse_[e]].values[c - 1];
+              sum = static_cast<Stored>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
+            }
           },
           [] {});
   }
@@ -400,10 +426,7 @@ bool Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const Iterat
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
   add_to_statistics(c, iteration, profile);
   ++cls.adds;
-  if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) {
-    activate(cls);
-    look_for_nearest(slot);
-  }
+  if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
   return true;
 }
 
@@ -434,7 +457,6 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   (void)merges_.push_back({from.label, to.label});
   free_cluster(b);
   if (algorithm_ == Algorithm::Refrain) {
-    activate(cls);
     look_for_nearest(a);
     for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
       if (clusters_[i].nearest == b) look_for_nearest(i);
@@ -456,6 +478,7 @@ void Clusterer::free_cluster(std::uint32_t slot) {
   heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
   heap_.free(c.statistics, statistics_bytes());
   c = Cluster{};
+  nearest_costs_[slot] = huge_cost;
   (void)free_slots_.push_back(slot);
 }
 

@@ -59,7 +59,7 @@ struct Column {
 struct Shape {
   bool exact =
       false;  ///< an MPI call or a marked region: every visit is recorded; otherwise its values come from samples
-  std::uint8_t visits = no_column;
+  std::uint8_t visits = no_column;  ///< the column that counts visits, or samples
   std::span<const Column> columns;
 };
 

@@ -19,7 +19,7 @@ struct alignas(32) RuleSlot {
 };
 
 inline constexpr unsigned rule_ways = 4;
-inline constexpr unsigned rule_set_bits = 14;
+inline constexpr unsigned rule_set_bits = 12;  // 512 KiB, all of it resident from the start
 
 extern RuleSlot* rule_slots;  ///< null before `start_rule_cache`
 extern std::atomic<std::uint64_t> forgotten_rules_count;

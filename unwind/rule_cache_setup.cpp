@@ -29,9 +29,15 @@ bool start_rule_cache() {
   if (rule_slots) return true;
   end_of_context = find_end_of_context();
   use_tables_of(best_table_source());
-  rule_slots =
-      static_cast<RuleSlot*>(platform::map_pages(sizeof(RuleSlot) * rule_ways * (std::size_t{1} << rule_set_bits)));
-  return rule_slots != nullptr;
+  constexpr std::size_t slots = rule_ways * (std::size_t{1} << rule_set_bits);
+  rule_slots = static_cast<RuleSlot*>(platform::map_pages(sizeof(RuleSlot) * slots));
+  if (!rule_slots) return false;
+  // Rules fall on pages at random, one for every new place that a sample interrupts: touched as they come, the pages
+  // would be a resident set that grows for hours, and page faults in handlers.
+  constexpr std::size_t slots_of_a_page = 4096 / sizeof(RuleSlot);
+  for (std::size_t slot = 0; slot < slots; slot += slots_of_a_page)
+    rule_slots[slot].check.store(0, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace refrain::unwind

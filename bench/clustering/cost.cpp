@@ -17,7 +17,10 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
   constexpr std::size_t metrics = 20;
   std::vector<OverallColumn> overall(metrics);
   for (std::size_t m = 0; m < metrics; ++m)
-    overall[m] = {m < 8, m < 9 ? Precision::Exact : m < 12 ? Precision::Rounded : m < 15 ? Precision::NotKept : Precision::Rounded};
+    overall[m] = {m < 8, m < 9    ? Precision::Exact
+                         : m < 12 ? Precision::Rounded
+                         : m < 15 ? Precision::NotKept
+                                  : Precision::Rounded};
   const std::vector<Column> exact_columns{{4, true}, {1, true}, {5, false}, {6, true}, {7, false}, {8, true}};
   const std::vector<Column> sampled_columns{{9, false}, {12, true}};
   const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, no_column, sampled_columns}};
@@ -30,9 +33,12 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
   IterationLog log;
   if (!clusterer.create(settings) || !log.create(overall)) throw std::runtime_error("no memory");
 
-  // Half of the touched paths are exact, half are sampled, out of a larger set; a pool of iterations is gone through again and again.
+  // Half of the touched paths are exact, half are sampled, out of a larger set; a pool of iterations is gone through
+  // again and again.
   std::mt19937_64 random(99);
-  const auto noisy = [&](std::int64_t v) { return v + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(v)); };
+  const auto noisy = [&](std::int64_t v) {
+    return v + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(v));
+  };
   constexpr std::size_t pool_size = 1024;
   struct Item {
     std::vector<std::int64_t> overall, values;
@@ -48,7 +54,8 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
       const auto* at = it.values.data() + it.values.size();
       if (p < exact) {
         const std::int64_t visits = p % 2 ? steps : 3, time = noisy(20000);
-        for (const std::int64_t v : {visits, time, visits, visits * 4096, std::int64_t{0}, std::int64_t{0}}) it.values.push_back(v);
+        for (const std::int64_t v : {visits, time, visits, visits * 4096, std::int64_t{0}, std::int64_t{0}})
+          it.values.push_back(v);
         it.overall[1] += time;
         it.overall[4] += visits;
         it.overall[5] += visits;
@@ -63,7 +70,8 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
         bool again = true;
         while (again) {
           path = exact + static_cast<std::uint32_t>(random() % known_sampled);
-          again = std::ranges::any_of(it.paths, [&](const TouchedPath& t) { return static_cast<std::uint32_t>(t.path) == path; });
+          again = std::ranges::any_of(it.paths,
+                                      [&](const TouchedPath& t) { return static_cast<std::uint32_t>(t.path) == path; });
         }
         it.paths.push_back({PathId{path}, 1, at});
       }

@@ -19,7 +19,7 @@ namespace {
 struct Final {
   ClusterView view;
   std::vector<PathRow> rows;
-  std::vector<double> share_total;  ///< per shape and column: sum over the paths, for shares of user time
+  std::vector<double> share_total;  ///< per shape: weight of all paths
 };
 
 }  // namespace
@@ -83,15 +83,33 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     Final& f = finals[k];
     f.view = clusterer.cluster(k);
     index_of[static_cast<std::uint32_t>(f.view.label)] = k;
-    f.share_total.assign(sequence.shapes.size() * max_columns, 0);
+    f.share_total.assign(sequence.shapes.size(), 0);
     for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
       f.rows.push_back(clusterer.path(k, r));
-      for (unsigned c = 0; c < f.rows.back().columns; ++c)
-        f.share_total[f.rows.back().shape * max_columns + c] += static_cast<double>(f.rows.back().sum[c]);
+      f.share_total[f.rows.back().shape] += static_cast<double>(f.rows.back().sum[f.rows.back().columns - 1]);
     }
   }
   for (std::size_t m = merges.size(); m-- > 0;)
     index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
+
+  // Sampled shapes: the last column is the weight, pooled over the clusters of a class.
+  struct Pool {
+    SampledClass whole;
+    std::unordered_map<std::uint32_t, SampledPath> paths;
+  };
+  std::unordered_map<std::uint32_t, Pool> pools;  // by class and shape
+  if (keeps_vectors)
+    for (const Final& f : finals)
+      for (std::size_t s = 0; s < sequence.shapes.size(); ++s) {
+        if (sequence.shapes[s].exact) continue;
+        Pool& pool = pools[f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s)];
+        pool.whole.add_cluster(f.share_total[s]);
+        pool.whole.tick = sequence.tick_weight;
+        for (const PathRow& row : f.rows)
+          if (row.shape == s)
+            pool.paths[static_cast<std::uint32_t>(row.path)].add_cluster(static_cast<double>(row.sum[row.columns - 1]),
+                                                                         f.share_total[s]);
+      }
 
   // The vectors as a reader gets them.
   const std::size_t metrics = sequence.overall.size();
@@ -124,6 +142,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   std::vector<std::size_t> stamp;
   std::vector<double> user_at;
   std::vector<std::size_t> user_stamp;
+  std::vector<std::unordered_map<std::size_t, std::unordered_map<std::uint32_t, double>>> shares_of(finals.size());
   for (std::size_t i = 0; i < count; ++i) {
     const auto& it = sequence.iterations[i];
     const Final& f = finals[index_of.at(static_cast<std::uint32_t>(labels[i]))];
@@ -147,7 +166,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         const std::int64_t v = it.values[at++];
         value_at[it.path[p] * max_columns + c] = v;
         size[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));
-        wrong[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
+        wrong[flat_begin[it.shape[p]] + c] +=
+            std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
       }
     }
     for (const auto& [path, time] : it.true_user) {
@@ -160,10 +180,29 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       user_size += time;
       user_wrong += time;
     }
+    const auto user_of = [&](auto&& value) {
+      if (sequence.user_time_of.empty()) return 0.0;
+      double rest = 2 * value(sequence.user_time_of[0]);
+      for (const std::uint8_t m : sequence.user_time_of) rest -= value(m);
+      return rest;
+    };
+    const double mean_user = user_of([&](std::uint8_t m) { return static_cast<double>(f.view.sum[m]) / n; });
+    const double user = keeps_vectors
+                            ? user_of([&](std::uint8_t m) { return static_cast<double>(vectors[i * metrics + m]); })
+                            : mean_user;
+    const auto compare = [&](std::uint32_t path, std::size_t shape, unsigned c, double got) {
+      const bool here = path < stamp.size() && stamp[path] == i;
+      const double truth = here ? static_cast<double>(value_at[path * max_columns + c]) : 0;
+      wrong[flat_begin[shape] + c] += std::fabs(got - truth) - std::fabs(truth);
+    };
+    const auto compare_user = [&](std::uint32_t path, double got) {
+      const double truth = path < user_stamp.size() && user_stamp[path] == i ? user_at[path] : 0;
+      user_wrong += std::fabs(got - truth) - truth;
+    };
     for (const PathRow& row : f.rows) {
       const auto path = static_cast<std::uint32_t>(row.path);
       const ShapeTable& shape = sequence.shapes[row.shape];
-      const bool here = path < stamp.size() && stamp[path] == i;
+      if (!shape.exact && keeps_vectors) continue;
       for (unsigned c = 0; c < row.columns; ++c) {
         const std::uint8_t overall = shape.columns[c].scales_with;
         ReconstructionInput in;
@@ -178,17 +217,38 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         }
         double got = keeps_vectors ? reconstruct(in) : reconstruct_mean(in);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
-        const double truth = here ? static_cast<double>(value_at[path * max_columns + c]) : 0;
-        wrong[flat_begin[row.shape] + c] += std::fabs(got - truth) - std::fabs(truth);
+        compare(path, row.shape, c, got);
       }
-      if (shape.exact || sequence.user_time == no_metric) continue;
-      // True user time: the path's share of the weights, of the iteration's exact user time or of the cluster's mean.
-      const double total = f.share_total[row.shape * max_columns + row.columns - 1];
-      const double user = keeps_vectors ? static_cast<double>(vectors[i * metrics + sequence.user_time])
-                                        : static_cast<double>(f.view.sum[sequence.user_time]) / n;
-      const double got = total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0;
-      const double truth = path < user_stamp.size() && user_stamp[path] == i ? user_at[path] : 0;
-      user_wrong += std::fabs(got - truth) - truth;
+      if (shape.exact || sequence.user_time_of.empty()) continue;
+      // True user time: the path's share of the weights, of the cluster's mean.
+      const double total = f.share_total[row.shape];
+      compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
+    }
+    for (std::size_t s = 0; keeps_vectors && s < sequence.shapes.size(); ++s) {
+      if (sequence.shapes[s].exact) continue;
+      const Pool& pool =
+          pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
+      std::unordered_map<std::uint32_t, double>& shares = shares_of[&f - finals.data()][s];
+      if (shares.empty()) {
+        for (const auto& [path, sums] : pool.paths) shares[path] = 0;
+        for (const PathRow& row : f.rows)
+          if (row.shape == s)
+            shares[static_cast<std::uint32_t>(row.path)] = static_cast<double>(row.sum[row.columns - 1]);
+        for (auto& [path, share] : shares)
+          share = sampled_share(pool.whole, pool.paths.at(path), share, f.share_total[s]);
+      }
+      for (const auto& [path, share] : shares) {
+        if (!sequence.user_time_of.empty()) compare_user(path, share * user);
+        // Samples and weights are expected in proportion to the user time, when that is known.
+        for (unsigned c = 0; c < sequence.shapes[s].columns.size(); ++c) {
+          const std::uint8_t m = sequence.shapes[s].columns[c].scales_with;
+          double whole = static_cast<double>(f.view.sum[m]) / n;
+          if (sequence.overall[m].precision != Precision::NotKept)
+            whole = static_cast<double>(vectors[i * metrics + m]);
+          else if (mean_user > 0) whole *= user / mean_user;
+          compare(path, s, c, share * whole);
+        }
+      }
     }
   }
   std::size_t families = 0;

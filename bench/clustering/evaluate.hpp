@@ -10,22 +10,23 @@
 namespace refrain::bench {
 
 struct Result {
-  std::uint32_t clusters = 0;   ///< as asked for
-  std::uint32_t made = 0;       ///< as there are in the end
+  std::uint32_t clusters = 0;  ///< as asked for
+  std::uint32_t made = 0;      ///< as there are in the end
   std::uint32_t classes = 0;
-  /// Relative L1 per metric (column of a shape), sum over iterations and call paths of |true - reconstructed| / sum of |true|.
+  /// Relative L1 per metric (column of a shape), sum over iterations and call paths of |true - reconstructed| / sum of
+  /// |true|.
   std::vector<double> column_error;
-  double path_error = 0;        ///< mean of column_error over the metrics that occur, against what was recorded
-  double path_error_true = 0;   ///< the same with the user code's true time in the place of its samples
-  double user_true = 0;         ///< that metric alone
-  double count_error = 0;       ///< largest over visits, messages, bytes
+  double path_error = 0;       ///< mean of column_error over the metrics that occur, against what was recorded
+  double path_error_true = 0;  ///< the same with the user code's true time in the place of its samples
+  double user_true = 0;        ///< that metric alone
+  double count_error = 0;      ///< largest over visits, messages, bytes
   std::vector<double> overall_error;
   double overall_exact = 0, overall_other = 0;  ///< largest over the metrics kept exactly, and rounded
-  double overall_mean = 0;      ///< mean over metrics in the distance
-  std::size_t profiles = 0;     ///< bytes: rows, overall sums, path lists
-  std::size_t search = 0;       ///< bytes: sketches and slopes
-  std::size_t vectors = 0;      ///< bytes of the iteration log
-  double microseconds = 0;      ///< an iteration, clustering and log
+  double overall_mean = 0;                      ///< mean over metrics in the distance
+  std::size_t profiles = 0;                     ///< bytes: rows, overall sums, path lists
+  std::size_t search = 0;                       ///< bytes: sketches and slopes
+  std::size_t vectors = 0;                      ///< bytes of the iteration log
+  double microseconds = 0;                      ///< an iteration, clustering and log
   std::size_t bytes() const { return profiles + search + vectors; }
 };
 

@@ -1,9 +1,10 @@
-// Sequences with the shapes of Table I of the paper. What varies and why is written down here as a model of a program, not
-// as a model of what a clustering can do:
+// Sequences with the shapes of Table I of the paper. What varies and why is written down here as a model of a program,
+// not as a model of what a clustering can do:
 // - an exact path has a fixed number of visits, or one that follows the solver's steps, or the load of the hot spot;
 // - its time is visits x cost, with noise of its own (log-normal), a share of the waiting that load imbalance causes at
 //   the synchronising calls, and rare long outliers of its own (interference);
-// - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its own;
+// - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its
+// own;
 //   they are seen through samples only, at 100 Hz of CPU time with a jittered period;
 // - which optional parts an iteration runs (output, rebalancing, diagnostics) makes its class.
 #include <algorithm>
@@ -20,46 +21,60 @@ using namespace clustering;
 namespace {
 
 enum Overall : std::uint8_t {
-  Wall, Mpi, Own, Cpu, Calls, MessagesSent, BytesSent, MessagesReceived, BytesReceived,
-  TicksUser, TicksMpi, TicksLost, WeightUser, WeightMpi, WeightUserSquared, OverallCount
+  Wall,
+  Mpi,
+  Own,
+  Cpu,
+  Calls,
+  MessagesSent,
+  BytesSent,
+  MessagesReceived,
+  BytesReceived,
+  TicksUser,
+  TicksMpi,
+  TicksLost,
+  WeightUser,
+  WeightMpi,
+  WeightUserSquared,
+  OverallCount
 };
 
 struct Model {
   const char* name;
   unsigned iterations, paths, mpi_paths, classes;
-  double seconds;             ///< of an iteration
+  double seconds;  ///< of an iteration
   double mpi_share;
-  double noise;               ///< sigma of a path's own log-normal noise on MPI time
-  double common;              ///< sigma of the imbalance that all synchronising calls share
-  double outliers;            ///< probability of one long outlier in an iteration
-  double steps_jitter;        ///< relative change of the solver's steps from iteration to iteration
-  double drift;               ///< relative growth of the work over the run
-  unsigned peak_period;       ///< every so many iterations a peak, 0: none
-  double bursts;              ///< probability that a burst of 5 to 30 heavy iterations begins
-  unsigned phases;            ///< parts of the run with different work and a different mix of user paths
-  double hot_spot;            ///< growth of the hot spot that passes this process again and again
+  double noise;          ///< sigma of a path's own log-normal noise on MPI time
+  double common;         ///< sigma of the imbalance that all synchronising calls share
+  double outliers;       ///< probability of one long outlier in an iteration
+  double steps_jitter;   ///< relative change of the solver's steps from iteration to iteration
+  double drift;          ///< relative growth of the work over the run
+  unsigned peak_period;  ///< every so many iterations a peak, 0: none
+  double bursts;         ///< probability that a burst of 5 to 30 heavy iterations begins
+  unsigned phases;       ///< parts of the run with different work and a different mix of user paths
+  double hot_spot;       ///< growth of the hot spot that passes this process again and again
 };
 
 constexpr Model models[] = {
     //   name       iter  paths  mpi cls  seconds share noise common outl  steps drift peak bursts phases hot
-    {"pop2",         440,   543, 228, 10,  1.048, 0.30, 0.25, 0.15, 0.02,  0.10, 0.05,  24, 0.00, 1, 0},
-    {"RAxML",      21268,   316,  63, 18,  0.047, 0.15, 0.40, 0.30, 0.01,  0.30, 0.00,   0, 0.01, 4, 0},
-    {"GAPgeofem",   2501,    55,  17, 11,  0.230, 0.25, 0.20, 0.20, 0.02,  0.05, 0.30,   0, 0.00, 1, 0},
-    {"lu",           180,    67,  29,  3,  1.494, 0.20, 0.15, 0.20, 0.02,  0.00, 0.00,   0, 0.00, 1, 0},
-    {"dleslie",    15054,    38,  12,  4,  0.017, 0.20, 0.30, 0.25, 0.02,  0.00, 0.00,   0, 0.00, 1, 0},
-    {"wrf2",         720,  1730, 110,  6,  0.949, 0.25, 0.25, 0.15, 0.02,  0.00, 0.03,  10, 0.00, 1, 0},
-    {"DROPS",         50, 18675, 475, 29,  9.940, 0.35, 0.30, 0.20, 0.05,  0.30, 0.50,   0, 0.05, 2, 0},
-    {"PEPC",        1300,    66,  35,  4, 10.495, 0.25, 0.20, 0.15, 0.02,  0.00, 0.10,   0, 0.00, 1, 4},
-    {"lammps",       300,   458,  78,  8,  1.913, 0.20, 0.20, 0.20, 0.02,  0.00, 0.02,  10, 0.00, 1, 0},
-    {"tera_tf",      190,    89,  19,  3,  1.479, 0.30, 0.20, 0.20, 0.02,  0.00, 0.80,   0, 0.00, 1, 0},
-    {"zeusmp2",      200,   183,  91,  2,  1.240, 0.20, 0.15, 0.15, 0.01,  0.00, 0.00,   0, 0.00, 1, 0},
-    {"GemsFDTD",    1500,   317,  29,  2,  0.217, 0.25, 0.25, 0.20, 0.02,  0.00, 0.00,   0, 0.00, 1, 0},
-    {"steady",      2000,   120,  40,  3,  0.200, 0.20, 0.05, 0.05, 0.005, 0.00, 0.00,   0, 0.00, 1, 0},
-    {"drifting",    2000,   120,  40,  3,  0.200, 0.20, 0.15, 0.10, 0.01,  0.02, 1.50,   0, 0.00, 1, 0},
-    {"peaks",       2000,   120,  40,  3,  0.200, 0.20, 0.15, 0.10, 0.01,  0.00, 0.00,  17, 0.00, 1, 0},
-    {"bursts",      2000,   120,  40,  3,  0.200, 0.20, 0.15, 0.10, 0.01,  0.05, 0.00,   0, 0.01, 1, 0},
-    {"noise",       2000,   120,  40,  3,  0.200, 0.20, 0.60, 0.50, 0.05,  0.00, 0.00,   0, 0.00, 1, 0},
-    {"phases",      2000,   120,  40,  3,  0.200, 0.20, 0.15, 0.10, 0.01,  0.10, 0.00,   0, 0.00, 6, 0},
+    {"pop2", 440, 543, 228, 10, 1.048, 0.30, 0.25, 0.15, 0.02, 0.10, 0.05, 24, 0.00, 1, 0},
+    {"RAxML", 21268, 316, 63, 18, 0.047, 0.15, 0.40, 0.30, 0.01, 0.30, 0.00, 0, 0.01, 4, 0},
+    {"GAPgeofem", 2501, 55, 17, 11, 0.230, 0.25, 0.20, 0.20, 0.02, 0.05, 0.30, 0, 0.00, 1, 0},
+    {"lu", 180, 67, 29, 3, 1.494, 0.20, 0.15, 0.20, 0.02, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"dleslie", 15054, 38, 12, 4, 0.017, 0.20, 0.30, 0.25, 0.02, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"wrf2", 720, 1730, 110, 6, 0.949, 0.25, 0.25, 0.15, 0.02, 0.00, 0.03, 10, 0.00, 1, 0},
+    {"DROPS", 50, 18675, 475, 29, 9.940, 0.35, 0.30, 0.20, 0.05, 0.30, 0.50, 0, 0.05, 2, 0},
+    {"PEPC", 1300, 66, 35, 4, 10.495, 0.25, 0.20, 0.15, 0.02, 0.00, 0.10, 0, 0.00, 1, 4},
+    {"lammps", 300, 458, 78, 8, 1.913, 0.20, 0.20, 0.20, 0.02, 0.00, 0.02, 10, 0.00, 1, 0},
+    {"tera_tf", 190, 89, 19, 3, 1.479, 0.30, 0.20, 0.20, 0.02, 0.00, 0.80, 0, 0.00, 1, 0},
+    {"zeusmp2", 200, 183, 91, 2, 1.240, 0.20, 0.15, 0.15, 0.01, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"GemsFDTD", 1500, 317, 29, 2, 0.217, 0.25, 0.25, 0.20, 0.02, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"steady", 2000, 120, 40, 3, 0.200, 0.20, 0.05, 0.05, 0.005, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"drifting", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.02, 1.50, 0, 0.00, 1, 0},
+    {"peaks", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.00, 0.00, 17, 0.00, 1, 0},
+    {"bursts", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.05, 0.00, 0, 0.01, 1, 0},
+    {"noise", 2000, 120, 40, 3, 0.200, 0.20, 0.60, 0.50, 0.05, 0.00, 0.00, 0, 0.00, 1, 0},
+    {"phases", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.10, 0.00, 0, 0.00, 6, 0},
 };
 
 class Random {
@@ -80,7 +95,7 @@ class Random {
 enum class Follows : std::uint8_t { Nothing, Steps, HotSpot };
 
 struct ExactPath {
-  unsigned group;         ///< 0: always run
+  unsigned group;  ///< 0: always run
   Follows visits;
   unsigned count;         ///< visits, or visits per step
   double cost;            ///< seconds per visit, before scaling
@@ -95,11 +110,11 @@ struct UserPath {
   Follows time;
   double share;
   double noise;
-  unsigned phase;         ///< runs three times as long in this phase
+  unsigned phase;  ///< runs three times as long in this phase
 };
 
 struct Optional {
-  unsigned period;        ///< 0: at random
+  unsigned period;  ///< 0: at random
   double probability;
 };
 
@@ -119,18 +134,22 @@ Sequence generate(const std::string& name) {
 
   Sequence out;
   out.name = name;
-  out.user_time = Own;
+  out.user_time_of = {Wall, Mpi, Own};
   const auto kept = [](Precision p, bool in_distance) { return OverallColumn{in_distance, p}; };
   out.overall.assign(OverallCount, kept(Precision::NotKept, false));
   for (const Overall m : {Wall, Mpi, Calls, MessagesSent, BytesSent, MessagesReceived, BytesReceived})
     out.overall[m] = kept(Precision::Exact, true);
-  out.overall[Own] = kept(Precision::Exact, false);
+  out.overall[Own] = kept(Precision::Rounded, false);
   out.overall[Cpu] = kept(Precision::Rounded, true);
-  out.overall[TicksUser] = kept(Precision::Rounded, false);
-  out.overall[WeightUser] = kept(Precision::Rounded, false);
-  out.shapes = {{true, 0, {{Calls, true}, {Mpi, true}, {MessagesSent, false}, {BytesSent, true}, {MessagesReceived, false},
-                           {BytesReceived, true}}},
-                {false, no_column, {{TicksUser, false}, {WeightUser, true}}}};
+  out.shapes = {{true,
+                 0,
+                 {{Calls, true},
+                  {Mpi, true},
+                  {MessagesSent, false},
+                  {BytesSent, true},
+                  {MessagesReceived, false},
+                  {BytesReceived, true}}},
+                {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
   // Optional parts: enough of them for the number of classes. With g parts the frequent combinations number about that.
   unsigned groups = 0;
@@ -145,8 +164,9 @@ Sequence generate(const std::string& name) {
     ExactPath& e = exact[p];
     e.group = p > 4 && groups && random.uniform() < 0.25 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    e.visits = model.hot_spot > 0 && kind < 0.5 ? Follows::HotSpot
-               : model.steps_jitter > 0 && kind < 0.5 ? Follows::Steps : Follows::Nothing;
+    e.visits = model.hot_spot > 0 && kind < 0.5       ? Follows::HotSpot
+               : model.steps_jitter > 0 && kind < 0.5 ? Follows::Steps
+                                                      : Follows::Nothing;
     e.count = 1 + static_cast<unsigned>(random.exponential() * (e.visits == Follows::Steps ? 2 : 6));
     e.cost = std::exp(random.normal() * 1.2);
     e.noise = model.noise * random.uniform(0.3, 1.7);
@@ -161,8 +181,9 @@ Sequence generate(const std::string& name) {
   for (UserPath& u : user) {
     u.group = groups && random.uniform() < 0.15 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    u.time = model.hot_spot > 0 && kind < 0.4 ? Follows::HotSpot
-             : model.steps_jitter > 0 && kind < 0.4 ? Follows::Steps : Follows::Nothing;
+    u.time = model.hot_spot > 0 && kind < 0.4       ? Follows::HotSpot
+             : model.steps_jitter > 0 && kind < 0.4 ? Follows::Steps
+                                                    : Follows::Nothing;
     u.share = std::exp(random.normal() * 1.8);  // few hot paths, many cold ones
     shares += u.share;
     u.noise = random.uniform(0.005, 0.05);
@@ -197,7 +218,8 @@ Sequence generate(const std::string& name) {
       --burst_left;
     }
     if (model.steps_jitter > 0)
-      steps = std::clamp(steps + model.steps_jitter * (random.normal() * 10 + 0.3 * (steps_mean * (1 + 0.5 * model.drift * t) - steps)),
+      steps = std::clamp(steps + model.steps_jitter *
+                                     (random.normal() * 10 + 0.3 * (steps_mean * (1 + 0.5 * model.drift * t) - steps)),
                          5.0, 200.0);
     const auto solver_steps = static_cast<std::int64_t>(steps);
     // The hot spot grows with the run and comes by when it has gone round all processes.
@@ -207,13 +229,12 @@ Sequence generate(const std::string& name) {
     const double imbalance = std::exp(model.common * random.normal());
     std::vector<bool> runs(groups + 1, true);
     for (unsigned g = 1; g <= groups; ++g)
-      runs[g] = optional[g].period ? i % optional[g].period == optional[g].period - 1 : random.uniform() < optional[g].probability;
+      runs[g] = optional[g].period ? i % optional[g].period == optional[g].period - 1
+                                   : random.uniform() < optional[g].probability;
     // No more classes than the table says: a combination too many falls back to the last one known.
     if (std::ranges::find(classes_seen, runs) == classes_seen.end()) {
-      if (classes_seen.size() < model.classes)
-        classes_seen.push_back(runs);
-      else
-        runs = classes_seen[random.below(static_cast<unsigned>(classes_seen.size()))];
+      if (classes_seen.size() < model.classes) classes_seen.push_back(runs);
+      else runs = classes_seen[random.below(static_cast<unsigned>(classes_seen.size()))];
     }
     const bool outlier = random.uniform() < model.outliers;
     const unsigned victim = random.below(model.mpi_paths);
@@ -226,9 +247,11 @@ Sequence generate(const std::string& name) {
       if (!runs[e.group]) continue;
       std::int64_t visits = e.count;
       if (e.visits == Follows::Steps) visits *= solver_steps;
-      if (e.visits == Follows::HotSpot) visits = static_cast<std::int64_t>(std::lround(static_cast<double>(e.count) * 20 * hot));
-      const double base = static_cast<double>(e.count) *
-                          (e.visits == Follows::Steps ? static_cast<double>(solver_steps) : e.visits == Follows::HotSpot ? hot : 1);
+      if (e.visits == Follows::HotSpot)
+        visits = static_cast<std::int64_t>(std::lround(static_cast<double>(e.count) * 20 * hot));
+      const double base = static_cast<double>(e.count) * (e.visits == Follows::Steps ? static_cast<double>(solver_steps)
+                                                          : e.visits == Follows::HotSpot ? hot
+                                                                                         : 1);
       double seconds = calibration * e.cost * base * std::exp(e.noise * random.normal() - e.noise * e.noise / 2);
       seconds += calibration * e.cost * e.count * e.waiting * imbalance * load *
                  (e.visits == Follows::Steps ? steps_mean : 1) * std::exp(0.1 * random.normal());
@@ -239,7 +262,8 @@ Sequence generate(const std::string& name) {
       const std::int64_t sent = e.direction & 1 ? visits : 0, received = e.direction & 2 ? visits : 0;
       it.path.push_back(p);
       it.shape.push_back(0);
-      for (const std::int64_t v : {visits, time, sent, sent * bytes, received, received * bytes}) it.values.push_back(v);
+      for (const std::int64_t v : {visits, time, sent, sent * bytes, received, received * bytes})
+        it.values.push_back(v);
       it.overall[Calls] += visits;
       it.overall[Mpi] += time;
       it.overall[MessagesSent] += sent;
@@ -295,11 +319,13 @@ Sequence generate(const std::string& name) {
       it.values.push_back(samples[u]);
       it.values.push_back(weight[u]);
     }
-    it.overall[Own] = static_cast<std::int64_t>(own * 1e9);
+    it.overall[Own] =
+        60 * it.overall[Calls] + 3000 * (it.overall[TicksUser] + it.overall[TicksMpi]) + 1500;  // Refrain's
     it.overall[Cpu] = static_cast<std::int64_t>(cpu * 1e9);
-    it.overall[Wall] = it.overall[Own] + it.overall[Mpi] + static_cast<std::int64_t>(random.exponential() * 1e5);
+    it.overall[Wall] = static_cast<std::int64_t>(own * 1e9) + it.overall[Mpi] + it.overall[Own];
     out.iterations.push_back(std::move(it));
   }
+  out.tick_weight = 0.01 * (1 + 1.0 / 12) * 1e9;  // uniform between 0.5 and 1.5 periods
   return out;
 }
 

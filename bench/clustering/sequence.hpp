@@ -5,9 +5,9 @@
 ///   8 bytes "RITSEQ1\0"
 ///   u32 overall metrics, u32 shapes
 ///   per overall metric: u8 in_distance, u8 precision (0 exact, 1 rounded, 2 not kept)
-///   per shape: u8 exact, u8 visits column (255 none), u8 columns, then per column: u8 scales_with (255 none), u8 in_distance
-///   then iterations to the end of the file:
-///   u64 iteration, i64 per overall metric, u32 call paths touched, per call path: u32 path, u8 shape, i64 per column
+///   per shape: u8 exact, u8 visits column (255 none), u8 columns, then per column: u8 scales_with (255 none), u8
+///   in_distance then iterations to the end of the file: u64 iteration, i64 per overall metric, u32 call paths touched,
+///   per call path: u32 path, u8 shape, i64 per column
 
 #include <cstdint>
 #include <string>
@@ -38,8 +38,10 @@ struct Sequence {
     std::vector<std::pair<std::uint32_t, double>> true_user;
   };
   std::vector<Iteration> iterations;
-  /// Generated sequences: overall metric that is the exact user time, in the unit of `true_user`.
-  std::uint8_t user_time = clustering::no_metric;
+  /// Generated sequences: the exact user time, in the unit of `true_user`, is the first of these less the others.
+  std::vector<std::uint8_t> user_time_of;
+  /// Sampled shapes: sum of squared weights / sum of weights, what one sample counts with; 0: not known, no shrinking.
+  double tick_weight = 0;
 
   std::vector<clustering::Shape> shape_views() const;
   std::vector<clustering::TouchedPath> touched(const Iteration& it) const;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -165,7 +166,10 @@ class Run(ToolsTest):
         program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
         run = (REFRAIN, "run", "--", "mpirun.openmpi", "-n", "2", program)
         lines = self.start(*run, REFRAIN_EXPERIMENT_DIRECTORY="exp", REFRAIN_VERBOSE="on").stderr.splitlines()
-        self.assertEqual([line.split(":")[0] for line in lines], ["refrain"] * 4)
+        self.assertEqual({line.split(":")[0] for line in lines}, {"refrain"})
+        # What was lost depends on where a machine's ticks fall: a line for each kind, or none.
+        lines = [line for line in lines if not re.fullmatch(r"refrain: rank \d: lost: \w+, \d+", line)]
+        self.assertEqual(len(lines), 4, lines)
         self.assertIn("Open MPI", lines[0])
         self.assertIn("100 Hz", lines[1])
         self.assertIn("exp", lines[2])

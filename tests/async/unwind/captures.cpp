@@ -69,8 +69,8 @@ Captures::~Captures() {
 /// - a thrown exception, setcontext and the like replace the stack pointer at the end of a function whose table goes on
 ///   as if they had not;
 /// - tables with a rule for the stack pointer (setcontext, longjmp): libunwind takes the CFA instead;
-/// - the outermost frame of a context that makecontext made: once in 10^5 walks libunwind goes on beyond it, to an
-///   address on the stack;
+/// - the outermost frame of a context that makecontext made: libunwind was seen to go on beyond it, to an address on
+///   the stack, for a reason not found;
 /// - the last instructions of functions that realign their stack: gcc says that the frame pointer is still saved.
 bool Captures::tables_are_wrong(const Walk& walk) const {
   if (walk.depth > 0 && walk.frames[0].pc == switching_functions_[0]) return true;

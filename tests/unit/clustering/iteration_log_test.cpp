@@ -104,7 +104,7 @@ TEST(IterationLog, unchanged_columns_cost_nothing) {
   ASSERT_EQ(log.append(0, Label{3}, row), IterationLog::Appended::Yes);
   const std::size_t first = log.bytes();
   for (int i = 1; i <= 100; ++i) ASSERT_EQ(log.append(i, Label{3}, row), IterationLog::Appended::Yes);
-  EXPECT_EQ(log.bytes() - first, 200U);
+  EXPECT_LE(log.bytes() - first, 102U);  // a byte each, after a record that says so
 }
 
 TEST(IterationLog, rounding_is_within_its_bound_ordered_and_exact_for_small_integers) {

@@ -2,6 +2,7 @@
 
 #include "unwind/tables.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -12,6 +13,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -113,6 +115,15 @@ void compare(const OracleRow& row, const Rule& rule, std::uint64_t& compared, st
   if (++different > 10) return;
   std::printf("%lx: readelf CFA %s rbp %s ra %s, rule kind %d CFA %s fp %d %d\n", row.address, cfa.c_str(), fp.c_str(),
               ra.c_str(), int(rule.kind), cfa_text(rule).c_str(), int(rule.saved_fp), rule.fp_offset);
+}
+
+TEST(unwind_tables, the_rule_cache_is_resident_before_its_first_rule) {
+  ASSERT_TRUE(start_rule_cache());
+  constexpr std::size_t bytes = sizeof(RuleSlot) * rule_ways * (std::size_t{1} << rule_set_bits);
+  std::vector<unsigned char> resident(bytes / 4096);
+  ASSERT_EQ(mincore(rule_slots, bytes, resident.data()), 0);
+  EXPECT_EQ(std::count_if(resident.begin(), resident.end(), [](unsigned char page) { return page & 1; }),
+            static_cast<std::ptrdiff_t>(resident.size()));
 }
 
 TEST(unwind_tables, rules_of_all_loaded_modules_are_those_of_readelf) {
