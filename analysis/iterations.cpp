@@ -12,7 +12,8 @@ namespace {
 class LabelResolver {
  public:
   explicit LabelResolver(const archive::Loop& loop) {
-    for (std::size_t i = 0; i < loop.clusters.size(); ++i) cluster_[loop.clusters[i].label] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < loop.clusters.size(); ++i)
+      cluster_[loop.clusters[i].label] = static_cast<std::int32_t>(i);
     // Backwards: what a label became is known before what became that label.
     for (std::size_t i = loop.merges.size(); i-- > 0;) {
       const auto [from, to] = loop.merges[i];

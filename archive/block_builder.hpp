@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "archive/compressor.hpp"
 #include "archive/format.hpp"
 #include "platform/pages.hpp"
 
@@ -13,7 +14,6 @@ namespace refrain::archive {
 class BlockBuilder {
  public:
   BlockBuilder() = default;
-  ~BlockBuilder();
   BlockBuilder(const BlockBuilder&) = delete;
   BlockBuilder& operator=(const BlockBuilder&) = delete;
 
@@ -44,8 +44,7 @@ class BlockBuilder {
   Entry entries_[most_sections];
   std::size_t count_ = 0;
   platform::Bytes payloads_;
-  platform::Bytes scratch_;
-  void* compressor_ = nullptr;
+  Compressor compressor_;
 };
 
 }  // namespace refrain::archive

@@ -1,42 +1,11 @@
 #include "archive/block_reader.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <zstd.h>
 
 #include "archive/checksum.hpp"
+#include "archive/unpack.hpp"
 
 namespace refrain::archive {
-
-namespace {
-
-/// No section is larger when unpacked; a larger number is damage, or an attempt on the reader's memory.
-constexpr std::uint64_t largest_section = std::uint64_t{1} << 30;
-/// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
-constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
-
-/// Grows the result with what really comes out, so that a wrong size costs no memory.
-std::vector<std::byte> unpack(const std::vector<std::byte>& stored, std::uint64_t raw, std::string& error) {
-  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
-  if (!context) throw std::bad_alloc();
-  std::vector<std::byte> out;
-  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
-  std::size_t left = 1;
-  while (left != 0) {
-    const std::size_t begin = out.size();
-    out.resize(std::min<std::uint64_t>(raw, begin + ZSTD_DStreamOutSize()));
-    ZSTD_outBuffer chunk{out.data() + begin, out.size() - begin, 0};
-    const std::size_t in_before = in.pos;
-    left = ZSTD_decompressStream(context.get(), &chunk, &in);
-    if (ZSTD_isError(left)) return error = ZSTD_getErrorName(left), out;
-    out.resize(begin + chunk.pos);
-    if (left != 0 && chunk.pos == 0 && in.pos == in_before) return error = "unexpected end of compressed data", out;
-  }
-  if (out.size() != raw || in.pos != in.size) error = "has not the size it says";
-  return out;
-}
-
-}  // namespace
 
 void SectionReader::refuse(const std::string& what) const {
   file_.fail(offset_, name_ + ": " + what + " (byte " + std::to_string(position()) + " of its contents)");
@@ -96,20 +65,8 @@ SectionReader BlockReader::section(format::Section type, const char* section_nam
   const std::uint64_t at = offset_ + found->offset;
   auto stored = file_.read(at, found->stored, name);
   if (checksum(stored.data(), stored.size()) != found->checksum) file_.fail(at, name + ": wrong checksum");
-  switch (static_cast<format::Encoding>(found->encoding)) {
-    case format::Encoding::Raw:
-      if (found->raw != found->stored) file_.fail(at, name + ": two different sizes");
-      return {file_, name, at, std::move(stored)};
-    case format::Encoding::Zstd: {
-      if (found->raw > largest_section || found->raw / most_compressed > found->stored)
-        file_.fail(at, name + ": cannot be unpacked to " + std::to_string(found->raw) + " bytes");
-      std::string error;
-      auto contents = unpack(stored, found->raw, error);
-      if (!error.empty()) file_.fail(at, name + ": cannot be unpacked: " + error);
-      return {file_, name, at, std::move(contents)};
-    }
-  }
-  file_.fail(at, name + ": unknown encoding " + std::to_string(found->encoding));
+  const auto encoding = static_cast<format::Encoding>(found->encoding);
+  return {file_, name, at, unpack(file_, at, name, encoding, std::move(stored), found->raw)};
 }
 
 }  // namespace refrain::archive

@@ -47,6 +47,17 @@ enum class Encoding : std::uint16_t { Raw = 0, Zstd = 1 };
 
 inline constexpr const char* profile_name = "profile.refrain";
 inline constexpr const char* manifest_name = "manifest.json";
+inline constexpr const char* spill_name_begin = "iterations-";
+inline constexpr const char* spill_name_end = ".refrain";
+
+/// A frame of iterations: u32 magic, u16 kind, u16 encoding, i32 thread, u32 loop, u64 size as stored, u64 size, the
+/// payload, the checksum of all before.
+enum class FrameKind : std::uint16_t {
+  Log = 0,    ///< blocks of clustering/iteration_log.hpp
+  Merges = 1  ///< pairs of u32: label that ended, label that it became
+};
+inline constexpr std::uint32_t frame_magic = 0x46495452;  // "RTIF"
+inline constexpr std::size_t frame_head_size = 32;
 
 /// Bytes from the start of a block of `sections` sections to its first payload.
 constexpr std::size_t section_table_size(std::size_t sections) {

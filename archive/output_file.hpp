@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace refrain::archive {
 
@@ -27,6 +28,24 @@ class OutputFile {
 
  private:
   int descriptor_ = -1;
+};
+
+/// A file of the directory, read by mapping it.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  [[nodiscard]] bool open(const char* directory, const char* name);
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
+
+  int error = 0;
+
+ private:
+  void* address_ = nullptr;
+  std::size_t size_ = 0;
 };
 
 /// Renames `from` to `to`, both in `directory`. Returns 0 or the errno value; on failure `from` is removed.

@@ -68,7 +68,7 @@ struct Loop {
   std::string name;
   std::int64_t iterations = 0;
   std::vector<OverallMetric> metrics;
-  std::vector<Cluster> clusters;  ///< by Unit::cluster
+  std::vector<Cluster> clusters;                                ///< by Unit::cluster
   std::vector<std::pair<std::uint32_t, std::uint32_t>> merges;  ///< label that ended, label that it became, in order
   std::vector<std::byte> log;                                   ///< blocks, one behind the other
 };
@@ -104,6 +104,7 @@ struct Rank {
   Cost call_cost, tick_cost;
   std::vector<Location> locations;
   std::vector<Communicator> communicators;
+  std::uint64_t spilled_bytes = 0;  ///< of iterations-<rank>.refrain that `locations` already hold
 };
 
 struct Profile {

@@ -1,9 +1,8 @@
 #include "archive/profile_merger.hpp"
 
-#include "archive/format.hpp"
-
 #include <algorithm>
 
+#include "archive/format.hpp"
 #include "archive/reader.hpp"
 
 namespace refrain::archive {

@@ -9,6 +9,7 @@
 #include "archive/block_reader.hpp"
 #include "archive/checksum.hpp"
 #include "archive/clean_text.hpp"
+#include "archive/iteration_frames_reader.hpp"
 
 namespace refrain::archive {
 
@@ -309,8 +310,8 @@ void read_communicators(SectionReader in, Rank& rank) {
   in.finish();
 }
 
-/// What the iterations of this loop were logged with, by name: an overall metric that this program does not know is read
-/// over, one that the file does not have is zero.
+/// What the iterations of this loop were logged with, by name: an overall metric that this program does not know is
+/// read over, one that the file does not have is zero.
 std::vector<OverallMetric> read_overall(SectionReader& in) {
   std::vector<OverallMetric> metrics;
   const std::size_t count = in.count(3);
@@ -335,7 +336,7 @@ std::int64_t iteration_number(SectionReader& in) {
   return in.failed() ? 0 : static_cast<std::int64_t>(value);
 }
 
-Loop read_loop(SectionReader& in, SectionReader& logs, const std::vector<OverallMetric>& metrics) {
+Loop read_loop(SectionReader& in, const std::vector<OverallMetric>& metrics) {
   Loop loop;
   loop.name = clean_text(in.text());
   loop.iterations = iteration_number(in);
@@ -354,25 +355,18 @@ Loop read_loop(SectionReader& in, SectionReader& logs, const std::vector<Overall
     }
     loop.clusters.push_back(std::move(cluster));
   }
-  for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n) {
-    const auto from = static_cast<std::uint32_t>(in.varint());
-    loop.merges.emplace_back(from, static_cast<std::uint32_t>(in.varint()));
-  }
-  const std::uint64_t bytes = in.varint();
   in.check();
-  const auto log = logs.raw(bytes);
-  logs.check();
-  loop.log.assign(log.begin(), log.end());
   return loop;
 }
 
-void read_loops(SectionReader in, SectionReader logs, Rank& rank) {
+void read_loops(SectionReader in, Rank& rank) {
   const std::vector<OverallMetric> metrics = read_overall(in);
+  rank.spilled_bytes = in.varint();
   const std::size_t locations = in.count(1);
   in.check();
   if (locations != rank.locations.size()) in.refuse("loops of other locations");
   for (Location& location : rank.locations) {
-    for (std::size_t n = in.count(5); n > 0 && !in.failed(); --n) location.loops.push_back(read_loop(in, logs, metrics));
+    for (std::size_t n = in.count(5); n > 0 && !in.failed(); --n) location.loops.push_back(read_loop(in, metrics));
     in.check();
     for (const Unit& unit : location.units) {
       if (unit.loop < 0) continue;
@@ -382,7 +376,6 @@ void read_loops(SectionReader in, SectionReader logs, Rank& rank) {
     }
   }
   in.finish();
-  logs.finish();
 }
 
 /// One entry of the rank table. Nothing when the rank has not written.
@@ -411,8 +404,12 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
                   read_mapping(block.section(Section::PathMapping, "path mapping"), profile.paths.size()))
       .read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
-  if (block.has(Section::Loops))
-    read_loops(block.section(Section::Loops, "loops"), block.section(Section::Iterations, "iterations"), rank);
+  if (block.has(Section::Loops)) read_loops(block.section(Section::Loops, "loops"), rank);
+  if (block.has(Section::Iterations)) {
+    SectionReader frames = block.section(Section::Iterations, "iterations");
+    const std::string name = file.name() + ": rank " + std::to_string(rank.rank) + ", section 'iterations'";
+    add_iterations(InputFile(name, frames.raw(frames.remaining())), rank);
+  }
   return rank;
 }
 

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "archive/iteration_frames.hpp"
 #include "archive/module_lookup.hpp"
-#include "measurement/iterations.hpp"
 #include "config/line.hpp"
+#include "measurement/iterations.hpp"
 
 namespace refrain::archive {
 
@@ -185,7 +186,8 @@ void encode_cluster(const ClusterRecord& c, Encoder& out) {
   out.varint(c.label);
   out.varint(c.class_index);
   out.fixed(static_cast<std::uint8_t>(c.overflow));
-  for (const std::int64_t value : {c.members, c.first, c.last, c.exemplar}) out.varint(static_cast<std::uint64_t>(value));
+  for (const std::int64_t value : {c.members, c.first, c.last, c.exemplar})
+    out.varint(static_cast<std::uint64_t>(value));
   for (std::size_t i = 0; i < measurement::overall_count; ++i) {
     out.signed_varint(c.minimum[i]);
     out.signed_varint(c.maximum[i]);
@@ -195,6 +197,7 @@ void encode_cluster(const ClusterRecord& c, Encoder& out) {
 
 bool encode_loops(const RankRecord& record, Encoder& out) {
   encode_overall_metrics(out);
+  out.varint(record.spilled_bytes);
   out.varint(record.locations.size());
   for (const LocationRecord& location : record.locations) {
     out.varint(location.loops.size());
@@ -203,24 +206,28 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
       out.varint(static_cast<std::uint64_t>(loop.iterations));
       out.varint(loop.clusters.size());
       for (const ClusterRecord& cluster : loop.clusters) encode_cluster(cluster, out);
-      out.varint(loop.merges.size());
-      for (const clustering::Merge& merge : loop.merges) {
-        out.varint(static_cast<std::uint32_t>(merge.from));
-        out.varint(static_cast<std::uint32_t>(merge.to));
-      }
-      out.varint(loop.log.size() + loop.log_tail.size());
     }
   }
   return !out.failed();
 }
 
-bool encode_iterations(const RankRecord& record, Encoder& out) {
+/// The frames that the record takes in, and one for each piece that has no frame yet. Frames are compressed, the
+/// section is not.
+bool add_iterations(const RankRecord& record, BlockBuilder& block) {
+  platform::Bytes frames;
+  Compressor compressor;
+  if (!frames.append(record.early_iterations.data(), record.early_iterations.size())) return false;
   for (const LocationRecord& location : record.locations)
-    for (const LoopRecord& loop : location.loops) {
-      out.raw(loop.log.data(), loop.log.size());
-      out.raw(loop.log_tail.data(), loop.log_tail.size());
+    for (std::size_t i = 0; i < location.loops.size(); ++i) {
+      const LoopRecord& loop = location.loops[i];
+      const auto append = [&](format::FrameKind kind, std::span<const std::byte> payload) {
+        return append_frame(kind, location.thread, static_cast<std::uint32_t>(i), payload, compressor, frames);
+      };
+      if (!append(format::FrameKind::Log, loop.log) || !append(format::FrameKind::Log, loop.log_tail) ||
+          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)))
+        return false;
     }
-  return !out.failed();
+  return block.add_raw(format::Section::Iterations, frames.data(), frames.size());
 }
 
 bool has_loops(const RankRecord& record) {
@@ -303,7 +310,7 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
-           add_section(block, Section::Iterations, [&](Encoder& out) { return encode_iterations(record, out); })));
+           add_iterations(record, block)));
 }
 
 bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& block) {

@@ -55,7 +55,7 @@ struct ClusterRecord {
   std::uint32_t label;  ///< as in the iteration log
   std::uint32_t class_index;
   bool overflow;
-  std::int64_t members, first, last, exemplar;  ///< iterations
+  std::int64_t members, first, last, exemplar;     ///< iterations
   std::span<const std::int64_t> minimum, maximum;  ///< per overall metric (measurement/overall.def)
   std::span<const double> squares;                 ///< sums of squared distances from the mean
 };
@@ -104,6 +104,8 @@ struct RankRecord {
   std::span<const char* const> region_names;  ///< indexed by RegionId
   std::span<const LocationRecord> locations;
   std::span<const CommunicatorRecord> communicators;
+  std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
+  std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
 };
 
 }  // namespace refrain::archive

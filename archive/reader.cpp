@@ -6,6 +6,7 @@
 
 #include "archive/clean_text.hpp"
 #include "archive/format.hpp"
+#include "archive/iteration_frames_reader.hpp"
 #include "archive/manifest_reader.hpp"
 #include "archive/profile_merger.hpp"
 #include "archive/profile_parser.hpp"
@@ -82,6 +83,7 @@ Experiment read_experiment(const fs::path& directory) {
   experiment.directory = directory;
   experiment.manifest = parse_manifest(InputFile(manifest));
   experiment.profile = read_profile(directory, experiment.manifest);
+  for (Rank& rank : experiment.profile.ranks) attach_spilled_iterations(directory, rank);
   return experiment;
 }
 

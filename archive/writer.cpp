@@ -106,12 +106,19 @@ int write_alone(RankData& data, const RankRecord& record, const char* directory,
   return error;
 }
 
+struct PartName {
+  char text[48];
+  explicit PartName(std::int32_t rank) {
+    config::Line(text, sizeof text) << "part-" << std::int64_t{rank} << ".refrain";
+  }
+};
+
 int write_part_file(RankData& data, const RankRecord& record, const char* directory) {
-  char name[48], temporary[48];
-  config::Line(name, sizeof name) << "part-" << std::int64_t{record.rank} << ".refrain";
-  config::Line(temporary, sizeof temporary) << name << ".new";
+  const PartName name(record.rank);
+  char temporary[sizeof name.text + 8];
+  config::Line(temporary, sizeof temporary) << name.text << ".new";
   const int error = write_alone(data, record, directory, temporary, O_TRUNC, 0);
-  return error != 0 ? error : rename_in(directory, temporary, name);
+  return error != 0 ? error : rename_in(directory, temporary, name.text);
 }
 
 void say_own_failure(WriteOutcome& outcome, const RankRecord& record, const char* directory, int error) {
@@ -125,7 +132,7 @@ WriteOutcome part_outcome(const RankRecord& record, const char* directory) {
   WriteOutcome outcome{};
   RankData data;
   const int error = data.create(record) ? write_part_file(data, record, directory) : ENOMEM;
-  outcome.written = error == 0;
+  outcome.written = outcome.in_part = error == 0;
   if (error != 0) say_own_failure(outcome, record, directory, error);
   return outcome;
 }
@@ -395,6 +402,11 @@ WriteOutcome write_part(const RankRecord& record, const char* directory) {
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
   return part_outcome(record, directory);
+}
+
+void remove_part(const char* directory, std::int32_t rank) {
+  const ErrnoKeeper keeper;
+  remove_from(directory, PartName(rank).text);
 }
 
 }  // namespace refrain::archive

@@ -14,6 +14,7 @@ namespace refrain::archive {
 
 struct WriteOutcome {
   bool written;     ///< this rank's data is in the experiment directory
+  bool in_part;     ///< ... in a part file
   bool complete;    ///< on rank 0: so is that of every rank, in profile.refrain
   char line[1024];  ///< for stderr, without newline; empty when there is nothing to say, or when rank 0 says it
 };
@@ -27,5 +28,8 @@ WriteOutcome write_profile(const RankRecord& record, const measurement::Peers& p
 /// Without the others: part-<rank>.refrain, a profile of this rank alone, put in place in one step. For a process that
 /// ends without MPI_Finalize.
 WriteOutcome write_part(const RankRecord& record, const char* directory);
+
+/// Removes what write_part has made of this rank.
+void remove_part(const char* directory, std::int32_t rank);
 
 }  // namespace refrain::archive

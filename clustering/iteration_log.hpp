@@ -19,6 +19,13 @@
 
 namespace refrain::clustering {
 
+/// What writer and reader agree on.
+namespace log_format {
+inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
+inline constexpr std::size_t header_bytes = 24;
+inline constexpr int fraction_bits = 10;
+}  // namespace log_format
+
 /// Relative error of a Rounded value at most; integers below 2048 are exact.
 inline constexpr double rounded_error = 1.0 / 2048;
 

@@ -24,6 +24,7 @@ struct Configuration {
   char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
+  std::int64_t snapshot;            ///< REFRAIN_SNAPSHOT, seconds; 0: none
   bool verbose;                     ///< REFRAIN_VERBOSE
 };
 

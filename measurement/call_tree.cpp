@@ -13,9 +13,9 @@ constexpr std::uint32_t reserve_nodes = 1024;
 /// index with all its earlier sizes (at most 4 slots).
 constexpr std::size_t bytes_per_node = sizeof(Node) + 8 * sizeof(std::int64_t) + 5 * sizeof(std::uint32_t);
 
-constexpr std::size_t columns[] = {columns_of(NodeKind::Root), columns_of(NodeKind::Frame),
+constexpr std::size_t columns[] = {columns_of(NodeKind::Root),     columns_of(NodeKind::Frame),
                                    columns_of(NodeKind::Function), columns_of(NodeKind::Region),
-                                   columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
+                                   columns_of(NodeKind::Special),  columns_of(NodeKind::Marked)};
 
 std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
 

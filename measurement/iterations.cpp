@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
 namespace refrain::measurement {
@@ -11,7 +12,6 @@ using clustering::IterationLog;
 using clustering::Shape;
 
 IterationSettings iteration_settings;
-void (*log_block_full)(Location&, ClusteredLoop&) = nullptr;
 
 namespace {
 
@@ -81,7 +81,6 @@ void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
   if (!loop.closed.append(block.data(), block.size())) l.count_loss(Loss::IterationUnclustered);
   loop.log.start_block();
   (void)loop.log.append(loop.iterations, label, row);
-  if (log_block_full) log_block_full(l, loop);
 }
 
 }  // namespace
@@ -172,6 +171,8 @@ void take_iteration(Location& l) {
   loop.clusterer.drained();
   log_iteration(l, loop, added.label, row);
   ++loop.iterations;
+  if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
+    if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);
   l.unit = {};
   l.tree.start_anew();
 }

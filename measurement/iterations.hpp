@@ -1,7 +1,7 @@
 #pragma once
-/// The iterations of one location: the unit in progress becomes the profile of an iteration, which is clustered, and its
-/// exact vector goes to the log. Ordinary context, inside a scope, by the location's owner; the runtime reads it when it
-/// writes the experiment.
+/// The iterations of one location: the unit in progress becomes the profile of an iteration, which is clustered, and
+/// its exact vector goes to the log. Ordinary context, inside a scope, by the location's owner; the runtime reads it
+/// when it writes the experiment.
 
 #include <cstdint>
 #include <span>
@@ -38,7 +38,8 @@ struct IterationSettings {
   clustering::Algorithm algorithm = clustering::Algorithm::Refrain;
   clustering::Equivalence equivalence = clustering::Equivalence::Mpi;
   std::uint32_t clusters = 64;
-  std::size_t memory = std::size_t{32} << 20;  ///< bytes of cluster profiles per loop and thread
+  std::size_t memory = std::size_t{32} << 20;       ///< bytes of cluster profiles per loop and thread
+  std::size_t log_memory = std::size_t{512} << 10;  ///< bytes of log and merges per loop before they go to a file
 };
 extern IterationSettings iteration_settings;
 
@@ -49,9 +50,7 @@ struct ClusteredLoop {
   clustering::Clusterer clusterer;
   clustering::IterationLog log;
   platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
-  std::uint64_t spilled = 0;      ///< bytes of closed blocks that a file has
   platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
-  std::uint64_t merges_spilled = 0;
 };
 
 struct Iterations {
@@ -74,9 +73,6 @@ void take_iteration(Location& location);
 void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]);
 /// The same back.
 UnitTotals totals_of(std::span<const std::int64_t> row);
-
-/// Hands a loop's full log block over to a file, or keeps it; called when a block is full. Set by the runtime.
-extern void (*log_block_full)(Location& location, ClusteredLoop& loop);
 
 void destroy_iterations(Location& location);
 

@@ -1,6 +1,16 @@
 #include "measurement/lifecycle.hpp"
 
+#include <limits>
+
+#include "measurement/mpi_call.hpp"
+
 namespace refrain::measurement {
+
+std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
+
+void take_due_snapshot(Location& location) {
+  if (lifecycle.snapshot_is_due) lifecycle.snapshot_is_due(location);
+}
 
 LifecycleHooks lifecycle{};
 

@@ -9,6 +9,8 @@
 
 namespace refrain::measurement {
 
+struct Location;
+
 /// What the root needs of the MPI adapter once MPI runs.
 struct MpiAdapter {
   const char* library_version;                             ///< as MPI_Get_library_version tells
@@ -24,6 +26,10 @@ struct LifecycleHooks {
   void (*mpi_finalizing)(const MpiAdapter& adapter);
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
   void (*mpi_aborting)();
+  /// `snapshot_due` (mpi_call.hpp) has passed. Called at the end of an MPI call or of an iteration, inside a scope.
+  void (*snapshot_is_due)(Location& location);
+  /// A location holds more of its iterations in memory than it should (iterations.hpp).
+  void (*spill_wanted)(Location& location);
   /// Marks of the program do not match; `what` says how.
   void (*mark_misused)(const char* what);
   /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.

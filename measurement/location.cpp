@@ -1,5 +1,7 @@
 #include "measurement/location.hpp"
 
+#include <sched.h>
+
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::measurement {
@@ -98,10 +100,8 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 }
 
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers) {
-  if (location.closing.load(std::memory_order_relaxed)) [[unlikely]] {
-    location.inside.store(Inside::Closed, std::memory_order_relaxed);
+  if (!may_enter(location, Inside::User)) [[unlikely]]
     return nullptr;
-  }
   const NodeId path = path_of(location, {registers, false, nullptr});
   bool full = false;
   const NodeId leaf = location.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
@@ -109,9 +109,24 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
   return location.tree.values(leaf);
 }
 
+bool pass_gate(Location& l, Inside before) {
+  for (;;) {
+    const Gate gate = l.gate.load(std::memory_order_acquire);
+    if (gate == Gate::Open) return true;
+    if (gate == Gate::Shut) {
+      l.inside.store(Inside::Closed, std::memory_order_relaxed);
+      return false;
+    }
+    l.inside.store(before, std::memory_order_release);
+    sched_yield();
+    l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // what Paused needs more is the barrier of who pauses
+  }
+}
+
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp) {
   const Inside inside = location.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Closed || location.closing.load(std::memory_order_relaxed)) return false;
+  if (inside == Inside::Closed || location.gate.load(std::memory_order_relaxed) == Gate::Shut) return false;
   // A live scope's frame lies outside of everything it called. 64 KiB apart at most: another stack (a fiber) proves
   // nothing.
   if (sp <= location.scope_sp || sp - location.scope_sp > 64 * 1024) return false;

@@ -26,6 +26,13 @@ enum class Inside : std::uint8_t {
   Closed,       ///< measurement of this location has ended
 };
 
+/// Whether new scopes may begin on a location.
+enum class Gate : std::uint8_t {
+  Open,
+  Paused,  ///< another thread reads it: entries wait, ticks pass
+  Shut,    ///< its measurement is ending
+};
+
 /// Sums of a unit: an iteration, or the time outside of iterations. See archive::UnitRecord for the meaning of each.
 /// `wall` and `cpu_ns` of the unit in progress hold what earlier threads of a pooled location have used up; the running
 /// one's part is added when it or the unit ends.
@@ -63,13 +70,13 @@ struct Iterations;  // measurement/iterations.hpp
 struct alignas(64) Location {
   // What a steady-state MPI call touches comes first.
   std::atomic<Inside> inside{Inside::Closed};
-  std::atomic<bool> closing{false};  ///< the measurement of this location is ending: no new scope may begin
+  std::atomic<Gate> gate{Gate::Open};
   bool sampling = false;
   std::uintptr_t scope_sp = 0;  ///< stack pointer where the present scope began, to notice abandoned scopes
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
-  UnitTotals unit{};  ///< in progress
+  UnitTotals unit{};                    ///< in progress
 
   unwind::Walker walker;
   CallTree tree;
@@ -88,9 +95,9 @@ struct alignas(64) Location {
   int os_thread_id = 0;
   char name[32]{};
   platform::Ticks first_begin = 0;
-  platform::Ticks begin = 0;      ///< of the unit in progress on this thread
-  std::int64_t cpu_begin_ns = 0;  ///< the same on the thread's CPU clock
-  platform::Ticks end = 0;        ///< of the location's last thread
+  platform::Ticks begin = 0;        ///< of the unit in progress on this thread
+  std::int64_t cpu_begin_ns = 0;    ///< the same on the thread's CPU clock
+  platform::Ticks end = 0;          ///< of the location's last thread
   std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
   Location* next = nullptr;         ///< all locations of the process, newest first
 
@@ -110,6 +117,13 @@ struct Activation {
 /// The call-tree node of the path `start` is in, with the marks that are open on it. Inside a scope only.
 /// Async-signal-safe.
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
+
+/// For a thread that has just entered Measurement from `before` and found the gate not open: waits while it is paused.
+/// False: it is shut; the location is Closed. Ordinary context.
+bool pass_gate(Location& location, Inside before);
+inline bool may_enter(Location& location, Inside before) {
+  return location.gate.load(std::memory_order_relaxed) == Gate::Open || pass_gate(location, before);
+}
 
 /// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
 /// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.

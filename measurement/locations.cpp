@@ -19,9 +19,19 @@ constexpr std::size_t location_bytes = (sizeof(Location) + 4095) & ~std::size_t{
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
     bool free = false;
-    if (!l->closing.load(std::memory_order_relaxed) && l->in_use.compare_exchange_strong(free, true)) return l;
+    if (l->gate.load(std::memory_order_relaxed) != Gate::Shut && l->in_use.compare_exchange_strong(free, true))
+      return l;
   }
   return nullptr;
+}
+
+/// Waits, not for ever, until the owner has left Refrain's bookkeeping.
+bool outside_measurement(const Location& l) {
+  for (int i = 0; i < 10'000; ++i) {
+    if (l.inside.load(std::memory_order_acquire) != Inside::Measurement) return true;
+    sched_yield();
+  }
+  return false;
 }
 
 /// The life of the thread that owns the location has ended. An iteration that it was in is not whole: it counts as
@@ -92,9 +102,9 @@ void enter_location(Location& l) {
 }
 
 void end_location(Location& l) {
-  if (l.closing.load(std::memory_order_relaxed)) return;
   l.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!may_enter(l, Inside::User)) return;
   l.timer.destroy();
   l.sampling = false;
   current_location = nullptr;
@@ -104,14 +114,38 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
+bool pause_others() {
+  for (Location* l = first_location(); l; l = l->next) {
+    Gate open = Gate::Open;
+    if (l != current_location) l->gate.compare_exchange_strong(open, Gate::Paused);
+  }
+  // Owners see it at their next entry; the barrier makes the entries of before visible here.
+  platform::barrier_on_all_threads();
+  for (Location* l = first_location(); l; l = l->next) {
+    if (l == current_location) continue;
+    if (!outside_measurement(*l)) {
+      resume_others();
+      return false;
+    }
+  }
+  return true;
+}
+
+void resume_others() {
+  for (Location* l = first_location(); l; l = l->next) {
+    Gate paused = Gate::Paused;
+    l->gate.compare_exchange_strong(paused, Gate::Open, std::memory_order_release);
+  }
+}
+
 void close_location(Location& l) {
-  if (l.closing.exchange(true)) return;
+  if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
   const bool own = &l == current_location;
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended and all is added up
   if (!own) {
     // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
     platform::barrier_on_all_threads();
-    for (int i = 0; i < 10'000 && l.inside.load(std::memory_order_acquire) == Inside::Measurement; ++i) sched_yield();
+    (void)outside_measurement(l);
   }
   l.timer.destroy();
   l.sampling = false;

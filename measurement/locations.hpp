@@ -30,6 +30,11 @@ void end_location(Location& location);
 /// counted as far as it has come.
 void close_location(Location& location);
 
+/// Between these two nobody but the caller's thread writes to a location: others wait at their entries, and their ticks
+/// pass. New locations may appear; they are to be left alone. False: one could not be stopped, none is.
+bool pause_others();
+void resume_others();
+
 /// Newest first; follow `next`.
 Location* first_location();
 

@@ -4,9 +4,10 @@
 
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/clock.hpp"
 #include "platform/pages.hpp"
 #include "platform/threads.hpp"
-#include "platform/clock.hpp"
 
 namespace refrain::measurement {
 namespace {
@@ -154,8 +155,8 @@ void begin_iteration(Location& l) {
   }
   // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
   // reading is a system call, is not read again.
-  const bool nothing_between = l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 &&
-                               entry - l.begin - l.unit.own < short_pause;
+  const bool nothing_between =
+      l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : platform::thread_cpu_ns();
   const platform::Ticks now = platform::now();
   l.unit.own += now - entry;
@@ -174,6 +175,7 @@ void end_iteration(Location& l) {
   take_iteration(l);
   all.in_iteration = false;
   l.unit.own += platform::now() - now;
+  if (now >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
 }
 
 void begin_region(Location& l, RegionId name, const platform::Registers& caller) { (void)open(l, name, false, caller); }

@@ -33,6 +33,11 @@ class MpiCall {
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
 
+/// When this process writes a snapshot next, in ticks. Set by the runtime.
+extern std::atomic<platform::Ticks> snapshot_due;
+/// Calls the runtime's hook. Ordinary context, inside a scope.
+void take_due_snapshot(Location& location);
+
 /// Runs `call` (a callable that makes the PMPI call and returns its value), measured when this is an outermost call on
 /// a measured thread; `after(MpiCall&, result)` then adds counts, still outside MPI time. Nested calls are passed
 /// through. `before()` runs in the scope just before the clock starts: what has to be remembered of arguments that MPI
@@ -61,11 +66,10 @@ template <class Before, class Call, class After>
   auto result = call();
   location->inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (location->closing.load(std::memory_order_relaxed)) [[unlikely]] {  // counted by the finalizing thread
-    location->inside.store(Inside::Closed, std::memory_order_relaxed);
-    return result;
-  }
-  platform::Ticks time = platform::now() - begin - location->handler_time_in_call;
+  if (!may_enter(*location, Inside::Mpi)) [[unlikely]]
+    return result;  // counted by the finalizing thread
+  const platform::Ticks end = platform::now();
+  platform::Ticks time = end - begin - location->handler_time_in_call;
   if (time < 0) time = 0;
   location->unit.mpi += time;
   ++location->unit.mpi_calls;
@@ -73,6 +77,8 @@ template <class Before, class Call, class After>
   values[column_of(MetricId::Time)] += time;
   MpiCall done{*location, values};
   after(done, result);
+  if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
+    take_due_snapshot(*location);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location->inside.store(Inside::User, std::memory_order_relaxed);
   return result;

@@ -70,8 +70,6 @@ RegionId user_region(std::string_view name) {
   return id_of(count);
 }
 
-std::span<const char* const> user_region_names() {
-  return {table.names, table.count.load(std::memory_order_acquire)};
-}
+std::span<const char* const> user_region_names() { return {table.names, table.count.load(std::memory_order_acquire)}; }
 
 }  // namespace refrain::measurement

@@ -10,6 +10,7 @@
 #include "archive/writer.hpp"
 #include "platform/clock.hpp"
 #include "runtime/message.hpp"
+#include "runtime/snapshot.hpp"
 #include "runtime/verbose.hpp"
 
 namespace refrain::runtime {
@@ -81,6 +82,8 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
 
 }  // namespace
 
+const char* experiment_directory() { return directory.path; }
+
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library) {
   platform::Bytes message;
@@ -124,6 +127,7 @@ void write_experiment(const config::Configuration& configuration, const Calibrat
           ? archive::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
           : archive::write_part(record, directory.path);
   if (outcome.line[0]) say("%s", outcome.line);
+  if (outcome.written && record.spilled_bytes == 0) remove_superfluous(outcome.in_part);
   if (configuration.verbose) tell_end(record, directory.path);
   if (record.rank != 0) return;
   archive::ManifestRecord manifest{};

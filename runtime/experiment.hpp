@@ -18,6 +18,9 @@ enum class Ending {
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library);
 
+/// Where the experiment of this job is, as an absolute path; empty as long as there is none.
+const char* experiment_directory();
+
 /// Writes the profile, with the peers' when the ending is complete, and the final manifest. At most one line on stderr.
 void write_experiment(const config::Configuration& configuration, const Calibration& calibration,
                       const archive::RankRecord& record, const measurement::Peers& peers, Ending ending);

@@ -5,12 +5,27 @@
 
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
+#include "platform/threads.hpp"
 
 namespace refrain::runtime {
 
 using measurement::ClusteredLoop;
 using measurement::Location;
 using measurement::NodeKind;
+
+namespace {
+
+/// Until when the measurement of a running location has come: a call in progress is not counted yet.
+platform::Ticks time_of(const Location& l) {
+  const bool in_call = l.inside.load(std::memory_order_relaxed) == measurement::Inside::Mpi;
+  return in_call && &l != measurement::current_location ? l.call_begin : platform::now();
+}
+
+std::int64_t cpu_of(const Location& l) {
+  return &l == measurement::current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+}
+
+}  // namespace
 
 std::uint64_t RankRecordBuilder::key_of(const measurement::Node& node) const {
   const bool named = node.kind == NodeKind::Region || node.kind == NodeKind::Marked;
@@ -50,7 +65,7 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, std::int
   return units_.push_back(unit) && unit_values_.push_back({first_value, values_.size() - first_value});
 }
 
-bool RankRecordBuilder::add_outside(const Location& l) {
+bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress) {
   const std::size_t first_value = values_.size();
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
@@ -63,7 +78,7 @@ bool RankRecordBuilder::add_outside(const Location& l) {
     for (std::size_t i = 0; i < columns; ++i) out[i] = row[i] + settled[i];
   }
   measurement::UnitTotals totals = l.settled;
-  totals += l.unit;
+  totals += in_progress;
   return add_unit(totals, -1, -1, first_value);
 }
 
@@ -106,7 +121,15 @@ bool RankRecordBuilder::add(const Location& l) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
     if (!nodes_.push_back({n.parent, n.generation, key_of(n), n.kind})) return false;
   }
-  if (!add_outside(l)) return false;
+  measurement::UnitTotals in_progress = l.unit;
+  platform::Ticks end = l.end;
+  if (threads_ == Threads::Running && l.in_use.load(std::memory_order_acquire)) {
+    end = time_of(l);
+    in_progress.wall += end - l.begin;
+    const std::int64_t cpu = cpu_of(l) - l.cpu_begin_ns;
+    if (cpu > 0) in_progress.cpu_ns += cpu;
+  }
+  if (!add_outside(l, in_progress)) return false;
   const std::uint32_t loops = l.iterations ? l.iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
     if (!add_loop(l, *l.iterations->loops[i], static_cast<std::int32_t>(i))) return false;
@@ -118,7 +141,7 @@ bool RankRecordBuilder::add(const Location& l) {
   location.os_thread_id = l.os_thread_id;
   std::memcpy(location.name, l.name, sizeof location.name);
   location.begin = l.first_begin;
-  location.end = l.end;
+  location.end = end;
   std::memcpy(location.losses, l.losses, sizeof location.losses);
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
@@ -138,8 +161,9 @@ void RankRecordBuilder::point() {
   }
 }
 
-bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_weights) {
+bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads) {
   record_ = frame;
+  threads_ = threads;
   wall_clock_weights_ = wall_clock_weights;
   for (const auto names : {frame.region_names, measurement::user_region_names()})
     if (!region_names_.append(names.data(), names.size())) return false;

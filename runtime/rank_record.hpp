@@ -8,11 +8,15 @@
 
 namespace refrain::runtime {
 
-/// Owns what a RankRecord points to. Locations must be closed, or belong to the calling thread.
+/// Owns what a RankRecord points to, but for the logs and merges of loops.
 class RankRecordBuilder {
  public:
+  enum class Threads {
+    Ended,   ///< all locations are closed
+    Running  ///< they are paused, but for the calling thread's
+  };
   /// False: no memory. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
-  [[nodiscard]] bool build(const archive::RankRecord& frame, bool wall_clock_weights);
+  [[nodiscard]] bool build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads);
   const archive::RankRecord& record() const { return record_; }
 
  private:
@@ -26,8 +30,9 @@ class RankRecordBuilder {
   };
 
   [[nodiscard]] bool add(const measurement::Location& location);
-  [[nodiscard]] bool add_outside(const measurement::Location& location);
-  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress);
+  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop,
+                              std::int32_t index);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
                               std::size_t first_value);
@@ -38,6 +43,7 @@ class RankRecordBuilder {
 
   archive::RankRecord record_{};
   bool wall_clock_weights_ = false;
+  Threads threads_ = Threads::Ended;
   platform::GrowableArray<const char*> region_names_;
   platform::GrowableArray<archive::NodeRecord> nodes_;
   platform::GrowableArray<std::int64_t> numbers_;

@@ -19,6 +19,7 @@
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/rank_record.hpp"
+#include "runtime/snapshot.hpp"
 #include "sampling/sampler.hpp"
 #include "unwind/walker.hpp"
 
@@ -127,6 +128,8 @@ bool begin_measurement() {
   begin_epoch_ns = platform::wall_clock_ns();
   platform::barrier_on_all_threads();  // registers; a process may do that only while it is young without waiting
   platform::refresh_modules();
+  measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
+  measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
   location_settings = {static_cast<std::size_t>(configuration.memory),
                        static_cast<std::uint32_t>(configuration.callpath_depth),
                        configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
@@ -142,6 +145,7 @@ bool begin_measurement() {
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   measurement::lifecycle.thread_begins = on_thread_begin;
+  measurement::lifecycle.mark_misused = on_mark_misused;
   measurement::lifecycle.mark_misused = on_mark_misused;
   state.store(State::Measuring, std::memory_order_release);
   if (!measure_this_thread()) {
@@ -159,6 +163,7 @@ bool begin_measurement() {
 
 void end_measurement() {
   state.store(State::Finished, std::memory_order_release);
+  stop_snapshots();
   sampling::stop_sampler();
   // The finalizing thread last: until then the others may still be found inside calls.
   for (Location* l = measurement::first_location(); l; l = l->next)
@@ -167,7 +172,10 @@ void end_measurement() {
   measurement::lifecycle = {};
 }
 
-void write_everything(const MpiAdapter* adapter, Ending ending) {
+MpiAdapter adapter_in_use{};
+
+/// What the record of this rank says besides its locations.
+archive::RankRecord make_frame(const Spilled& spilled) {
   archive::RankRecord frame{};
   frame.rank = world.rank;
   frame.ranks = world.size;
@@ -178,23 +186,25 @@ void write_everything(const MpiAdapter* adapter, Ending ending) {
   frame.begin_epoch_ns = begin_epoch_ns;
   frame.call_cost = calibration.call;
   frame.tick_cost = calibration.tick;
-  platform::refresh_modules();
   frame.modules = platform::all_modules();
-  if (adapter) {
-    frame.region_names = adapter->region_names;
-    if (adapter->communicators) frame.communicators = adapter->communicators();
-  }
+  frame.region_names = adapter_in_use.region_names;
+  if (adapter_in_use.communicators) frame.communicators = adapter_in_use.communicators();
+  frame.spilled_bytes = spilled.bytes;
+  frame.early_iterations = spilled.frames;
+  return frame;
+}
+
+void write_everything(Ending ending) {
+  platform::refresh_modules();
   RankRecordBuilder builder;
-  if (!builder.build(frame, configuration.sampling_clock == config::SamplingClock::Wall)) {
-    say("no memory to write the experiment; rank %d is missing from it", frame.rank);
+  if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
+    say("no memory to write the experiment; rank %d is missing from it", world.rank);
     return;
   }
   write_experiment(configuration, calibration, builder.record(), world, ending);
 }
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------
-
-MpiAdapter adapter_in_use{};
 
 void on_mpi_initialized(const MpiAdapter& adapter) {
   if (state.load() == State::Dormant) {  // passed through until now: MPI was loaded late
@@ -211,6 +221,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   world = adapter.peers;
   experiment_is_open = open_experiment(configuration, world, adapter.library_version);
   if (!experiment_is_open) return end_measurement();
+  start_snapshots(configuration, world.rank, first_anchor);
   if (Location* location = measurement::current_location) location->unit.own += platform::now() - begin;
 }
 
@@ -218,16 +229,21 @@ void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   world = adapter.peers;
   end_measurement();
-  write_everything(&adapter, Ending::Complete);
+  adapter_in_use = adapter;
+  write_everything(Ending::Complete);
 }
 
 void on_mpi_aborting() {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   end_measurement();
-  write_everything(&adapter_in_use, Ending::Incomplete);
+  write_everything(Ending::Incomplete);
 }
 
 }  // namespace
+
+bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
+  return builder.build(make_frame(spilled), configuration.sampling_clock == config::SamplingClock::Wall, threads);
+}
 
 bool is_measuring() { return state.load(std::memory_order_acquire) == State::Measuring; }
 
@@ -253,9 +269,8 @@ void start_process() {
 void end_process() {
   if (state.load() != State::Measuring || platform::process_id() != home_process) return;
   end_measurement();
-  const MpiAdapter* adapter = mpi_was_initialized ? &adapter_in_use : nullptr;
   if (!experiment_is_open && !open_experiment(configuration, world, "")) return;
-  write_everything(adapter, mpi_was_initialized ? Ending::Incomplete : Ending::Complete);
+  write_everything(mpi_was_initialized ? Ending::Incomplete : Ending::Complete);
 }
 
 }  // namespace refrain::runtime

@@ -5,6 +5,9 @@
 /// States: dormant (loaded, nothing measured: passed through by `refrain exec`, or disabled) -> measuring -> finished.
 /// All functions: ordinary context, called by one thread at a time.
 
+#include "runtime/rank_record.hpp"
+#include "runtime/snapshot.hpp"
+
 namespace refrain::runtime {
 
 /// Constructor of the library. Measures from here, or stays dormant until MPI is initialised.
@@ -20,5 +23,8 @@ void on_signal_taken();
 void on_module_unloaded();
 
 bool is_measuring();
+
+/// The record of this rank (rank_record.hpp), of everything or of what running threads have come to.
+bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads);
 
 }  // namespace refrain::runtime

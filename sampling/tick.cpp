@@ -77,6 +77,11 @@ std::int64_t weight_of_tick(Location& location, std::int64_t now) {
   return tick_settings.weight_ns;
 }
 
+/// After entering Measurement: another thread reads the location, or soon will. Then nothing of it may be written.
+bool is_read_by_another(const Location& location) {
+  return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
+}
+
 /// A tick that only passes the time to the next sample, or that may not look around.
 void pass(Location& location, Inside inside) {
   ++location.unit.ticks_lost;
@@ -86,7 +91,6 @@ void pass(Location& location, Inside inside) {
 void tick(Location& location, const void* context) {
   const Inside inside = location.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed) return;
-  if (location.closing.load(std::memory_order_relaxed)) return;  // the finalizing thread reads, or soon will
   if (location.ticks_to_pass > 0) {
     --location.ticks_to_pass;
     pass(location, inside);
@@ -99,6 +103,11 @@ void tick(Location& location, const void* context) {
   } else {
     location.inside.store(Inside::Measurement, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (is_read_by_another(location)) {
+      location.inside.store(inside, std::memory_order_relaxed);
+      if (location.gate.load(std::memory_order_relaxed) == measurement::Gate::Paused) arm_next(location);
+      return;
+    }
     const std::int64_t weight = weight_of_tick(location, sampling_clock_ns());
     if (inside == Inside::Mpi) {
       ++location.unit.ticks_mpi;

@@ -110,7 +110,8 @@ void add_report(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   command->add_flag("--flat", request->options.flat, "By function instead of by call path");
-  command->add_flag("--iterations", request->options.iterations, "Every iteration of the marked loops (with --format json)");
+  command->add_flag("--iterations", request->options.iterations,
+                    "Every iteration of the marked loops (with --format json)");
   command->add_flag("--callsites", request->options.callsites,
                     "Keep the call sites of one function apart, with module, file and line");
   command

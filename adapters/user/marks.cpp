@@ -27,9 +27,7 @@ class Scope {
     location_->inside.store(Inside::Measurement, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     location_->scope_sp = sp;
-    if (!location_->closing.load(std::memory_order_relaxed)) return;
-    location_->inside.store(Inside::Closed, std::memory_order_relaxed);
-    location_ = nullptr;
+    if (!measurement::may_enter(*location_, Inside::User)) location_ = nullptr;
   }
   ~Scope() {
     if (!location_) return;

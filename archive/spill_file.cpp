@@ -1,0 +1,44 @@
+#include "archive/spill_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+
+#include "archive/format.hpp"
+#include "config/line.hpp"
+
+namespace refrain::archive {
+namespace {
+
+struct Name {
+  char text[48];
+  explicit Name(std::int32_t rank) {
+    config::Line(text, sizeof text) << format::spill_name_begin << std::int64_t{rank} << format::spill_name_end;
+  }
+};
+
+}  // namespace
+
+int SpillFile::append(const char* directory, std::int32_t rank, std::span<const std::byte> frames) {
+  const ErrnoKeeper keeper;
+  const FileSizeSignalBlocker blocker;
+  OutputFile file;
+  if (!file.open(directory, Name(rank).text, bytes_ == 0 ? O_CREAT | O_TRUNC : 0)) return file.error;
+  if (!file.write_at(frames.data(), frames.size(), bytes_) || !file.close()) return file.error;
+  bytes_ += frames.size();
+  return 0;
+}
+
+int SpillFile::map(const char* directory, std::int32_t rank, MappedFile& file) const {
+  const ErrnoKeeper keeper;
+  if (!file.open(directory, Name(rank).text)) return file.error;
+  return file.bytes().size() < bytes_ ? EIO : 0;
+}
+
+void SpillFile::remove(const char* directory, std::int32_t rank) {
+  if (bytes_ == 0) return;
+  const ErrnoKeeper keeper;
+  remove_from(directory, Name(rank).text);
+  bytes_ = 0;
+}
+
+}  // namespace refrain::archive

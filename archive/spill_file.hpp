@@ -1,0 +1,29 @@
+#pragma once
+/// iterations-<rank>.refrain: what a rank writes of its iterations while it runs, one frame behind the other
+/// (iteration_frames.hpp). Runtime half; ordinary context, one thread at a time. The file is opened for each write.
+///
+/// Nothing here prints, leaves a descriptor open or changes errno. Errors: an errno value.
+
+#include <cstdint>
+#include <span>
+
+#include "archive/output_file.hpp"
+
+namespace refrain::archive {
+
+class SpillFile {
+ public:
+  /// Bytes that are whole in the file.
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// Returns 0 or the errno value; what failed is overwritten by the next one.
+  int append(const char* directory, std::int32_t rank, std::span<const std::byte> frames);
+  /// Maps what was written. Returns 0 or the errno value.
+  int map(const char* directory, std::int32_t rank, MappedFile& file) const;
+  void remove(const char* directory, std::int32_t rank);
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace refrain::archive

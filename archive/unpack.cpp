@@ -1,0 +1,58 @@
+#include "archive/unpack.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <zstd.h>
+
+namespace refrain::archive {
+
+namespace {
+
+/// No section is larger when unpacked; a larger number is damage, or an attempt on the reader's memory.
+constexpr std::uint64_t largest_section = std::uint64_t{1} << 30;
+/// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
+constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
+
+/// Grows the result with what really comes out, so that a wrong size costs no memory.
+std::vector<std::byte> unpack_zstd(const std::vector<std::byte>& stored, std::uint64_t raw, std::string& error) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (!context) throw std::bad_alloc();
+  std::vector<std::byte> out;
+  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
+  std::size_t left = 1;
+  while (left != 0) {
+    const std::size_t begin = out.size();
+    out.resize(std::min<std::uint64_t>(raw, begin + ZSTD_DStreamOutSize()));
+    ZSTD_outBuffer chunk{out.data() + begin, out.size() - begin, 0};
+    const std::size_t in_before = in.pos;
+    left = ZSTD_decompressStream(context.get(), &chunk, &in);
+    if (ZSTD_isError(left)) return error = ZSTD_getErrorName(left), out;
+    out.resize(begin + chunk.pos);
+    if (left != 0 && chunk.pos == 0 && in.pos == in_before) return error = "unexpected end of compressed data", out;
+  }
+  if (out.size() != raw || in.pos != in.size) error = "has not the size it says";
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std::string& name,
+                              format::Encoding encoding, std::vector<std::byte> stored, std::uint64_t raw) {
+  switch (encoding) {
+    case format::Encoding::Raw:
+      if (raw != stored.size()) file.fail(at, name + ": two different sizes");
+      return stored;
+    case format::Encoding::Zstd: {
+      if (raw > largest_section || raw / most_compressed > stored.size())
+        file.fail(at, name + ": cannot be unpacked to " + std::to_string(raw) + " bytes");
+      std::string error;
+      auto contents = unpack_zstd(stored, raw, error);
+      if (!error.empty()) file.fail(at, name + ": cannot be unpacked: " + error);
+      return contents;
+    }
+  }
+  file.fail(at, name + ": unknown encoding " + std::to_string(static_cast<unsigned>(encoding)));
+}
+
+}  // namespace refrain::archive

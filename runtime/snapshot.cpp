@@ -1,0 +1,162 @@
+#include "runtime/snapshot.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <sched.h>
+
+#include "archive/error_text.hpp"
+#include "archive/iteration_frames.hpp"
+#include "archive/spill_file.hpp"
+#include "archive/writer.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/lifecycle.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/clock.hpp"
+#include "platform/modules.hpp"
+#include "runtime/experiment.hpp"
+#include "runtime/message.hpp"
+#include "runtime/rank_record.hpp"
+#include "runtime/runtime.hpp"
+
+namespace refrain::runtime {
+namespace {
+
+using archive::format::FrameKind;
+using measurement::ClusteredLoop;
+using measurement::Location;
+
+/// More than this stays in a file of its own: a process at its end shall not need much memory.
+constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
+/// What a loop may keep in memory when its file cannot be written.
+constexpr std::size_t memory_without_file = std::size_t{16} << 20;
+
+archive::SpillFile spill_file;
+constinit platform::NeverDestroyed<archive::MappedFile> mapped;  ///< the same at the end
+std::atomic_flag writing;                                        ///< one thread writes; the others go on without
+std::atomic<bool> failed{false};
+std::int64_t period_ns = 0;
+std::int32_t own_rank = 0;
+platform::ClockAnchor first_anchor;
+std::uint64_t random_state = 0;
+
+/// Uniform in [0.9, 1.1) of the period: thousands of ranks do not write at once.
+std::int64_t jittered_period() {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  const double uniform = static_cast<double>(random_state >> 11) * 0x1p-53;
+  return static_cast<std::int64_t>(static_cast<double>(period_ns) * (0.9 + 0.2 * uniform));
+}
+
+void set_due(std::int64_t nanoseconds) {
+  const double ticks =
+      static_cast<double>(nanoseconds) * 1e-9 * platform::ticks_per_second(first_anchor, platform::read_anchor());
+  measurement::snapshot_due.store(platform::now() + static_cast<platform::Ticks>(ticks), std::memory_order_relaxed);
+}
+
+void give_up(int error) {
+  if (failed.exchange(true)) return;
+  measurement::iteration_settings.log_memory = memory_without_file;
+  say("rank %d cannot write its iterations to '%s': %s; they stay in memory as far as they have room",
+      static_cast<int>(own_rank), experiment_directory(), archive::error_text(error).data());
+}
+
+/// Moves what the location's loops hold of iterations to the file. Returns 0 or the errno value.
+int spill(Location& location) {
+  platform::Bytes frames;
+  archive::Compressor compressor;
+  const std::uint32_t loops = location.iterations ? location.iterations->count : 0;
+  for (std::uint32_t i = 0; i < loops; ++i) {
+    ClusteredLoop& loop = *location.iterations->loops[i];
+    if (!append_frame(FrameKind::Log, location.thread, i, loop.closed.view(), compressor, frames) ||
+        !append_frame(FrameKind::Merges, location.thread, i, std::as_bytes(loop.merges.view()), compressor, frames))
+      return ENOMEM;
+  }
+  if (frames.empty()) return 0;
+  if (const int error = spill_file.append(experiment_directory(), own_rank, frames.view())) return error;
+  for (std::uint32_t i = 0; i < loops; ++i) {
+    location.iterations->loops[i]->closed.clear();
+    location.iterations->loops[i]->merges.clear();
+  }
+  return 0;
+}
+
+/// Drops what finds no room: the clusters keep what these iterations did, their vectors are lost.
+void drop(Location& location) {
+  for (std::uint32_t i = 0; i < location.iterations->count; ++i) {
+    ClusteredLoop& loop = *location.iterations->loops[i];
+    if (loop.closed.size() <= memory_without_file) continue;
+    loop.closed.clear();
+    location.count_loss(measurement::Loss::IterationsNotKept);
+  }
+}
+
+void on_spill_wanted(Location& location) {
+  if (!experiment_directory()[0]) return;  // before MPI_Init: later
+  if (failed.load(std::memory_order_relaxed)) return drop(location);
+  if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
+  if (const int error = spill(location)) give_up(error);
+  writing.clear(std::memory_order_release);
+}
+
+/// Everything of this rank as it is now, while the other threads are held.
+void write_snapshot() {
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (const int error = spill(*l)) return give_up(error);
+  RankRecordBuilder builder;
+  const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
+  measurement::resume_others();
+  if (!built) return;
+  const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
+  if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
+}
+
+void on_snapshot_is_due(Location& location) {
+  if (failed.load(std::memory_order_relaxed) || !experiment_directory()[0]) return set_due(period_ns);
+  if (writing.test_and_set(std::memory_order_acquire)) return;
+  const platform::Ticks begin = platform::now();
+  constexpr std::int64_t soon = 100'000'000;
+  platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
+  if (!measurement::pause_others()) {
+    set_due(soon);
+  } else {
+    write_snapshot();
+    measurement::resume_others();
+    set_due(jittered_period());
+  }
+  writing.clear(std::memory_order_release);
+  location.unit.own += platform::now() - begin;
+}
+
+}  // namespace
+
+void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor) {
+  own_rank = rank;
+  first_anchor = anchor;
+  measurement::lifecycle.spill_wanted = on_spill_wanted;
+  if (configuration.snapshot == 0) return;
+  period_ns = configuration.snapshot * 1'000'000'000;
+  random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
+  measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
+  set_due(jittered_period());
+}
+
+void stop_snapshots() {
+  measurement::lifecycle.spill_wanted = nullptr;
+  measurement::lifecycle.snapshot_is_due = nullptr;
+  while (writing.test_and_set(std::memory_order_acquire)) sched_yield();
+}
+
+Spilled map_spilled() {
+  if (spill_file.bytes() == 0) return {};
+  const bool small = spill_file.bytes() <= most_to_take_back;
+  if (!small || spill_file.map(experiment_directory(), own_rank, mapped.get()) != 0) return {spill_file.bytes(), {}};
+  return {0, mapped.get().bytes().first(spill_file.bytes())};
+}
+
+void remove_superfluous(bool in_part) {
+  spill_file.remove(experiment_directory(), own_rank);
+  if (in_part) return;
+  archive::remove_part(experiment_directory(), own_rank);
+}
+
+}  // namespace refrain::runtime

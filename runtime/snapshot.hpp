@@ -1,0 +1,29 @@
+#pragma once
+/// What reaches the file system while the program runs: iterations that memory shall not hold, and now and then the
+/// whole state of the rank, so that a job killed at any moment leaves an experiment. No communication.
+
+#include <cstdint>
+#include <span>
+
+#include "config/configuration.hpp"
+#include "platform/clock.hpp"
+
+namespace refrain::runtime {
+
+/// From here on snapshots are due every REFRAIN_SNAPSHOT seconds, on every rank at moments of its own. `anchor`: of the
+/// clock, read some time ago.
+void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor);
+/// No more snapshots and no more spilling. What was spilled stays in the file.
+void stop_snapshots();
+
+/// What was spilled: `bytes` of the file of iterations that stay there, or the frames for the profile to take in.
+struct Spilled {
+  std::uint64_t bytes = 0;
+  std::span<const std::byte> frames;
+};
+/// For the end: all locations are closed.
+Spilled map_spilled();
+/// The files of this rank that the profile has made superfluous.
+void remove_superfluous(bool in_part);
+
+}  // namespace refrain::runtime
