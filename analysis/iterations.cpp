@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "clustering/iteration_log.hpp"
+#include "clustering/iteration_log_reader.hpp"
 
 namespace refrain::analysis {
 namespace {

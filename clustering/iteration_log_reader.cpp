@@ -1,7 +1,7 @@
+#include "clustering/iteration_log_reader.hpp"
+
 #include <bit>
 #include <cstring>
-
-#include "clustering/iteration_log.hpp"
 
 namespace refrain::clustering {
 
