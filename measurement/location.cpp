@@ -1,7 +1,5 @@
 #include "measurement/location.hpp"
 
-#include <sched.h>
-
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::measurement {
@@ -100,28 +98,11 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 }
 
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers) {
-  if (!may_enter(location, Inside::User)) [[unlikely]]
-    return nullptr;
   const NodeId path = path_of(location, {registers, false, nullptr});
   bool full = false;
   const NodeId leaf = location.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
   if (full) location.count_loss(Loss::ArenaFull);
   return location.tree.values(leaf);
-}
-
-bool pass_gate(Location& l, Inside before) {
-  for (;;) {
-    const Gate gate = l.gate.load(std::memory_order_acquire);
-    if (gate == Gate::Open) return true;
-    if (gate == Gate::Shut) {
-      l.inside.store(Inside::Closed, std::memory_order_relaxed);
-      return false;
-    }
-    l.inside.store(before, std::memory_order_release);
-    sched_yield();
-    l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // what Paused needs more is the barrier of who pauses
-  }
 }
 
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp) {

@@ -114,6 +114,21 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
+bool pass_gate(Location& l, Inside before) {
+  for (;;) {
+    const Gate gate = l.gate.load(std::memory_order_acquire);
+    if (gate == Gate::Open) return true;
+    if (gate == Gate::Shut) {
+      l.inside.store(Inside::Closed, std::memory_order_relaxed);
+      return false;
+    }
+    l.inside.store(before, std::memory_order_release);
+    sched_yield();
+    l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // what Paused needs more is the barrier of who pauses
+  }
+}
+
 bool pause_others() {
   for (Location* l = first_location(); l; l = l->next) {
     Gate open = Gate::Open;

@@ -52,10 +52,10 @@ template <class Before, class Call, class After>
     if (!leave_abandoned_scope(*location, sp)) return call();
   location->inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!may_enter(*location, Inside::User)) [[unlikely]]
+    return call();  // the measurement of this thread is ending
   location->scope_sp = sp;
   std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});
-  if (!values) [[unlikely]]
-    return call();  // the measurement of this thread is ending
   location->call_values = values;
   before();
   location->handler_time_in_call = 0;
