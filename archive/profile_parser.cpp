@@ -368,14 +368,19 @@ void read_loops(SectionReader in, Rank& rank) {
   for (Location& location : rank.locations) {
     for (std::size_t n = in.count(5); n > 0 && !in.failed(); --n) location.loops.push_back(read_loop(in, metrics));
     in.check();
-    for (const Unit& unit : location.units) {
-      if (unit.loop < 0) continue;
-      const bool there = static_cast<std::size_t>(unit.loop) < location.loops.size() && unit.cluster >= 0 &&
-                         static_cast<std::size_t>(unit.cluster) < location.loops[unit.loop].clusters.size();
-      if (!there) in.refuse("a unit of a cluster that is not there");
-    }
   }
   in.finish();
+}
+
+bool clusters_are_there(const Rank& rank) {
+  for (const Location& location : rank.locations)
+    for (const Unit& unit : location.units) {
+      if (unit.loop < 0) continue;
+      if (static_cast<std::size_t>(unit.loop) >= location.loops.size() || unit.cluster < 0 ||
+          static_cast<std::size_t>(unit.cluster) >= location.loops[unit.loop].clusters.size())
+        return false;
+    }
+  return true;
 }
 
 /// One entry of the rank table. Nothing when the rank has not written.
@@ -405,6 +410,8 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
       .read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
   if (block.has(Section::Loops)) read_loops(block.section(Section::Loops, "loops"), rank);
+  if (!clusters_are_there(rank))
+    file.fail(0, "rank " + std::to_string(rank.rank) + ": has totals of clusters that are not there");
   if (block.has(Section::Iterations)) {
     SectionReader frames = block.section(Section::Iterations, "iterations");
     const std::string name = file.name() + ": rank " + std::to_string(rank.rank) + ", section 'iterations'";

@@ -1,12 +1,8 @@
 #pragma once
 /// The exact vector and the label of every iteration, packed into blocks that go to a file.
 ///
-/// A block is decodable by itself:
-///   offset 0: u32 magic "RITL", 4: u32 bytes of the block, 8: u64 first iteration, 16: u32 iterations, 20: u16
-///   columns, 22: u16 zero, 24: records; all little-endian. A record: varint label (zigzag difference from the record
-///   before), varint mask of the columns that differ from the record before, then per such column a zigzag varint
-///   difference. Rounded columns are stored as their code. The first record differs from zeros.
-/// Iterations of a block are consecutive. Columns that are not kept take no room.
+/// A block is decodable by itself; docs/file-format.md describes it. Iterations of a block are consecutive. Columns
+/// that are not kept take no room.
 ///
 /// Thread safety: none, one log per location, ordinary context. No I/O.
 

@@ -8,10 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include "adapters/mpi/request_table.hpp"
 #include <limits>
 
+#include "adapters/mpi/request_table.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"

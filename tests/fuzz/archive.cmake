@@ -3,8 +3,8 @@ add_executable(fuzz_archive_mutations
   ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp)
-target_link_libraries(fuzz_archive_mutations PRIVATE refrain_archive refrain_archive_writer refrain_platform
-  GTest::gtest_main ${CMAKE_DL_LIBS})
+target_link_libraries(fuzz_archive_mutations PRIVATE refrain_analysis refrain_archive refrain_archive_writer refrain_clustering
+  refrain_platform  GTest::gtest_main ${CMAKE_DL_LIBS})
 gtest_discover_tests(fuzz_archive_mutations DISCOVERY_MODE PRE_TEST)
 
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)

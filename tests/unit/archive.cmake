@@ -5,9 +5,10 @@ add_executable(test_archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/failing_writes_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/damaged_file_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/experiment_directory_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp)
-target_link_libraries(test_archive PRIVATE refrain_archive refrain_archive_writer refrain_platform GTest::gtest_main
+target_link_libraries(test_archive PRIVATE refrain_analysis refrain_archive refrain_archive_writer refrain_clustering refrain_platform GTest::gtest_main
   ${CMAKE_DL_LIBS})
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
   REFRAIN_VERSION="${PROJECT_VERSION}")

@@ -48,6 +48,17 @@ std::string unpacked_block(const std::string& file, std::uint64_t at) {
   return table + payloads;
 }
 
+/// Frames of iterations, one behind the other, as far as they make sense.
+void reseal_frames(std::string& file, std::uint64_t at, std::uint64_t size) {
+  constexpr std::uint64_t around = format::frame_head_size + format::checksum_size;
+  for (const std::uint64_t end = at + size; end - at >= around;) {
+    const auto stored = get<std::uint64_t>(file, at + 16);
+    if (stored > end - at - around) return;
+    put(file, at + format::frame_head_size + stored, checksum(file.data() + at, format::frame_head_size + stored));
+    at += stored + around;
+  }
+}
+
 void reseal_block(std::string& file, std::uint64_t at) {
   const auto count = get<std::uint32_t>(file, at);
   const auto entry_size = get<std::uint32_t>(file, at + 4);
@@ -57,8 +68,10 @@ void reseal_block(std::string& file, std::uint64_t at) {
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t entry = at + format::section_table_head + i * entry_size;
     const auto offset = get<std::uint64_t>(file, entry + 8), stored = get<std::uint64_t>(file, entry + 16);
-    if (inside(file, at, offset) && inside(file, at + offset, stored))
-      put(file, entry + 32, checksum(file.data() + at + offset, stored));
+    if (!inside(file, at, offset) || !inside(file, at + offset, stored)) continue;
+    if (get<std::uint32_t>(file, entry) == static_cast<std::uint32_t>(format::Section::Iterations))
+      reseal_frames(file, at + offset, stored);
+    put(file, entry + 32, checksum(file.data() + at + offset, stored));
   }
   put(file, at + table, checksum(file.data() + at, table));
 }

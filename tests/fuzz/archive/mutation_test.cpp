@@ -5,6 +5,7 @@
 #include <random>
 #include <sys/resource.h>
 
+#include "analysis/iterations.hpp"
 #include "archive/manifest_reader.hpp"
 #include "archive/profile_merger.hpp"
 #include "archive/profile_parser.hpp"
@@ -24,7 +25,7 @@ std::string sample_file(int ranks) {
   ScratchDirectory directory;
   ThreadJob job(ranks);
   job.run([&](int rank) {
-    SampleRank sample = sample_rank(rank, ranks, 2, 12);
+    SampleRank sample = sample_rank_with_loops(rank, ranks, 2, 12);
     (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
   });
   return read_file(directory.path + "/profile.refrain");
@@ -48,7 +49,18 @@ void check_invariants(const Profile& profile) {
     ASSERT_GT(rank.ticks_per_second, 0);
     for (const auto& location : rank.locations) {
       ASSERT_EQ(location.losses.size(), measurement::loss_count);
+      for (const auto& loop : location.loops) {
+        const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
+        analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
+          ASSERT_LT(cluster, clusters);
+          ASSERT_EQ(row.size(), loop.metrics.size());
+        });
+      }
       for (const auto& unit : location.units) {
+        ASSERT_LT(unit.loop, static_cast<std::int64_t>(location.loops.size()));
+        if (unit.loop >= 0) {
+          ASSERT_LT(unit.cluster, static_cast<std::int64_t>(location.loops[unit.loop].clusters.size()));
+        }
         std::int64_t last_path = -1;
         for (const auto& row : unit.values) {
           ASSERT_GT(row.path, last_path);

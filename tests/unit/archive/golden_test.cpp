@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
+#include "analysis/iterations.hpp"
 #include "archive/manifest.hpp"
 #include "archive/reader.hpp"
 #include "archive/writer.hpp"
@@ -21,7 +22,7 @@ TEST(Golden, writes_a_new_one_on_demand) {
   put_manifest(directory, golden_ranks);
   ThreadJob job(golden_ranks);
   job.run([&](int rank) {
-    SampleRank sample = sample_rank(rank, golden_ranks, 2, 40);
+    SampleRank sample = sample_rank_with_loops(rank, golden_ranks, 2, 40);
     EXPECT_TRUE(archive::write_profile(sample.record(), job.peers(rank), directory, seconds_from_now(60)).written);
   });
 }
@@ -44,6 +45,30 @@ TEST(Golden, version_1_0) {
   EXPECT_EQ(profile.ranks[1].locations[0].losses[3], 3);
   EXPECT_EQ(profile.ranks[1].host, "node0");
   EXPECT_EQ(profile.regions, (std::vector<std::string>{"MPI_Allreduce", "MPI_Recv", "MPI_Send", "MPI_Waitall"}));
+}
+
+TEST(Golden, version_1_1) {
+  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.1").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  EXPECT_EQ(profile.paths.size(), 545u);
+  ASSERT_EQ(profile.ranks[2].locations[1].loops.size(), 2u);
+  const archive::Loop& loop = profile.ranks[2].locations[1].loops[0];
+  EXPECT_EQ(loop.name, "timestep");
+  EXPECT_EQ(loop.clusters.size(), 4u);
+  EXPECT_EQ(loop.clusters[3].members, 13);
+  EXPECT_EQ(loop.merges.size(), 7u);
+  EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
+  // Numbers read off when the file was written, not computed anew.
+  std::int64_t iterations = 0, walls = 0, clusters = 0;
+  analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
+    ++iterations;
+    walls += row[0];
+    clusters += cluster;
+  });
+  EXPECT_EQ(iterations, 150);
+  EXPECT_EQ(walls, 150'300);
+  EXPECT_EQ(clusters, 368);
 }
 
 }  // namespace

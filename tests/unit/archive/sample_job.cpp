@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "archive/manifest.hpp"
+#include "clustering/iteration_log.hpp"
+#include "measurement/iterations.hpp"
 
 namespace refrain::testing {
 
@@ -97,6 +99,51 @@ void SampleRank::add_communicator(measurement::CommunicatorRecord c, std::vector
   communicators_.push_back(c);
 }
 
+std::uint32_t sample_label(int iteration) { return static_cast<std::uint32_t>(iteration * 7 / 3 % 11); }
+std::int64_t sample_overall(int iteration, std::size_t metric) {
+  return static_cast<std::int64_t>(metric + 1) * 1000 + iteration % (5 + static_cast<int>(metric));
+}
+
+void SampleRank::add_loop(std::size_t thread, const std::string& name, int clusters, int iterations) {
+  SampleLoop& loop = threads_[thread].loops.emplace_back();
+  loop.name = name;
+  loop.iterations = iterations;
+  for (int k = 0; k < clusters; ++k) {
+    std::vector<std::int64_t> low, high;
+    std::vector<double> squares;
+    for (std::size_t m = 0; m < measurement::overall_count; ++m) {
+      low.push_back(k + static_cast<std::int64_t>(m));
+      high.push_back(1000 * k + static_cast<std::int64_t>(m));
+      squares.push_back(0.25 * k);
+    }
+    const auto& minimum = loop.numbers.emplace_back(low);
+    const auto& maximum = loop.numbers.emplace_back(high);
+    loop.clusters.push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k % 3), k == 2, 10 + k, k,
+                             100 + k, 50 + k, minimum, maximum, loop.squares.emplace_back(squares)});
+  }
+  for (std::uint32_t label = 10; label >= static_cast<std::uint32_t>(clusters); --label)
+    loop.merges.push_back({clustering::Label{label}, clustering::Label{label - 1}});
+  clustering::OverallColumn columns[measurement::overall_count];
+  for (std::size_t m = 0; m < measurement::overall_count; ++m)
+    columns[m] = {true, measurement::overall_table[m].precision};
+  clustering::IterationLog log;
+  if (!log.create(columns, 1024)) std::abort();
+  for (int i = 0; i < iterations; ++i) {
+    std::int64_t row[measurement::overall_count];
+    for (std::size_t m = 0; m < measurement::overall_count; ++m) row[m] = sample_overall(i, m);
+    const auto append = [&] {
+      return log.append(static_cast<std::uint64_t>(i), clustering::Label{sample_label(i)}, row);
+    };
+    if (append() == clustering::IterationLog::Appended::Yes) continue;
+    const auto block = log.closed();
+    loop.log.insert(loop.log.end(), block.begin(), block.end());
+    log.start_block();
+    (void)append();
+  }
+  const auto block = log.closed();
+  loop.log_tail.assign(block.begin(), block.end());
+}
+
 archive::RankRecord& SampleRank::record() {
   locations_.clear();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -111,7 +158,21 @@ archive::RankRecord& SampleRank::record() {
     location.begin = 1'000'000;
     location.end = location.begin + thread.unit.wall;
     location.nodes = thread.nodes;
-    location.units = {&thread.unit, 1};
+    thread.units.assign(1, thread.unit);
+    thread.loop_records.clear();
+    for (const SampleLoop& loop : thread.loops) {
+      for (std::size_t k = 0; k < loop.clusters.size(); ++k) {
+        archive::UnitRecord unit = thread.unit;
+        unit.loop = static_cast<std::int32_t>(thread.loop_records.size());
+        unit.cluster = static_cast<std::int32_t>(k);
+        unit.wall += static_cast<std::int64_t>(k);
+        thread.units.push_back(unit);
+      }
+      thread.loop_records.push_back(
+          {loop.name.c_str(), loop.iterations, loop.clusters, loop.merges, loop.log, loop.log_tail});
+    }
+    location.units = thread.units;
+    location.loops = thread.loop_records;
     location.arena_bytes = 4096;
     for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
       location.losses[loss] = static_cast<std::int64_t>(loss * (i + 1));
@@ -213,6 +274,15 @@ SampleRank sample_rank(int rank, int ranks, int threads, int paths) {
   for (int i = 0; i < ranks; ++i) world[static_cast<std::size_t>(i)] = i;
   measurement::CommunicatorRecord c{0, -1, 0, 0, rank, ranks, 0, "MPI_COMM_WORLD", {}};
   sample.add_communicator(c, world);
+  return sample;
+}
+
+SampleRank sample_rank_with_loops(int rank, int ranks, int threads, int paths) {
+  SampleRank sample = sample_rank(rank, ranks, threads, paths);
+  for (int thread = 0; thread < threads; ++thread) {
+    sample.add_loop(static_cast<std::size_t>(thread), "timestep", 4, 150);
+    if (thread == 1) sample.add_loop(1, "inner", 1, 3);
+  }
   return sample;
 }
 

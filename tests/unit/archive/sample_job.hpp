@@ -52,17 +52,33 @@ class SampleRank {
   void add_thread(const Tree& tree, std::uint32_t generation = 0);
   /// Adds a thread from ready-made nodes; values by node.
   void add_raw_thread(std::vector<archive::NodeRecord> nodes, std::map<std::uint32_t, Columns> values);
+  /// Adds a loop of `clusters` clusters to a thread: a unit each, with the values of the thread's first unit times 1,
+  /// 2,
+  /// ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
+  void add_loop(std::size_t thread, const std::string& name, int clusters, int iterations);
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
 
   archive::RankRecord& record();
   archive::UnitRecord& unit(std::size_t thread) { return threads_[thread].unit; }
 
  private:
+  struct SampleLoop {
+    std::string name;
+    std::vector<archive::ClusterRecord> clusters;
+    std::deque<std::vector<std::int64_t>> numbers;
+    std::deque<std::vector<double>> squares;
+    std::vector<clustering::Merge> merges;
+    std::vector<std::byte> log, log_tail;
+    int iterations;
+  };
   struct Thread {
     std::vector<archive::NodeRecord> nodes;
     std::map<std::uint32_t, Columns> values;
     std::vector<archive::ValueRecord> rows;
     archive::UnitRecord unit{};
+    std::vector<archive::UnitRecord> units;
+    std::deque<SampleLoop> loops;
+    std::vector<archive::LoopRecord> loop_records;
   };
   std::uint64_t region_id(const std::string& name);
 
@@ -77,6 +93,10 @@ class SampleRank {
   std::vector<measurement::CommunicatorRecord> communicators_;
 };
 
+/// What `add_loop` says of one iteration: label and overall metrics.
+std::uint32_t sample_label(int iteration);
+std::int64_t sample_overall(int iteration, std::size_t metric);
+
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
 std::vector<Path> paths_of(const archive::Profile& profile);
 /// The paths with values of one unit.
@@ -88,6 +108,8 @@ Tree with_values(const Tree& tree);
 Tree sample_tree(int rank, int thread, int paths);
 /// A whole rank with `threads` threads of sample trees; modules lie at other addresses on every rank.
 SampleRank sample_rank(int rank, int ranks, int threads, int paths);
+/// The same with loops: "timestep" on every thread, "inner" on the second one.
+SampleRank sample_rank_with_loops(int rank, int ranks, int threads, int paths);
 std::vector<SampleModule> sample_modules(int rank);
 
 /// A directory of its own that goes away with this.
