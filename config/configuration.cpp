@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include "config/iteration_at.hpp"
 #include "config/line.hpp"
 #include "config/number.hpp"
 
@@ -23,7 +24,7 @@ constexpr string_view boolean_words[] = {"off", "on", "false", "true", "no", "ye
 constexpr std::size_t longest_shown = 64;
 constexpr std::size_t longest_path = 1023;
 
-enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path };
+enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path, Text };
 
 /// How the text of one row becomes a field of Configuration, and back.
 struct Rule {
@@ -34,7 +35,8 @@ struct Rule {
   std::int64_t smallest = 0;
   std::int64_t largest = 0;
   bool zero_too = false;
-  string_view choices[2] = {};
+  string_view choices[4] = {};  ///< empty ones are none
+  bool (*is_good)(string_view) = nullptr;
 };
 
 constexpr std::int64_t table_number(string_view text) { return parse_number(text, true).value; }
@@ -50,6 +52,11 @@ constexpr std::int64_t table_number(string_view text) { return parse_number(text
   Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
 #define OPTION_CHOICE(field, variable, standard, first, second, ...) \
   Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false, {#first, #second}},
+#define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, ...)                      \
+  Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false,                        \
+       {#first, #second, #third, #fourth}},
+#define OPTION_TEXT(field, variable, check, ...) \
+  Rule{#variable, Kind::Text, offsetof(Configuration, field), "", 0, 0, false, {}, check},
 #define OPTION_PATH(field, variable, ...) \
   Rule{#variable, Kind::Path, offsetof(Configuration, field), ""},
 // clang-format on
@@ -63,6 +70,8 @@ constexpr Rule rules[] = {
 #define OPTION_INTEGER_OR_ZERO OPTION_INTEGER
 #define OPTION_SIZE OPTION_INTEGER
 #define OPTION_CHOICE(field, ...) static_assert(sizeof(Configuration::field) == sizeof(std::uint8_t));
+#define OPTION_CHOICE_OF_4 OPTION_CHOICE
+#define OPTION_TEXT OPTION_PATH
 #define OPTION_PATH(field, ...) static_assert(sizeof(Configuration::field) == longest_path + 1);
 #include "config/options.def"
 
@@ -107,11 +116,13 @@ string_view store(Configuration& out, const Rule& rule, string_view value) {
     case Kind::Size: return store_number(out, rule, value);
     case Kind::Choice: {
       const auto* choice = std::find(std::begin(rule.choices), std::end(rule.choices), value);
-      if (choice == std::end(rule.choices)) return "is no such choice";
+      if (value.empty() || choice == std::end(rule.choices)) return "is no such choice";
       field_of<std::uint8_t>(out, rule) = static_cast<std::uint8_t>(choice - rule.choices);
       return {};
     }
+    case Kind::Text:
     case Kind::Path: {
+      if (rule.is_good && !value.empty() && !rule.is_good(value)) return "cannot be understood";
       if (value.size() > longest_path) return "is too long";
       char* path = &field_of<char>(out, rule);
       std::memcpy(path, value.data(), value.size());
@@ -239,6 +250,7 @@ void format_option(const Configuration& configuration, std::size_t row, char* ou
       break;
     }
     case Kind::Choice: line << rule.choices[field_of<std::uint8_t>(configuration, rule)]; break;
+    case Kind::Text:
     case Kind::Path: line << string_view{&field_of<char>(configuration, rule)}; break;
   }
 }

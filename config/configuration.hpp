@@ -11,6 +11,8 @@ namespace refrain::config {
 
 enum class SamplingClock : std::uint8_t { Cpu, Wall };
 enum class Unwinder : std::uint8_t { Incremental, Libunwind };
+enum class Clustering : std::uint8_t { Refrain, Paper };
+enum class ClusterEquivalence : std::uint8_t { Mpi, MpiVisits, All, None };
 
 /// The values in force. One field per row of options.def, in the row's type.
 struct Configuration {
@@ -24,8 +26,11 @@ struct Configuration {
   char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
-  std::int64_t snapshot;            ///< REFRAIN_SNAPSHOT, seconds; 0: none
-  bool verbose;                     ///< REFRAIN_VERBOSE
+  Clustering clustering;            ///< REFRAIN_CLUSTERING = refrain | paper
+  ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
+  char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
+  std::int64_t snapshot;                   ///< REFRAIN_SNAPSHOT, seconds; 0: none
+  bool verbose;                            ///< REFRAIN_VERBOSE
 };
 
 /// One line for stderr, without the newline, that names the variable, the value and what is allowed; long values are

@@ -15,6 +15,10 @@ namespace refrain::config {
   {#variable, "size", "bytes; K, M, G: 1024, 1024^2, 1024^3", #standard, #low " to " #high, help, long_help},
 #define OPTION_CHOICE(field, variable, standard, first, second, help, long_help) \
   {#variable, "choice", "", #standard, #first " | " #second, help, long_help},
+#define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, help, long_help) \
+  {#variable, "choice", "", #standard, #first " | " #second " | " #third " | " #fourth, help, long_help},
+#define OPTION_TEXT(field, variable, check, allowed, help, long_help) \
+  {#variable, "text", "", "", allowed, help, long_help},
 #define OPTION_PATH(field, variable, help, long_help) \
   {#variable, "path", "", "", "at most 1023 characters", help, long_help},
 // clang-format on

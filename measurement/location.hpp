@@ -83,6 +83,8 @@ struct alignas(64) Location {
 
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   Iterations* iterations = nullptr;  ///< made by the first loop
+  std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
+  std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
   UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
 
   platform::IntervalTimer timer;

@@ -114,6 +114,10 @@ void close(Location& l, platform::Ticks now) {
 }  // namespace
 
 void begin_loop(Location& l, RegionId name, const platform::Registers& caller) {
+  if (current_loop(l) && (!l.marks || l.marks->count == 0)) {  // begun by a call: marks come first
+    leave_iteration(l);
+    l.iterations->current = nullptr;
+  }
   if (!open(l, name, true, caller)) return;
   if (current_loop(l)) {
     ++l.iterations->inner_loops;
@@ -200,6 +204,7 @@ void end_region(Location& l, const RegionId* name) {
 
 void iterate_at_call(Location& l, RegionId name) {
   const platform::Ticks now = platform::now();
+  if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
   if (!current_loop(l)) {
     ClusteredLoop* loop = loop_of(l, name);
     if (!loop) return l.count_loss(Loss::IterationUnclustered);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "measurement/iteration_trigger.hpp"
 #include "measurement/location.hpp"
 
 namespace refrain::measurement {
@@ -55,6 +56,8 @@ template <class Before, class Call, class After>
   if (!may_enter(*location, Inside::User)) [[unlikely]]
     return call();  // the measurement of this thread is ending
   location->scope_sp = sp;
+  if (trigger_region.load(std::memory_order_relaxed) == region) [[unlikely]]
+    call_of_trigger(*location, {frame[1], sp, frame[0]});
   std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});
   location->call_values = values;
   before();

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "config/iteration_at.hpp"
+#include "measurement/iteration_trigger.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
@@ -129,6 +131,13 @@ bool begin_measurement() {
   platform::barrier_on_all_threads();  // registers; a process may do that only while it is young without waiting
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
+  measurement::iteration_settings.algorithm = configuration.clustering == config::Clustering::Paper
+                                                  ? clustering::Algorithm::Paper
+                                                  : clustering::Algorithm::Refrain;
+  constexpr clustering::Equivalence equivalences[] = {clustering::Equivalence::Mpi, clustering::Equivalence::MpiVisits,
+                                                      clustering::Equivalence::All, clustering::Equivalence::None};
+  measurement::iteration_settings.equivalence =
+      equivalences[static_cast<std::size_t>(configuration.cluster_equivalence)];
   measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
   location_settings = {static_cast<std::size_t>(configuration.memory),
                        static_cast<std::uint32_t>(configuration.callpath_depth),
@@ -206,6 +215,20 @@ void write_everything(Ending ending) {
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------
 
+/// REFRAIN_ITERATION_AT, once the names of MPI's functions are known.
+void begin_iterations_at_calls() {
+  const auto at = config::parse_iteration_at(configuration.iteration_at);
+  if (!at.good) return;
+  const auto names = adapter_in_use.region_names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] && at.mpi_function == names[i])
+      return measurement::set_trigger(measurement::RegionId{static_cast<std::uint16_t>(i)}, at.function, at.every,
+                                      configuration.iteration_at);
+  if (world.rank == 0)
+    say("REFRAIN_ITERATION_AT=%s: this MPI has no function of that name; no iterations begin there",
+        configuration.iteration_at);
+}
+
 void on_mpi_initialized(const MpiAdapter& adapter) {
   if (state.load() == State::Dormant) {  // passed through until now: MPI was loaded late
     clean_environment();
@@ -222,12 +245,16 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   experiment_is_open = open_experiment(configuration, world, adapter.library_version);
   if (!experiment_is_open) return end_measurement();
   start_snapshots(configuration, world.rank, first_anchor);
+  begin_iterations_at_calls();
   if (Location* location = measurement::current_location) location->unit.own += platform::now() - begin;
 }
 
 void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   world = adapter.peers;
+  if (world.rank == 0 && !measurement::trigger_function_was_found())
+    say("REFRAIN_ITERATION_AT=%s: no loaded module has a function of that name; no iteration began there",
+        configuration.iteration_at);
   end_measurement();
   adapter_in_use = adapter;
   write_everything(Ending::Complete);

@@ -104,6 +104,8 @@ std::int64_t* enter_region(Location&, RegionId region, const platform::Registers
 }
 
 bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
+std::atomic<RegionId> trigger_region{no_region};
+void call_of_trigger(Location&, const platform::Registers&) {}
 bool pass_gate(Location&, Inside) { return true; }
 void take_due_snapshot(Location&) {}
 

@@ -54,6 +54,10 @@ if(TARGET mpi_openmpi)
   target_link_libraries(truth_counter PRIVATE mpi_openmpi)
   set_target_properties(truth_counter PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
+  app_program(iterations_loop iterations_loop.c mpi_openmpi)
+  target_include_directories(iterations_loop PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  app_test(iterations_programs 300)
+
   app_test(truth_sampling 600)
   app_test(truth_programs 300)
   app_test(examples_exact 300)

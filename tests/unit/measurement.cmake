@@ -1,4 +1,5 @@
-add_executable(test_measurement ${PROJECT_SOURCE_DIR}/tests/unit/measurement/call_tree_test.cpp ${PROJECT_SOURCE_DIR}/tests/unit/measurement/modules_test.cpp)
+add_executable(test_measurement ${PROJECT_SOURCE_DIR}/tests/unit/measurement/function_name_test.cpp ${PROJECT_SOURCE_DIR}/measurement/function_name.cpp
+  ${PROJECT_SOURCE_DIR}/tests/unit/measurement/call_tree_test.cpp ${PROJECT_SOURCE_DIR}/tests/unit/measurement/modules_test.cpp)
 target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_platform refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
 add_library(unloadable MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)
 add_library(unloadable_too MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)

@@ -1,0 +1,38 @@
+#pragma once
+/// REFRAIN_ITERATION_AT taken apart: MPI_FUNCTION[@FUNCTION][/N].
+
+#include <cstdint>
+#include <string_view>
+
+#include "config/number.hpp"
+
+namespace refrain::config {
+
+struct IterationAt {
+  std::string_view mpi_function;
+  std::string_view function;  ///< empty: any
+  std::int64_t every = 1;     ///< at least 1
+  bool good = false;
+};
+
+constexpr IterationAt parse_iteration_at(std::string_view text) {
+  IterationAt at;
+  if (const auto slash = text.rfind('/'); slash != std::string_view::npos) {
+    const ParsedNumber number = parse_number(text.substr(slash + 1), false);
+    if (number.fault != NumberFault::None || number.value < 1) return at;
+    at.every = number.value;
+    text = text.substr(0, slash);
+  }
+  if (const auto sign = text.find('@'); sign != std::string_view::npos) {
+    at.function = text.substr(sign + 1);
+    if (at.function.empty()) return at;
+    text = text.substr(0, sign);
+  }
+  at.mpi_function = text;
+  at.good = text.starts_with("MPI_") && text.size() > 4;
+  return at;
+}
+
+constexpr bool is_iteration_at(std::string_view text) { return parse_iteration_at(text).good; }
+
+}  // namespace refrain::config

@@ -1,0 +1,94 @@
+#include "measurement/iteration_trigger.hpp"
+
+#include <sched.h>
+
+#include "measurement/function_name.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/marks.hpp"
+#include "measurement/regions.hpp"
+#include "platform/functions.hpp"
+#include "platform/modules.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+
+std::atomic<RegionId> trigger_region{no_region};
+
+namespace {
+
+struct Range {
+  std::uintptr_t begin, end;
+};
+
+struct Trigger {
+  std::string_view function;
+  std::int64_t every = 1;
+  RegionId loop{};
+};
+constinit Trigger trigger{};
+
+/// Where the function lies, in all modules looked at so far. Appended under the lock, read without: the count is
+/// published after the range.
+constexpr std::size_t most_ranges = 256;
+Range ranges[most_ranges];
+std::atomic<std::size_t> range_count{0};
+std::size_t modules_seen = 0;
+std::atomic_flag looking;
+
+void note(const platform::Function& function, void*) {
+  const std::size_t count = range_count.load(std::memory_order_relaxed);
+  if (count == most_ranges || !is_function(function.name, trigger.function)) return;
+  ranges[count] = {function.begin, function.end};
+  range_count.store(count + 1, std::memory_order_release);
+}
+
+void look_for_function() {
+  if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread does
+  platform::refresh_modules();
+  const auto modules = platform::all_modules();
+  for (; modules_seen < modules.size(); ++modules_seen)
+    platform::for_each_function(modules[modules_seen], note, nullptr);
+  looking.clear(std::memory_order_release);
+}
+
+/// Whether one of the callers on the path to `node` is the function.
+bool is_below_function(const CallTree& tree, NodeId node) {
+  const std::size_t count = range_count.load(std::memory_order_acquire);
+  for (std::uint32_t at = static_cast<std::uint32_t>(node); at != 0; at = tree.node(NodeId{at}).parent) {
+    const Node& n = tree.node(NodeId{at});
+    if (n.kind != NodeKind::Frame) continue;
+    const auto inside = static_cast<std::uintptr_t>(n.key) - 1;  // the call before the return address
+    for (std::size_t i = 0; i < count; ++i)
+      if (ranges[i].begin <= inside && inside < ranges[i].end) return true;
+  }
+  return false;
+}
+
+/// True at 1, 2, 4, 8, ...: a function of a module that is loaded late is looked for ever more rarely.
+bool is_power_of_two(std::uint64_t n) { return (n & (n - 1)) == 0; }
+
+}  // namespace
+
+void set_trigger(RegionId region, std::string_view function, std::int64_t every, std::string_view name) {
+  trigger = {function, every, user_region(name)};
+  if (!function.empty()) look_for_function();
+  trigger_region.store(region, std::memory_order_release);
+}
+
+bool trigger_function_was_found() {
+  return trigger.function.empty() || range_count.load(std::memory_order_acquire) > 0;
+}
+
+void call_of_trigger(Location& location, const platform::Registers& registers) {
+  if (!trigger.function.empty()) {
+    const NodeId path = path_of(location, {registers, false, nullptr});
+    if (!is_below_function(location.tree, path)) {
+      if (range_count.load(std::memory_order_relaxed) > 0 || !is_power_of_two(++location.trigger_misses)) return;
+      look_for_function();
+      if (!is_below_function(location.tree, path)) return;
+    }
+  }
+  if (location.trigger_calls++ % trigger.every == 0) iterate_at_call(location, trigger.loop);
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,29 @@
+#pragma once
+/// Iterations of programs without marks: every n-th call of one MPI function below one function of the program begins
+/// an iteration (REFRAIN_ITERATION_AT).
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+/// No MPI function.
+inline constexpr RegionId no_region{0xffff};
+
+/// The MPI function that may begin an iteration: what every call is compared with.
+extern std::atomic<RegionId> trigger_region;
+
+/// From now on calls of `region` below `function` (any, when it is empty) begin an iteration of the loop `name`, every
+/// n-th of them. The texts must stay valid. Ordinary context, before there are iterations.
+void set_trigger(RegionId region, std::string_view function, std::int64_t every, std::string_view name);
+
+/// A call of `trigger_region` from the frame with `registers` is about to begin. Ordinary context, inside a scope.
+void call_of_trigger(Location& location, const platform::Registers& registers);
+
+/// False: no loaded module had the function so far. For a message.
+bool trigger_function_was_found();
+
+}  // namespace refrain::measurement

@@ -1,0 +1,79 @@
+#include "platform/functions.hpp"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace refrain::platform {
+namespace {
+
+/// A file of a module, mapped; every access is checked against its size.
+class ElfFile {
+ public:
+  explicit ElfFile(const char* path) {
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    struct stat status;
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
+      void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+      if (address != MAP_FAILED) {
+        begin_ = static_cast<const char*>(address);
+        size_ = static_cast<std::size_t>(status.st_size);
+      }
+    }
+    close(descriptor);
+  }
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+  ~ElfFile() {
+    if (begin_) munmap(const_cast<char*>(begin_), size_);
+  }
+
+  /// `count` items at `offset`, null when they are not all there.
+  template <class T>
+  const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
+    if (!begin_ || offset > size_ || count > (size_ - offset) / sizeof(T) || offset % alignof(T) != 0) return nullptr;
+    return reinterpret_cast<const T*>(begin_ + offset);
+  }
+
+ private:
+  const char* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shdr& names, const Module& module,
+                 void (*visit)(const Function&, void*), void* data) {
+  const std::uint64_t count = symbols.sh_size / sizeof(Elf64_Sym);
+  const auto* symbol = file.at<Elf64_Sym>(symbols.sh_offset, count);
+  const char* text = file.at<char>(names.sh_offset, names.sh_size);
+  if (!symbol || !text) return;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Elf64_Sym& s = symbol[i];
+    const unsigned type = ELF64_ST_TYPE(s.st_info);
+    if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s.st_shndx == SHN_UNDEF || s.st_name >= names.sh_size) continue;
+    const char* name = text + s.st_name;
+    const std::size_t length = strnlen(name, names.sh_size - s.st_name);
+    visit({{name, length}, module.base + s.st_value, module.base + s.st_value + (s.st_size ? s.st_size : 1)}, data);
+  }
+}
+
+}  // namespace
+
+void for_each_function(const Module& module, void (*visit)(const Function&, void*), void* data) {
+  const ElfFile file(module.path);
+  const auto* header = file.at<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_shentsize != sizeof(Elf64_Shdr))
+    return;
+  const auto* sections = file.at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+  if (!sections) return;
+  for (unsigned i = 0; i < header->e_shnum; ++i)
+    if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) &&
+        sections[i].sh_link < header->e_shnum)
+      visit_table(file, sections[i], sections[sections[i].sh_link], module, visit, data);
+}
+
+}  // namespace refrain::platform

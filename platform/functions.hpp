@@ -1,0 +1,21 @@
+#pragma once
+/// Names of the functions of a loaded module, from the symbol tables of its file. Ordinary context only.
+
+#include <cstdint>
+#include <string_view>
+
+#include "platform/modules.hpp"
+
+namespace refrain::platform {
+
+struct Function {
+  std::string_view name;  ///< as the linker knows it; valid during the visit
+  std::uintptr_t begin, end;
+};
+
+/// Calls `visit(function, data)` for every function of .symtab and of .dynsym that the file of `module` has (some come
+/// twice). Does nothing when the file cannot be read or is not what is loaded. Descriptors are closed, errno may
+/// change.
+void for_each_function(const Module& module, void (*visit)(const Function& function, void* data), void* data);
+
+}  // namespace refrain::platform

@@ -1,0 +1,233 @@
+"""Iterations of real programs: their vectors against the program's own arithmetic and clock, clusters, memory, snapshots
+of jobs that are killed, and LAMMPS cut into iterations without a source change."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+from refrain_testing import FULL, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment, mpirun
+
+LOOP = PROGRAMS / "iterations_loop"
+
+
+def sent(iteration: int) -> int:
+    return 1000 * (iteration % 3 + 1)
+
+
+class Loop(TestCase):
+    def loop_of(self, outcome: Outcome) -> dict[str, Any]:
+        report = self.report(outcome, "--iterations")
+        self.assert_time_conserved(report)
+        self.assertEqual(1, len(report.data["loops"]))
+        return report.data["loops"][0]
+
+    def run_loop(self, ranks: int, iterations: int, span: float, **env: str) -> tuple[dict[str, Any], Outcome]:
+        outcome = self.measured(mpirun(ranks, LOOP, iterations, span, self.directory / "log"), env)
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        self.assertEqual("", outcome.stderr)
+        return self.loop_of(outcome), outcome
+
+    def test_every_iteration_has_its_own_counts_bytes_and_times(self) -> None:
+        iterations = 600
+        loop, outcome = self.run_loop(2, iterations, 1000)
+        self.assertEqual(("step", iterations), (loop["name"], loop["iterations"]))
+        ends = struct.unpack(f"{iterations}Q", (self.directory / "log").read_bytes())
+        for location in loop["per_location"]:
+            self.assertEqual([sent(i) for i in range(iterations)], location["bytes_sent"])
+            self.assertEqual([1 + (i % 10 == 0) for i in range(iterations)], location["mpi_calls"])
+            for i in range(iterations):
+                self.assertLessEqual(location["mpi_s"][i], location["wall_s"][i])
+        walls = next(l["wall_s"] for l in loop["per_location"] if l["rank"] == 0)
+        off = [i for i in range(1, iterations) if abs(walls[i] - (ends[i] - ends[i - 1]) * 1e-9) > 5e-5]
+        self.assertLessEqual(len(off), iterations // 100, "iterations unlike the program's clock")
+        self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+
+    def test_clusters_are_as_many_as_asked_for_and_never_mix_call_paths(self) -> None:
+        for algorithm in ("refrain", "paper"):
+            for clusters in (1, 4, 16):
+                loop, _ = self.run_loop(2, 500, 100, REFRAIN_CLUSTERS=str(clusters), REFRAIN_CLUSTERING=algorithm)
+                for location in loop["per_location"]:
+                    of = location["cluster_of"]
+                    sizes = [c["size"] for c in location["clusters"]]
+                    self.assertEqual(sizes, [of.count(k) for k in range(len(sizes))])
+                    self.assertLessEqual(len(sizes), max(clusters, 2))  # with and without MPI_Barrier: one each at least
+                    with_barrier = {k for i, k in enumerate(of) if i % 10 == 0}
+                    without = {k for i, k in enumerate(of) if i % 10}
+                    self.assertEqual(set(), with_barrier & without)
+
+    def test_equivalence_decides_what_may_share_a_cluster(self) -> None:
+        classes = {}
+        for equivalence in ("mpi", "none"):
+            loop, _ = self.run_loop(1, 200, 10, REFRAIN_CLUSTER_EQUIVALENCE=equivalence, REFRAIN_CLUSTERS="1")
+            classes[equivalence] = len(loop["per_location"][0]["clusters"])
+        self.assertEqual({"mpi": 2, "none": 1}, classes)
+
+    def test_memory_does_not_grow_with_the_number_of_iterations(self) -> None:
+        peaks = {}
+        for iterations in (20_000, 1_000_000):
+            outcome = self.measured(mpirun(1, LOOP, iterations, 0))
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            peaks[iterations] = int(outcome.stdout)
+            self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+            loop = self.loop_of(outcome)
+            self.assertEqual(iterations, loop["iterations"])
+            self.assertEqual(sum(map(sent, range(iterations))), sum(loop["per_location"][0]["bytes_sent"]))
+        each = (peaks[1_000_000] - peaks[20_000]) * 1024 / 980_000
+        # The file is put together in memory at the end, compressed: 4 bytes an iteration, a few times over. Without
+        # spilling it would be more than 25.
+        self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
+
+
+class Killed(TestCase):
+    """SIGKILL to one rank at a random moment: the job dies, and what was there at the last snapshot is readable."""
+
+    PERIOD = 1.0  # s; snapshots come within 10 % of it
+
+    def kill_once(self, moment: float) -> None:
+        log, experiment = self.directory / "log", self.directory / "experiment"
+        shutil.rmtree(experiment, ignore_errors=True)
+        log.unlink(missing_ok=True)
+        settings = {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1"}
+        command = [REFRAIN, "run", "--", *mpirun(2, LOOP, 100_000, 500, log)]
+        job = subprocess.Popen(list(map(str, command)), cwd=self.directory, env=clean_environment(settings),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(moment)
+            victims = self.ranks_of(job.pid)
+            self.assertEqual(2, len(victims))
+            os.kill(random.choice(victims), signal.SIGKILL)
+            killed = time.monotonic_ns()
+            self.assertNotEqual(0, job.wait(timeout=60))
+        finally:
+            job.kill()
+            job.wait()
+        ends = [end for end in struct.unpack("100000Q", log.read_bytes()) if end]
+        least = sum(end < killed - int((1.1 * self.PERIOD + 0.3) * 1e9) for end in ends)
+        report = Report(experiment, "--iterations")
+        self.assertEqual("incomplete", report.data["experiment"]["state"])
+        self.assert_time_conserved(report)
+        loop = report.data["loops"][0]
+        self.assertEqual([0, 1], sorted(l["rank"] for l in loop["per_location"]))
+        for location in loop["per_location"]:
+            count = len(location["wall_s"])
+            self.assertLessEqual(least - 2, count)
+            self.assertLessEqual(count, len(ends) + 2)
+            self.assertEqual([sent(i) for i in range(count)], location["bytes_sent"])
+            self.assertEqual(count, sum(c["size"] for c in location["clusters"]))
+            self.assertNotIn(-1, location["cluster_of"])
+
+    def ranks_of(self, launcher: int) -> list[int]:
+        """The processes of the program among the launcher's descendants."""
+        parents, found = {}, []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if os.readlink(entry / "exe") == str(LOOP):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+
+        def is_ours(process: int) -> bool:
+            while process > 1 and process != launcher:
+                process = parents.get(process, 0)
+            return process == launcher
+
+        return [process for process in found if is_ours(process)]
+
+    def test_a_killed_job_keeps_what_its_last_snapshot_had(self) -> None:
+        for _ in range(20 if FULL else 3):
+            self.kill_once(random.uniform(2.5, 5.0))
+
+    def test_snapshots_can_be_switched_off(self) -> None:
+        for period, parts in (("1", 1), ("0", 0)):
+            experiment = self.directory / f"with-{period}"
+            settings = {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": period}
+            command = [REFRAIN, "run", "--", *mpirun(1, LOOP, 2500, 1000)]
+            job = subprocess.Popen(list(map(str, command)), cwd=self.directory, env=clean_environment(settings),
+                                   stdout=subprocess.DEVNULL)
+            time.sleep(2.2)
+            seen = len(list(experiment.glob("part-*.refrain")))
+            self.assertEqual(0, job.wait(timeout=60))
+            self.assertEqual(parts, seen)
+            self.assertEqual([], list(experiment.glob("part-*.refrain")))
+
+    def test_a_disk_that_is_full_leaves_the_program_alone(self) -> None:
+        """Files may have 64 KiB: iterations cannot be written; one line says so and the program goes on."""
+        command = ["sh", "-c", f"ulimit -f 64; exec {LOOP} 400000 0"]
+        outcome = self.measured(mpirun(1, *command))
+        self.assertEqual(0, outcome.code)
+        lines = [line for line in outcome.stderr.splitlines() if "refrain:" in line]
+        self.assertEqual(1, len([line for line in lines if "cannot write its iterations" in line]), outcome.stderr)
+        self.assertLessEqual(len(lines), 2, outcome.stderr)
+
+
+@unittest.skipUnless(shutil.which("lmp"), "LAMMPS is not installed")
+class Lammps(TestCase):
+    STEPS = 100
+    MELT = f"""
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 6 0 6 0 6
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify every 20 delay 0 check no
+fix 1 all nve
+thermo 50
+thermo_modify norm no
+run {STEPS}
+"""
+
+    def lmp(self) -> list[str]:
+        (self.directory / "in.melt").write_text(self.MELT)
+        return mpirun(2, "lmp", "-in", "in.melt", "-log", "none")
+
+    def test_it_is_cut_at_every_time_step_without_a_source_change(self) -> None:
+        # Once each time step and rank pair of neighbours: two sends of forces in CommBrick::reverse_comm.
+        for function in ("Verlet::run", "LAMMPS_NS::Verlet::run", "_ZN9LAMMPS_NS6Verlet3runEi"):
+            outcome = self.measured(self.lmp(), {"REFRAIN_ITERATION_AT": f"MPI_Send@{function}/4"})
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            report = self.report(outcome, "--iterations")
+            self.assert_time_conserved(report)
+            below = report.sum("visits", lambda c: c["path"][-1] == "MPI_Send" and
+                               any("Verlet::run" in part for part in c["path"]))
+            for location in report.data["loops"][0]["per_location"]:
+                # The last one has no end: it is not whole.
+                self.assertEqual((below // 2 - 1) // 4, len(location["wall_s"]))
+
+    def test_a_step_each_when_the_call_is_made_once_each_step(self) -> None:
+        outcome = self.measured(self.lmp(), {"REFRAIN_ITERATION_AT": "MPI_Send@reverse_comm/2"})
+        report = self.report(outcome, "--iterations")
+        for location in report.data["loops"][0]["per_location"]:
+            self.assertEqual(self.STEPS, len(location["wall_s"]))  # set-up has the first such calls
+            self.assertGreater(min(location["bytes_sent"]), 0)
+
+    def test_a_function_that_is_not_there_is_one_line(self) -> None:
+        for setting, words in (("MPI_Send@No::such", "no loaded module has a function of that name"),
+                               ("MPI_Bogus", "this MPI has no function of that name")):
+            outcome = self.measured(self.lmp(), {"REFRAIN_ITERATION_AT": setting})
+            self.assertEqual(0, outcome.code)
+            lines = [line for line in outcome.stderr.splitlines() if "refrain:" in line]
+            self.assertEqual(1, len(lines), outcome.stderr)
+            self.assertIn(words, lines[0])
+            self.assertEqual([], self.report(outcome, "--iterations").data["loops"])
+
+
+if __name__ == "__main__":
+    unittest.main()
