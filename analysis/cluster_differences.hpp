@@ -9,7 +9,8 @@
 
 namespace refrain::analysis {
 
-/// One value whose mean in the cluster is not that of the loop. Of a call path the value is without what it calls.
+/// One value whose mean in the cluster is not that of the loop. A time is that of a function with what it calls, when
+/// that is little else than where the difference lies; calls are those of an MPI function.
 struct ClusterDifference {
   std::uint32_t node = 0;  ///< of the call tree; 0: of the iteration as a whole
   std::string metric;      ///< "wall", "mpi_calls", "bytes_sent"; of a call path "time" or "calls"

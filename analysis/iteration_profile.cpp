@@ -37,6 +37,9 @@ static_assert(region_columns == 6 && measurement::column_of(MetricId::Time) == m
 constexpr std::size_t samples_column = measurement::column_of(MetricId::Samples);
 constexpr std::size_t weight_column = measurement::column_of(MetricId::Weight);
 
+/// Fewer samples than this say less about an iteration or a cluster than its class does.
+constexpr std::int64_t enough_samples = 10;
+
 bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
 
 /// Integers in proportion to `values` that add up to `total`. Fractions count: they are what tells small counts apart.
@@ -55,6 +58,27 @@ std::int64_t to_count(double value) { return value > 0 ? static_cast<std::int64_
 
 }  // namespace
 
+/// What timer ticks weigh, by the time that they stand for.
+struct IterationProfiles::SampleRates {
+  double user_ticks = 0, mpi_ticks = 0;  ///< time of the clock
+  double weight_user = 0, weight_mpi = 0, weight_squares = 0;
+  double path_weight = 0, ticks = 0, path_samples = 0;  ///< with a call path; all; all with a call path
+  double user_rate() const { return user_ticks > 0 ? weight_user / user_ticks : 0; }
+  double mpi_rate() const { return mpi_ticks > 0 ? weight_mpi / mpi_ticks : 0; }
+  double path_part() const { return weight_user > 0 ? path_weight / weight_user : 1; }
+  double samples_part() const { return ticks > 0 ? path_samples / ticks : 1; }
+  void operator+=(const SampleRates& other) {
+    user_ticks += other.user_ticks;
+    mpi_ticks += other.mpi_ticks;
+    weight_user += other.weight_user;
+    weight_mpi += other.weight_mpi;
+    weight_squares += other.weight_squares;
+    path_weight += other.path_weight;
+    ticks += other.ticks;
+    path_samples += other.path_samples;
+  }
+};
+
 /// What the clusters of one class say together.
 struct IterationProfiles::Pool {
   clustering::SampledClass whole;
@@ -65,14 +89,14 @@ struct IterationProfiles::Pool {
   };
   std::map<std::uint32_t, Slope> slopes;
   std::array<double, region_columns> overall_mean{}, between{}, within{};
+  SampleRates rates;
 };
 
 /// What reconstructing the iterations of one cluster takes.
 struct IterationProfiles::Model {
   std::array<std::int64_t, region_columns> overall_sum{};  ///< of the members
   std::array<std::int64_t, region_columns> path_sum{};     ///< over the call paths; less where paths were lost
-  std::int64_t function_samples = 0, function_weight = 0;
-  double user_ticks = 0, mpi_ticks = 0;  ///< of the members
+  SampleRates rates;                                       ///< of the cluster, or of its class
   struct Region {
     std::uint32_t path;
     std::array<std::int64_t, region_columns> sum;
@@ -110,11 +134,34 @@ std::int64_t IterationProfiles::members(std::int32_t cluster) const {
   return std::max<std::int64_t>(0, loop_.clusters[static_cast<std::size_t>(cluster)].members);
 }
 
+bool IterationProfiles::is_exact(std::int32_t cluster) const {
+  const archive::Unit* unit = cluster_unit(cluster);
+  return unit != nullptr && members(cluster) == 1 && unit->ticks_user >= enough_samples;
+}
+
+IterationProfiles::SampleRates IterationProfiles::rates_of(const archive::Unit& unit) const {
+  const UnitTimes times = apply_time_rules(unit, profile_.paths, constants_);
+  SampleRates rates;
+  rates.user_ticks = static_cast<double>(times.user);
+  rates.mpi_ticks = static_cast<double>(times.mpi);
+  rates.weight_user = static_cast<double>(unit.weight_user_ns);
+  rates.weight_mpi = static_cast<double>(unit.weight_mpi_ns);
+  rates.weight_squares = unit.weight_user_squared;
+  rates.ticks = static_cast<double>(unit.ticks_user);
+  for (const auto& row : unit.values) {
+    const NodeKind kind = profile_.paths[row.path].kind;
+    if (!is_sampled(kind)) continue;
+    rates.path_weight += static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
+    rates.path_samples += static_cast<double>(value_of(unit, row, kind, MetricId::Samples));
+  }
+  return rates;
+}
+
 const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index) const {
   for (const auto& [index, pool] : pools_)
     if (index == class_index) return *pool;
   auto pool = std::make_unique<Pool>();
-  double weight_sum = 0, weight_squares = 0, members_sum = 0;
+  double members_sum = 0;
   struct OfCluster {
     const archive::Unit* unit;
     double members;
@@ -126,23 +173,21 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     const archive::Unit* unit = units_[k];
     if (unit == nullptr || cluster.class_index != class_index || cluster.members <= 0) continue;
     const auto n = static_cast<double>(cluster.members);
-    weight_sum += static_cast<double>(unit->weight_user_ns);
-    weight_squares += unit->weight_user_squared;
-    double function_weight = 0;
+    const SampleRates rates = rates_of(*unit);
+    pool->rates += rates;
     OfCluster of{unit, n, {}};
     for (const auto& row : unit->values) {
       const NodeKind kind = profile_.paths[row.path].kind;
-      if (is_sampled(kind)) function_weight += static_cast<double>(value_of(*unit, row, kind, MetricId::Weight));
       if (kind != NodeKind::Region) continue;
       for (std::size_t c = 0; c < region_columns; ++c) of.mean[c] += static_cast<double>(unit->columns[row.first + c]);
     }
     of.mean[mpi_calls] = static_cast<double>(unit->mpi_calls);
     of.mean[mpi] = static_cast<double>(unit->mpi);
-    pool->whole.add_cluster(function_weight);
+    pool->whole.add_cluster(rates.path_weight);
     for (const auto& row : unit->values)
       if (const NodeKind kind = profile_.paths[row.path].kind; is_sampled(kind))
         pool->sampled[row.path].add_cluster(static_cast<double>(value_of(*unit, row, kind, MetricId::Weight)),
-                                            function_weight);
+                                            rates.path_weight);
     for (std::size_t c = 0; c < region_columns; ++c) {
       pool->overall_mean[c] += of.mean[c];
       of.mean[c] /= n;
@@ -153,7 +198,8 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     members_sum += n;
     clusters.push_back(of);
   }
-  pool->whole.tick = weight_sum > 0 ? weight_squares / weight_sum : 0;
+  const SampleRates& rates = pool->rates;
+  pool->whole.tick = rates.weight_user > 0 ? rates.weight_squares / rates.weight_user : 0;
   for (double& mean : pool->overall_mean) mean = members_sum > 0 ? mean / members_sum : 0;
   for (const OfCluster& of : clusters) {
     std::array<double, region_columns> apart{};
@@ -184,10 +230,7 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
 
   for (const auto& row : unit.values) {
     const NodeKind kind = profile_.paths[row.path].kind;
-    if (is_sampled(kind)) {
-      model.function_samples += value_of(unit, row, kind, MetricId::Samples);
-      model.function_weight += value_of(unit, row, kind, MetricId::Weight);
-    } else if (kind == NodeKind::Region) {
+    if (kind == NodeKind::Region) {
       Model::Region region{row.path, {}, {}};
       for (std::size_t c = 0; c < region_columns; ++c) {
         region.sum[c] = unit.columns[row.first + c];
@@ -214,9 +257,11 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
     }
   }
 
+  const SampleRates own = rates_of(unit);
+  model.rates = unit.ticks_user + unit.ticks_mpi >= enough_samples && own.path_weight > 0 ? own : pool.rates;
+
   std::map<std::uint32_t, double> weights;
-  if (model.function_weight > 0 || pool.whole.total > 0)
-    for (const auto& [path, sums] : pool.sampled) weights[path] = 0;
+  for (const auto& [path, sums] : pool.sampled) weights[path] = 0;
   for (const auto& row : unit.values)
     if (const NodeKind kind = profile_.paths[row.path].kind; is_sampled(kind))
       weights[row.path] = static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
@@ -224,16 +269,12 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   for (const auto& [path, weight] : weights) {
     const auto sums = pool.sampled.find(path);
     if (sums == pool.sampled.end()) continue;  // a damaged cluster without members
-    const double share = std::max(
-        0.0, clustering::sampled_share(pool.whole, sums->second, weight, static_cast<double>(model.function_weight)));
+    const double share = std::max(0.0, clustering::sampled_share(pool.whole, sums->second, weight, own.path_weight));
     if (share > 0) model.sampled.push_back({path, share});
     shares += share;
   }
   for (auto& sampled : model.sampled) sampled.share /= shares;
 
-  const UnitTimes times = apply_time_rules(unit, profile_.paths, constants_);
-  model.user_ticks = static_cast<double>(times.user);
-  model.mpi_ticks = static_cast<double>(times.mpi);
   return model;
 }
 
@@ -243,37 +284,38 @@ archive::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const
     return column < 0 ? 0 : row[static_cast<std::size_t>(column)];
   };
   archive::Unit unit;
-  unit.loop = static_cast<std::int32_t>(loop_index_);
-  unit.cluster = cluster;
-  unit.wall = get(wall);
-  unit.mpi = get(mpi);
-  unit.own = get(own);
-  unit.cpu_ns = get(cpu);
-  unit.mpi_calls = get(mpi_calls);
-  unit.ticks_user = get(samples);
-  unit.ticks_mpi = get(samples_mpi);
   const archive::Unit* sums = cluster_unit(cluster);
-  if (sums == nullptr) return unit;
-  if (members(cluster) == 1) {
-    archive::Unit totals = *sums;
-    totals.values.clear();
-    totals.columns.clear();
-    return totals;
+  const bool alone = sums != nullptr && members(cluster) == 1;
+  if (alone) {  // not even rounded
+    unit = *sums;
+    unit.values.clear();
+    unit.columns.clear();
+  } else {
+    unit.loop = static_cast<std::int32_t>(loop_index_);
+    unit.cluster = cluster;
+    unit.wall = get(wall);
+    unit.mpi = get(mpi);
+    unit.own = get(own);
+    unit.cpu_ns = get(cpu);
+    unit.mpi_calls = get(mpi_calls);
+    unit.ticks_user = get(samples);
+    unit.ticks_mpi = get(samples_mpi);
   }
+  if (sums == nullptr || is_exact(cluster)) return unit;
   // One iteration holds few ticks: what they weigh is expected to follow the times.
-  const Model& of = model(cluster);
-  const double user_part =
-      of.user_ticks > 0 ? std::max<double>(0, static_cast<double>(unit.wall - unit.mpi)) / of.user_ticks : 0;
-  const double mpi_part = of.mpi_ticks > 0 ? std::max<double>(0, static_cast<double>(unit.mpi)) / of.mpi_ticks : 0;
-  unit.weight_user_ns = to_count(static_cast<double>(sums->weight_user_ns) * user_part);
-  unit.weight_mpi_ns = to_count(static_cast<double>(sums->weight_mpi_ns) * mpi_part);
-  unit.weight_user_squared = sums->weight_user_squared * user_part * user_part;  // as many samples as the cluster has
+  const SampleRates& rates = model(cluster).rates;
+  const double user = static_cast<double>(unit.wall) - static_cast<double>(unit.mpi);
+  const double user_weight = std::max(user, 0.0) * rates.user_rate();
+  unit.weight_user_ns = to_count(user_weight);
+  unit.weight_mpi_ns = to_count(static_cast<double>(unit.mpi) * rates.mpi_rate());
+  const double part = rates.weight_user > 0 ? user_weight / rates.weight_user : 0;
+  unit.weight_user_squared = rates.weight_squares * part * part;  // as many samples as all these are
   return unit;
 }
 
 archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
   const archive::Unit* sums = cluster_unit(cluster);
-  if (sums != nullptr && members(cluster) == 1) return *sums;
+  if (is_exact(cluster)) return *sums;
   archive::Unit unit = totals_of(cluster, row);
   if (sums == nullptr) return unit;
   const Model& of = model(cluster);
@@ -309,15 +351,10 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
     }
   }
 
-  const auto part_of = [](std::int64_t part, std::int64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 1.0;
-  };
   std::vector<double> shares;
   for (const auto& sampled : of.sampled) shares.push_back(sampled.share);
-  const std::int64_t tick_sum =
-      to_count(static_cast<double>(unit.ticks_user) * part_of(of.function_samples, sums->ticks_user));
-  const std::int64_t weight_sum =
-      to_count(static_cast<double>(unit.weight_user_ns) * part_of(of.function_weight, sums->weight_user_ns));
+  const std::int64_t tick_sum = to_count(static_cast<double>(unit.ticks_user) * of.rates.samples_part());
+  const std::int64_t weight_sum = to_count(static_cast<double>(unit.weight_user_ns) * of.rates.path_part());
   const auto ticks = round_to_total(tick_sum, shares);
   const auto weights = round_to_total(weight_sum, shares);
   for (std::size_t i = 0; i < of.sampled.size(); ++i) {
@@ -377,7 +414,7 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
   auto& place = clusters_[static_cast<std::size_t>(cluster)];
   if (!place) {
     auto made = std::make_shared<OfCluster>();
-    made->exact = profiles_.members(cluster) == 1;
+    made->exact = profiles_.is_exact(cluster);
     if (made->exact) {
       const UnitTimes times = apply_time_rules(*sums, profiles_.profile_.paths, profiles_.constants_);
       PathTotals& all = made->totals;
@@ -412,10 +449,8 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
         made->slope[mpi] += static_cast<double>(lost) / static_cast<double>(model.overall_sum[mpi]);
       }
       for (const auto& sampled : model.sampled) made->share += chosen(sampled.path) ? sampled.share : 0;
-      if (sums->weight_user_ns > 0)
-        made->part = static_cast<double>(model.function_weight) / static_cast<double>(sums->weight_user_ns);
-      if (sums->ticks_user > 0)
-        made->samples_part = static_cast<double>(model.function_samples) / static_cast<double>(sums->ticks_user);
+      made->part = model.rates.path_part();
+      made->samples_part = model.rates.samples_part();
     }
     place = std::move(made);
   }

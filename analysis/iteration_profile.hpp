@@ -4,7 +4,8 @@
 /// The result is a leaf unit, so the time rules apply to it as to any other: its exclusive times add up to the wall
 /// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
 /// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
-/// estimate (clustering/reconstruct.hpp). A cluster of one member gives its iteration as it was.
+/// estimate (clustering/reconstruct.hpp). A cluster of one member gives its iteration as it was; only when that has too
+/// few samples to divide its user code is this done as in the iterations of its class.
 
 #include <array>
 #include <cstdint>
@@ -37,6 +38,8 @@ class IterationProfiles {
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and the rest.
   archive::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
+  /// The cluster holds this iteration alone, and samples enough: nothing is reconstructed.
+  bool is_exact(std::int32_t cluster) const;
   /// Sums over the members of a cluster; null when the file does not have it.
   const archive::Unit* cluster_unit(std::int32_t cluster) const;
   const archive::Loop& loop() const { return loop_; }
@@ -63,8 +66,10 @@ class IterationProfiles {
   };
 
  private:
+  struct SampleRates;
   struct Model;
   struct Pool;
+  SampleRates rates_of(const archive::Unit& unit) const;
   const Model& model(std::int32_t cluster) const;
   const Pool& pool(std::uint32_t class_index) const;
   std::int64_t members(std::int32_t cluster) const;

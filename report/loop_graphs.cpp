@@ -21,6 +21,7 @@ constexpr std::size_t widest_iteration = 4;   ///< columns that a short loop giv
 constexpr std::size_t graph_rows = 12;
 constexpr std::size_t most_map_rows = 32;
 constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< of clusters, unless ranks are chosen
+constexpr std::size_t least_path_width = 12;
 constexpr double zero_based_until =
     0.6;  ///< the axis begins at 0 unless the least value is a larger part of the largest
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -345,8 +346,9 @@ class LoopsText : TextPage {
       ++shown;
     }
     wrapped("",
-            "Times are per iteration. +2.0x time in f: two times what f itself has in the mean iteration of the loop; "
-            "iterations are counted from 0, the exemplar is the one nearest to the mean of its cluster.",
+            "Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
+            "Iterations are "
+            "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
             0, style_.faint);
   }
 
@@ -360,9 +362,9 @@ class LoopsText : TextPage {
     line(fmt::format("{}: {}", report::name_of(*of.location),
                      plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
     const bool wide = width() >= 100;
-    std::string head = right("cluster", 7) + right("size", 10) + right("wall %", 8) + right("class", 6);
+    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7) + right("class", 6);
     if (wide) head += right("first", 9) + right("last", 9);
-    head += right("exemplar", 10) + right("mean", 9) + right("std dev", 9);
+    head += right("exemplar", 9) + right("mean", 9) + right("std dev", 9);
     line(paint(style_.faint, head + "  what sets it apart"));
     const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
     double rest = 0;
@@ -373,11 +375,11 @@ class LoopsText : TextPage {
         continue;
       }
       const archive::Cluster& cluster = *summary.cluster;
-      std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 10) +
-                        right(percent(summary.share, 1), 8) +
+      std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 8) +
+                        right(percent(summary.share, 1), 7) +
                         right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
       if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
-      row += right(human_count(cluster.exemplar), 10) + right(human_time(summary.mean_wall_s), 9) +
+      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9) +
              right(human_time(summary.deviation_wall_s), 9) + "  ";
       row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
       line(row);
@@ -405,19 +407,29 @@ class LoopsText : TextPage {
 
   std::string describe(const ClusterDifference& difference, std::size_t room) const {
     const double here = difference.cluster_mean, usual = difference.loop_mean;
-    const std::string of = difference.metric;
-    std::string how;
-    if (here == 0) how = "no " + of;
-    else if (usual == 0) how = (difference.seconds ? human_time(here) : fmt::format("{:.3g}", here)) + " " + of;
-    else {
-      const double ratio = here / usual;
-      how = fmt::format("{}{}x {}", ratio > 1 ? "+" : "",
-                        ratio < 10 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.0f}", ratio), of);
+    const bool time = difference.metric == "time";
+    std::string how, much;
+    if (here == 0) how = "no " + difference.metric;
+    else if (usual == 0) how = difference.seconds ? human_time(here) : fmt::format("{:.3g}", here);
+    else how = two_digits(here / usual) + "x";
+    if (here != 0 && !time) how += " " + difference.metric;
+    if (difference.seconds && here != 0 && usual != 0)
+      much = fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
+    if (difference.node == 0) return how + much;
+    how += time ? " in " : " of ";
+    std::size_t used = display_width(how) + display_width(much);
+    if (used + least_path_width > room) {  // the name says more
+      used -= display_width(much);
+      much.clear();
     }
-    if (difference.node == 0) return how;
-    const std::string in = difference.seconds ? " in " : " of ";
-    const std::size_t used = display_width(how) + in.size();
-    return how + in + short_path(difference.node, room > used + 8 ? room - used : 8);
+    return how + short_path(difference.node, room > used + 8 ? room - used : 8) + much;
+  }
+
+  static std::string two_digits(double value) {
+    return value < 0.0995  ? fmt::format("{:.1g}", value)
+           : value < 0.995 ? fmt::format("{:.2f}", value)
+           : value < 9.95  ? fmt::format("{:.1f}", value)
+                           : fmt::format("{:.0f}", value);
   }
 
   /// The last names of a call path, as many as fit.

@@ -36,8 +36,8 @@ std::string iterations_csv(const Document& d) {
   const LoopView& view = *d.loops;
   const auto metrics = analysis::iteration_metrics(view.groups[0].locations[0].profiles->loop());
   std::string out = "loop,rank,thread,iteration,cluster";
-  for (const auto& metric : metrics) out += "," + csv_field(metric.column);
-  if (view.callpath) out += "," + csv_field("callpath_" + view.metric.column);
+  for (const auto& metric : metrics) (out += ',') += csv_field(metric.column);
+  if (view.callpath) (out += ',') += csv_field("callpath_" + view.metric.column);
   out += "\r\n";
   for (const LoopGroup& group : view.groups)
     for (const LoopOfLocation& of : group.locations) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
+#include <limits>
 
 #include "analysis/iterations.hpp"
 #include "report/text_page.hpp"
@@ -60,52 +60,78 @@ const LoopGroup& only_loop(const LoopView& view, const char* option) {
   throw UsageError(fmt::format("{}: several loops are marked ({}); choose one with --loop", option, names));
 }
 
+/// How the values of one iteration were found, on how many locations.
+struct Origins {
+  std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
+
+  void add(const analysis::IterationProfiles& profiles, std::int32_t cluster) {
+    if (profiles.cluster_unit(cluster) == nullptr) {
+      ++unsaved;
+      return;
+    }
+    const archive::Cluster& of = profiles.loop().clusters[static_cast<std::size_t>(cluster)];
+    if (profiles.is_exact(cluster)) ++exact;
+    else if (of.members == 1) ++alone;
+    else ++shared;
+    overflow += of.overflow;
+    if (of.members == 1) return;
+    least = std::min(least, of.members);
+    most = std::max(most, of.members);
+  }
+
+  std::string text() const {
+    const std::int64_t all = exact + alone + shared + unsaved;
+    const auto on = [&](std::int64_t count) {
+      return all > 1 ? fmt::format(" on {}", plural(count, "rank", "ranks")) : std::string();
+    };
+    std::string text = "Wall time, MPI time, calls and bytes are exact.";
+    if (shared > 0)
+      text += fmt::format(" Their division among call paths is reconstructed{} from its cluster of {}{}.", on(shared),
+                          least < most ? fmt::format("{} to ", human_count(least)) : "",
+                          plural(most, "iteration", "iterations"));
+    if (alone > 0)
+      text += fmt::format(
+          " It has a cluster of its own{}, but few samples: its user code is divided as in the iterations "
+          "of its class.",
+          on(alone));
+    if (exact > 0) text += fmt::format(" It has a cluster of its own{}: nothing is reconstructed.", on(exact));
+    if (overflow > 0)
+      text += fmt::format(
+          " That is one of several classes (overflow){}: it may show call paths that the iteration did "
+          "not take.",
+          on(overflow));
+    if (unsaved > 0) text += fmt::format(" Its cluster was not saved{}: there are no call paths.", on(unsaved));
+    return text;
+  }
+};
+
 PartOfRun iteration(const archive::Experiment& experiment, const Options& options, const LoopGroup& group,
                     std::int64_t number) {
   PartOfRun part{shell_of(experiment), options, {}};
   std::vector<std::string> absent;
-  std::map<std::string, std::int64_t> origins;  // how the values were found, on how many locations
-  std::size_t present = 0;
-  bool estimated = false;
+  Origins origins;
   for (const LoopOfLocation& of : group.locations) {
     bool found = false;
-    analysis::for_each_iteration(of.profiles->loop(), [&](std::int64_t i, std::int32_t cluster,
-                                                          std::span<const std::int64_t> row) {
-      if (i != number) return;
-      found = true;
-      put(part.experiment, of, of.profiles->unit_of(cluster, row));
-      const bool known = of.profiles->cluster_unit(cluster) != nullptr;
-      const auto& clusters = of.profiles->loop().clusters;
-      const std::int64_t members = known ? clusters[static_cast<std::size_t>(cluster)].members : 0;
-      const bool overflow = known && clusters[static_cast<std::size_t>(cluster)].overflow;
-      estimated |= members != 1;
-      ++origins[!known         ? "no cluster of it was saved, so no call paths"
-                : members == 1 ? fmt::format("cluster {} of it alone", cluster)
-                               : fmt::format("cluster {} of {}{}", cluster, plural(members, "iteration", "iterations"),
-                                             overflow ? " of several classes" : "")];
-    });
-    if (found) ++present;
-    else absent.push_back(report::name_of(*of.location));
+    analysis::for_each_iteration(of.profiles->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   if (i != number) return;
+                                   found = true;
+                                   origins.add(*of.profiles, cluster);
+                                   put(part.experiment, of, of.profiles->unit_of(cluster, row));
+                                 });
+    if (!found) absent.push_back(report::name_of(*of.location));
   }
-  if (present == 0)
+  if (absent.size() == group.locations.size())
     throw UsageError(fmt::format("--iteration {}: loop {} has {}, counted from 0", number, group.name,
                                  plural(group.iterations, "iteration", "iterations")));
-  part.subject.push_back(fmt::format("iteration {} of loop {}", human_count(number), group.name));
-  if (!absent.empty())
-    part.subject.push_back(fmt::format("It was not reached by {}{}.", absent[0],
-                                       absent.size() > 1 ? fmt::format(" and {} more", absent.size() - 1) : ""));
-  std::string how = estimated
-                        ? "Wall time, MPI time, calls and bytes of the iteration are exact. Their division among call "
-                          "paths is reconstructed from its cluster on each rank: "
-                        : "Exact: the iteration has a cluster of its own on each rank: ";
-  constexpr std::size_t most = 4;
-  std::size_t said = 0;
-  for (const auto& [origin, count] : origins) {
-    if (said == most) break;
-    how += (said++ ? "; " : "") + origin + (present > 1 ? fmt::format(" ({})", plural(count, "rank", "ranks")) : "");
+  std::string what = fmt::format("iteration {} of loop {}", human_count(number), group.name);
+  if (!absent.empty()) {
+    what += ", which " + absent[0];
+    if (absent.size() > 1) what += fmt::format(" and {} more", absent.size() - 1);
+    what += " did not reach";
   }
-  if (origins.size() > most) how += fmt::format("; {} other clusters", origins.size() - most);
-  part.subject.push_back(how + ".");
+  part.subject = {what, origins.text()};
   return part;
 }
 

@@ -260,7 +260,8 @@ class TextReport : TextPage {
   void losses() {
     if (d_.overview.losses.empty()) return;
     line();
-    line(paint(style_.warning, "What the measurement missed:"));
+    line(paint(style_.warning,
+               d_.subject.empty() ? "What the measurement missed:" : "What the measurement missed in the whole run:"));
     std::size_t longest_name = 0;
     for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
     for (const LossLine& loss : d_.overview.losses)

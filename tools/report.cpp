@@ -100,6 +100,14 @@ int run(Request request) {
   }
 }
 
+/// The largest number fits the names of iterations and clusters.
+const CLI::Validator counted_from_0(
+    [](const std::string& text) {
+      const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+      return number ? std::string() : text + ": a number, counted from 0";
+    },
+    "NUMBER");
+
 /// What is shown of marked loops.
 void add_loop_options(CLI::App& command, report::Options& options) {
   CLI::Option* iterations =
@@ -115,10 +123,10 @@ void add_loop_options(CLI::App& command, report::Options& options) {
   CLI::Option* clusters = command.add_flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
   CLI::Option* iteration =
       command.add_option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
-          ->check(CLI::NonNegativeNumber);
+          ->check(counted_from_0);
   CLI::Option* cluster =
       command.add_option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)")
-          ->check(CLI::NonNegativeNumber);
+          ->check(counted_from_0);
   for (CLI::Option* one : {iteration, cluster}) one->excludes(iterations)->excludes(clusters);
   iteration->excludes(cluster);
 }
