@@ -244,17 +244,24 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   model.overall_sum[mpi] = unit.mpi;
   // The slope that the class shows between its clusters, as far as they differ more among each other than their members
   // do; for the rest the value is proportional to the overall metric.
-  for (Model::Region& region : model.regions) {
-    const auto known = pool.slopes.find(region.path);
-    for (std::size_t c = 0; c < region_columns; ++c) {
-      const double whole = static_cast<double>(model.overall_sum[c]);
-      const double proportional = whole != 0 ? static_cast<double>(region.sum[c]) / whole : 0;
-      const double spread = pool.between[c] + pool.within[c];
-      const double trust = spread > 0 ? pool.between[c] / spread : 0;
-      const double slope =
-          pool.between[c] > 0 && known != pool.slopes.end() ? known->second.scatter[c] / pool.between[c] : proportional;
-      region.slope[c] = static_cast<float>(trust * slope + (1 - trust) * proportional);
+  for (std::size_t c = 0; c < region_columns; ++c) {
+    const auto whole = static_cast<double>(model.overall_sum[c]);
+    const double spread = pool.between[c] + pool.within[c];
+    const double trust = spread > 0 ? pool.between[c] / spread : 0;
+    std::vector<double> proportional(model.regions.size(), 0), slope(model.regions.size(), 0);
+    double parts = 0, slopes = 0;
+    for (std::size_t i = 0; i < model.regions.size(); ++i) {
+      const auto known = pool.slopes.find(model.regions[i].path);
+      parts += proportional[i] = whole != 0 ? static_cast<double>(model.regions[i].sum[c]) / whole : 0;
+      const bool learned = pool.between[c] > 0 && known != pool.slopes.end();
+      slope[i] = proportional[i];
+      if (learned) slope[i] += trust * (known->second.scatter[c] / pool.between[c] - proportional[i]);
+      slopes += slope[i];
     }
+    // Where not all clusters have the same call paths the slopes of these do not add up by themselves.
+    for (std::size_t i = 0; i < model.regions.size(); ++i)
+      model.regions[i].slope[c] =
+          static_cast<float>(slope[i] + (parts > 0 ? (parts - slopes) * proportional[i] / parts : 0));
   }
 
   const SampleRates own = rates_of(unit);
