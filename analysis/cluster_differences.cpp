@@ -11,11 +11,11 @@ namespace {
 
 using measurement::MetricId;
 
-constexpr double least_time_share = 0.02;   ///< of the loop's mean wall time: smaller differences of time are left out
+constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
 constexpr double least_count_share = 0.05;  ///< of the larger mean: the same for counts
 constexpr double certain = 3;               ///< standard errors that a sampled difference must have
 constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
-constexpr std::size_t most = 4;
+constexpr std::size_t most = 6, most_times = 4;
 
 /// Sums over the iterations of one cluster, or of the loop.
 struct Sums {
@@ -157,7 +157,7 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
       times.push_back({0, {0, "wall", true, wall / second, usual_wall / second}});
     for (auto* list : {&times, &counts}) {
       std::stable_sort(list->begin(), list->end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
-      const std::size_t room = list == &times ? most / 2 : most - summaries[k].differences.size();
+      const std::size_t room = list == &times ? most_times : most - summaries[k].differences.size();
       auto& kept = summaries[k].differences;
       const std::size_t end = kept.size() + room;
       for (std::size_t i = 0; i < list->size() && kept.size() < end; ++i) {

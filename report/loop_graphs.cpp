@@ -361,10 +361,13 @@ class LoopsText : TextPage {
     line();
     line(fmt::format("{}: {}", report::name_of(*of.location),
                      plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
-    const bool wide = width() >= 100;
-    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7) + right("class", 6);
+    // What sets a cluster apart says most: the rest makes room for it.
+    const bool wide = width() >= 100, deviation = width() >= 80, kind = width() >= 70;
+    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
+    if (kind) head += right("class", 6);
     if (wide) head += right("first", 9) + right("last", 9);
-    head += right("exemplar", 9) + right("mean", 9) + right("std dev", 9);
+    head += right("exemplar", 9) + right("mean", 9);
+    if (deviation) head += right("std dev", 9);
     line(paint(style_.faint, head + "  what sets it apart"));
     const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
     double rest = 0;
@@ -376,11 +379,12 @@ class LoopsText : TextPage {
       }
       const archive::Cluster& cluster = *summary.cluster;
       std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 8) +
-                        right(percent(summary.share, 1), 7) +
-                        right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
+                        right(percent(summary.share, 1), 7);
+      if (kind) row += right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
       if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
-      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9) +
-             right(human_time(summary.deviation_wall_s), 9) + "  ";
+      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9);
+      if (deviation) row += right(human_time(summary.deviation_wall_s), 9);
+      row += "  ";
       row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
       line(row);
     }
@@ -415,14 +419,14 @@ class LoopsText : TextPage {
     if (here != 0 && !time) how += " " + difference.metric;
     if (difference.seconds && here != 0 && usual != 0)
       much = fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
-    if (difference.node == 0) return how + much;
+    if (difference.node == 0) return display_width(how) + display_width(much) > room ? how : how + much;
     how += time ? " in " : " of ";
     std::size_t used = display_width(how) + display_width(much);
     if (used + least_path_width > room) {  // the name says more
       used -= display_width(much);
       much.clear();
     }
-    return how + short_path(difference.node, room > used + 8 ? room - used : 8) + much;
+    return how + short_path(difference.node, room > used + 4 ? room - used : 4) + much;
   }
 
   static std::string two_digits(double value) {
