@@ -212,6 +212,7 @@ void prune(CallTree& tree) {
     kept.push_back(std::move(node));
   }
   tree.nodes = std::move(kept);
+  for (auto& node : tree.node_of) node = moved[node];
 }
 
 Counts counts_of(const archive::Unit& unit, const archive::PathValues& row, NodeKind kind) {
@@ -253,6 +254,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
 
   CallTree tree;
   tree.nodes = maker.take_nodes();
+  for (std::uint32_t path = 0; path < profile.paths.size(); ++path) tree.node_of.push_back(maker.node_of(path));
   tree.notes = symbolizer.notes();
   tree.totals.losses.assign(measurement::loss_count, 0);
   std::size_t ranks = 0;

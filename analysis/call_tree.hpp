@@ -77,6 +77,7 @@ struct CallTree {
   std::vector<LocationSummary> locations;
   std::vector<std::string> notes;
   bool spread_over_threads = false;
+  std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
 };
 
 struct CallTreeOptions {

@@ -1,19 +1,10 @@
 #include <fmt/format.h>
 
+#include "report/csv_field.hpp"
 #include "report/overview.hpp"
 
 namespace refrain::report {
 namespace {
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + "\"";
-}
 
 constexpr const char* count_columns = "visits,samples,messages_sent,bytes_sent,messages_received,bytes_received";
 

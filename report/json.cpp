@@ -1,7 +1,6 @@
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/iterations.hpp"
+#include "report/loop_view.hpp"
 #include "report/overview.hpp"
 
 namespace refrain::report {
@@ -37,6 +36,7 @@ Json experiment(const Document& d) {
           {"hosts", d.overview.hosts},
           {"mpi_library", manifest.mpi_library},
           {"configuration", std::move(configuration)},
+          {"subject", d.subject},
           {"notes", d.tree.notes}};
 }
 
@@ -125,65 +125,6 @@ Json communicators(const archive::Profile& profile) {
   return list;
 }
 
-Json clusters(const archive::Loop& loop) {
-  Json list = Json::array();
-  for (const auto& c : loop.clusters)
-    list.push_back({{"size", c.members},
-                    {"class", c.class_index},
-                    {"exemplar", c.exemplar},
-                    {"first", c.first},
-                    {"last", c.last},
-                    {"overflow", c.overflow}});
-  return list;
-}
-
-/// Every iteration of one loop of one location.
-Json iterations_of(const archive::Location& location, const archive::Loop& loop, double ticks_per_second) {
-  struct Series {
-    const char* name;
-    int metric;
-    bool seconds;
-    Json values = Json::array();
-  };
-  Series series[] = {{"wall_s", analysis::overall_index(loop, "wall"), true},
-                     {"mpi_s", analysis::overall_index(loop, "mpi"), true},
-                     {"mpi_calls", analysis::overall_index(loop, "mpi_calls"), false},
-                     {"messages_sent", analysis::overall_index(loop, "messages_sent"), false},
-                     {"bytes_sent", analysis::overall_index(loop, "bytes_sent"), false},
-                     {"messages_received", analysis::overall_index(loop, "messages_received"), false},
-                     {"bytes_received", analysis::overall_index(loop, "bytes_received"), false}};
-  Json cluster_of = Json::array();
-  analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-    cluster_of.push_back(cluster);
-    for (Series& s : series) {
-      const std::int64_t value = s.metric < 0 ? 0 : row[static_cast<std::size_t>(s.metric)];
-      if (s.seconds) s.values.push_back(static_cast<double>(value) / ticks_per_second);
-      else s.values.push_back(value);
-    }
-  });
-  Json entry = {{"rank", location.rank}, {"thread", location.thread}, {"cluster_of", std::move(cluster_of)}};
-  for (Series& s : series) entry[s.name] = std::move(s.values);
-  entry["clusters"] = clusters(loop);
-  return entry;
-}
-
-/// Loops by name, in the order in which the locations have them.
-Json loops(const Document& d) {
-  Json list = Json::array();
-  for (const auto& rank : d.experiment.profile.ranks)
-    for (const auto& location : rank.locations)
-      for (const auto& loop : location.loops) {
-        auto at = std::find_if(list.begin(), list.end(), [&](const Json& l) { return l["name"] == loop.name; });
-        if (at == list.end()) {
-          list.push_back({{"name", loop.name}, {"iterations", 0}, {"per_location", Json::array()}});
-          at = list.end() - 1;
-        }
-        (*at)["iterations"] = std::max((*at)["iterations"].get<std::int64_t>(), loop.iterations);
-        (*at)["per_location"].push_back(iterations_of(location, loop, rank.ticks_per_second));
-      }
-  return list;
-}
-
 /// Names and arguments may hold any bytes; JSON may not.
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -195,7 +136,7 @@ std::string json_report(const Document& d) {
                    {"locations", locations(d.tree)},
                    {"callpaths", callpaths(d)}};
   if (d.options.flat) document["functions"] = functions(d);
-  if (d.options.iterations) document["loops"] = loops(d);
+  if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long
   document["communicators"] = communicators(d.experiment.profile);
 
   // One line per element: readable, and searchable by line.
@@ -204,6 +145,10 @@ std::string json_report(const Document& d) {
   for (const auto& [key, value] : document.items()) {
     out += comma + Json(key).dump() + ": ";
     comma = ",\n";
+    if (key == "loops") {
+      out += loops_json(d);
+      continue;
+    }
     if (!value.is_array()) {
       out += dump(value);
       continue;

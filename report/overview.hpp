@@ -27,6 +27,8 @@ struct Overview {
 
 Overview overview_of(const archive::Experiment& experiment, const analysis::CallTree& tree);
 
+struct LoopView;  // report/loop_view.hpp
+
 /// Everything a format needs.
 struct Document {
   const archive::Experiment& experiment;
@@ -34,6 +36,8 @@ struct Document {
   const analysis::CallTree& tree;
   const std::vector<analysis::FunctionTotals>& functions;  ///< filled for the flat view
   const Overview& overview;
+  std::vector<std::string> subject = {};  ///< lines that say which part of the run this is; none: all of it
+  const LoopView* loops = nullptr;        ///< when iterations or clusters are asked for
 };
 
 std::string text_report(const Document& document, const Terminal& terminal);

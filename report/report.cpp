@@ -4,7 +4,9 @@
 
 #include "analysis/call_tree.hpp"
 #include "analysis/functions.hpp"
+#include "report/loop_view.hpp"
 #include "report/overview.hpp"
+#include "report/part_of_run.hpp"
 
 namespace refrain::report {
 namespace {
@@ -19,11 +21,8 @@ void check_ranks(const archive::Profile& profile, const std::vector<std::int32_t
   }
 }
 
-}  // namespace
-
-std::string render(const archive::Experiment& experiment, const Options& options, const Terminal& terminal,
-                   analysis::Symbolizer& symbolizer) {
-  check_ranks(experiment.profile, options.ranks);
+analysis::CallTree tree_of(const archive::Experiment& experiment, const Options& options,
+                           analysis::Symbolizer& symbolizer) {
   analysis::CallTreeOptions tree_options;
   tree_options.callsites = options.callsites;
   tree_options.depth = options.callpath_depth;
@@ -32,17 +31,50 @@ std::string render(const archive::Experiment& experiment, const Options& options
     tree_options.ranks = [&](int rank) {
       return std::find(options.ranks.begin(), options.ranks.end(), rank) != options.ranks.end();
     };
-  const analysis::CallTree tree = build_call_tree(experiment.profile, symbolizer, tree_options);
-  std::vector<analysis::FunctionTotals> functions;
-  if (options.flat) functions = function_totals(tree);
-  const Overview overview = overview_of(experiment, tree);
-  const Document document{experiment, options, tree, functions, overview};
-  switch (options.format) {
+  return build_call_tree(experiment.profile, symbolizer, tree_options);
+}
+
+/// The call tree, or the functions, of a run or a part of it.
+std::string whole(const Document& document, const Terminal& terminal) {
+  switch (document.options.format) {
     case Format::Json: return json_report(document);
     case Format::Csv: return csv_report(document);
     case Format::Text: break;
   }
   return text_report(document, terminal);
+}
+
+std::string render_part(const PartOfRun& part, const Terminal& terminal, analysis::Symbolizer& symbolizer) {
+  const analysis::CallTree tree = tree_of(part.experiment, part.options, symbolizer);
+  std::vector<analysis::FunctionTotals> functions;
+  if (part.options.flat) functions = function_totals(tree);
+  const Overview overview = overview_of(part.experiment, tree);
+  return whole({part.experiment, part.options, tree, functions, overview, part.subject}, terminal);
+}
+
+}  // namespace
+
+std::string render(const archive::Experiment& experiment, const Options& options, const Terminal& terminal,
+                   analysis::Symbolizer& symbolizer) {
+  check_ranks(experiment.profile, options.ranks);
+  const bool part = options.iteration || options.cluster;
+  const bool loops = options.iterations || options.clusters;
+  if (options.iterations && options.clusters && options.format == Format::Csv)
+    throw UsageError("--format csv: one table at a time, --iterations or --clusters");
+  const analysis::CallTree tree = tree_of(experiment, options, symbolizer);
+  LoopView view;
+  if (part || loops) view = view_loops(experiment, options, tree);
+  // Programs that read JSON know an empty list when they see one.
+  if (part || (loops && options.format != Format::Json)) require_loops(view);
+  if (part) return render_part(part_of_run(experiment, options, view), terminal, symbolizer);
+
+  std::vector<analysis::FunctionTotals> functions;
+  if (options.flat) functions = function_totals(tree);
+  const Overview overview = overview_of(experiment, tree);
+  const Document document{experiment, options, tree, functions, overview, {}, loops ? &view : nullptr};
+  if (loops && options.format == Format::Text) return loops_text(document, terminal);
+  if (loops && options.format == Format::Csv) return loops_csv(document);
+  return whole(document, terminal);
 }
 
 }  // namespace refrain::report

@@ -2,6 +2,7 @@
 /// The report of an experiment, as text for people or as JSON or CSV for programs.
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,12 +17,18 @@ enum class Format : std::uint8_t { Text, Json, Csv };
 
 struct Options {
   Format format = Format::Text;
-  bool flat = false;                ///< by function instead of by call path
-  bool iterations = false;          ///< every iteration of the marked loops, in JSON
-  bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
-  int callpath_depth = 0;           ///< 0: all
-  std::vector<std::int32_t> ranks;  ///< empty: all
-  double min_share = 0.5;           ///< percent of the wall time below which text folds a call path
+  bool flat = false;                      ///< by function instead of by call path
+  bool iterations = false;                ///< every iteration of the marked loops
+  bool clusters = false;                  ///< the clusters of iterations of every location
+  std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
+  std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank
+  std::string loop;                       ///< only this loop; empty: all
+  std::string metric = "wall";            ///< of iterations: what is drawn
+  std::string callpath;                   ///< ... of these call paths (analysis/callpath_match.hpp); empty: of all
+  bool callsites = false;                 ///< call sites of one function kept apart, with module, file and line
+  int callpath_depth = 0;                 ///< 0: all
+  std::vector<std::int32_t> ranks;        ///< empty: all
+  double min_share = 0.5;                 ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
 };
 
@@ -31,7 +38,8 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError when a rank is asked for that the experiment does not have.
+/// Throws UsageError when something is asked for that the experiment does not have: a rank, a loop, a metric, a call
+/// path, an iteration, a cluster.
 std::string render(const archive::Experiment& experiment, const Options& options, const Terminal& terminal,
                    analysis::Symbolizer& symbolizer);
 

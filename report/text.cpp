@@ -4,6 +4,7 @@
 
 #include "analysis/names.hpp"
 #include "report/overview.hpp"
+#include "report/text_page.hpp"
 #include "report/units.hpp"
 
 namespace refrain::report {
@@ -16,53 +17,19 @@ using analysis::TreeNode;
 constexpr std::size_t least_name_width = 30;
 constexpr std::size_t least_remark_width = 20;
 
-struct Style {
-  const char *plain = "", *strong = "", *faint = "", *mpi = "", *warning = "";
-};
-constexpr Style coloured{"\033[0m", "\033[1m", "\033[2m", "\033[36m", "\033[33m"};
-
-struct Glyphs {
-  const char *branch, *last, *through, *space, *ellipsis, *times;
-};
-constexpr Glyphs unicode{"├ ", "└ ", "│ ", "  ", "…", "×"};
-constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...", "x"};
-
-std::string right(std::string_view text, std::size_t width) {
-  const std::size_t used = display_width(text);
-  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
-}
-std::string left(std::string_view text, std::size_t width) {
-  const std::size_t used = display_width(text);
-  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
-}
-
-std::string plural(std::int64_t count, const char* one, const char* many) {
-  return human_count(count) + " " + (count == 1 ? one : many);
-}
-
-/// "2024-05-06T07:08:09Z" without what people do not read; anything else as it is.
-std::string short_time(const std::string& iso) {
-  if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
-  return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
-}
-
 /// Which numbers fit beside the names.
 struct Columns {
   bool exclusive = true, calls = true, bytes = true, spread = true;
   std::size_t width() const { return 7 + 10 + 8 * exclusive + 12 * calls + 10 * bytes + 27 * spread + 2; }
 };
 
-class TextReport {
+class TextReport : TextPage {
  public:
-  TextReport(const Document& document, const Terminal& terminal)
-      : d_(document),
-        terminal_(terminal),
-        style_(terminal.colour ? coloured : Style{}),
-        glyphs_(terminal.utf8 ? unicode : ascii) {}
+  TextReport(const Document& document, const Terminal& terminal) : TextPage(terminal), d_(document) {}
 
   std::string run() {
-    warnings();
-    heading();
+    warnings(d_);
+    heading(d_);
     shares();
     if (d_.options.flat) flat();
     else call_tree();
@@ -74,74 +41,6 @@ class TextReport {
  private:
   double wall() const { return d_.tree.totals.wall_s; }
   double least_time() const { return wall() * d_.options.min_share / 100; }
-  std::size_t width() const { return terminal_.width > 0 ? static_cast<std::size_t>(terminal_.width) : 100'000; }
-
-  void line(std::string text = "") {
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    out_ += text + "\n";
-  }
-  std::string paint(const char* style, const std::string& text) const {
-    return *style == '\0' || text.empty() ? text : style + text + style_.plain;
-  }
-
-  /// Breaks `text` at spaces; lines after the first are indented.
-  void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "") {
-    const std::size_t limit = std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
-    std::string now = first;
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const std::size_t end = std::min(text.find(' ', at), text.size());
-      const std::string word = text.substr(at, end - at);
-      if (display_width(now) > indent && display_width(now) + 1 + display_width(word) > limit) {
-        line(paint(style, now));
-        now = std::string(indent, ' ');
-      }
-      if (display_width(now) > indent) now += ' ';
-      now += word;
-      at = end + 1;
-    }
-    line(paint(style, now));
-  }
-
-  void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
-
-  void warnings() {
-    const Overview& o = d_.overview;
-    if (o.state != "complete") {
-      std::string text = "the experiment is incomplete: the program ended without MPI_Finalize, or was killed";
-      if (!o.missing_ranks.empty())
-        text +=
-            fmt::format("; no data of rank{} {}", o.missing_ranks.size() == 1 ? "" : "s", rank_list(o.missing_ranks));
-      warning(text);
-    }
-    for (const std::string& note : d_.tree.notes) warning(note);
-    if (!out_.empty()) line();
-  }
-
-  void heading() {
-    const archive::Manifest& manifest = d_.experiment.manifest;
-    std::string command;
-    for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
-    if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
-    std::string about = plural(d_.overview.ranks, "rank", "ranks");
-    if (!d_.options.ranks.empty()) {
-      auto ranks = d_.options.ranks;
-      std::sort(ranks.begin(), ranks.end());
-      ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-      about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d_.overview.ranks);
-    }
-    if (d_.overview.hosts.size() == 1 && !d_.overview.hosts[0].empty()) about += " on " + d_.overview.hosts[0];
-    if (d_.overview.hosts.size() > 1) about += fmt::format(" on {} nodes", d_.overview.hosts.size());
-    about += ", " + plural(static_cast<std::int64_t>(d_.tree.locations.size()), "thread", "threads");
-    // MPI libraries tell much about themselves; the name and version come first.
-    const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
-    if (!library.empty()) about += ", " + library;
-    if (!manifest.started.empty()) about += ", " + short_time(manifest.started);
-    about += ", " + d_.overview.state;
-    wrapped("", about, 0);
-    line();
-  }
-
   void share_line(const std::string& label, double seconds, const std::string& remark = "") {
     const std::string share = percent(seconds, wall());
     std::string text =
@@ -361,7 +260,8 @@ class TextReport {
   void losses() {
     if (d_.overview.losses.empty()) return;
     line();
-    line(paint(style_.warning, "What the measurement missed:"));
+    line(paint(style_.warning,
+               d_.subject.empty() ? "What the measurement missed:" : "What the measurement missed in the whole run:"));
     std::size_t longest_name = 0;
     for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
     for (const LossLine& loss : d_.overview.losses)
@@ -370,11 +270,8 @@ class TextReport {
   }
 
   const Document& d_;
-  const Terminal& terminal_;
-  const Style style_;
-  const Glyphs glyphs_;
   Columns columns_;
-  std::string out_, row_;
+  std::string row_;
   std::size_t folded_ = 0;
   double folded_s_ = 0;
 };

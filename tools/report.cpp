@@ -100,6 +100,37 @@ int run(Request request) {
   }
 }
 
+/// The largest number fits the names of iterations and clusters.
+const CLI::Validator counted_from_0(
+    [](const std::string& text) {
+      const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+      return number ? std::string() : text + ": a number, counted from 0";
+    },
+    "NUMBER");
+
+/// What is shown of marked loops.
+void add_loop_options(CLI::App& command, report::Options& options) {
+  CLI::Option* iterations =
+      command.add_flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
+  command.add_option("--metric", options.metric, "With --iterations: wall, mpi, user, mpi_calls, bytes_sent, ...")
+      ->needs(iterations)
+      ->capture_default_str();
+  command
+      .add_option("--callpath", options.callpath,
+                  "With --iterations: only below these functions, as in main/solve/MPI_Allreduce; reconstructed")
+      ->needs(iterations);
+  command.add_option("--loop", options.loop, "Only the marked loop of this name");
+  CLI::Option* clusters = command.add_flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
+  CLI::Option* iteration =
+      command.add_option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
+          ->check(counted_from_0);
+  CLI::Option* cluster =
+      command.add_option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)")
+          ->check(counted_from_0);
+  for (CLI::Option* one : {iteration, cluster}) one->excludes(iterations)->excludes(clusters);
+  iteration->excludes(cluster);
+}
+
 }  // namespace
 
 void add_report(CLI::App& app, int& exit_code) {
@@ -110,8 +141,7 @@ void add_report(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   command->add_flag("--flat", request->options.flat, "By function instead of by call path");
-  command->add_flag("--iterations", request->options.iterations,
-                    "Every iteration of the marked loops (with --format json)");
+  add_loop_options(*command, request->options);
   command->add_flag("--callsites", request->options.callsites,
                     "Keep the call sites of one function apart, with module, file and line");
   command

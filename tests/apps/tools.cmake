@@ -2,7 +2,7 @@
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 add_library(tools_probe SHARED ${CMAKE_CURRENT_LIST_DIR}/tools_probe.c)
 set_target_properties(tools_probe PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/apps)
-foreach(area exec wrappers info install report)
+foreach(area exec wrappers info install report report_iterations)
   add_test(NAME tools.${area} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/tools_${area}.py)
   set_tests_properties(tools.${area} PROPERTIES TIMEOUT 300 LABELS unsanitized ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
 endforeach()

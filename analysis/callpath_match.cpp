@@ -1,0 +1,92 @@
+#include "analysis/callpath_match.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace refrain::analysis {
+namespace {
+
+std::string_view without_parameters(std::string_view name) {
+  if (name.starts_with('(')) return name;  // (not on CPU), (anonymous namespace)::f
+  return name.substr(0, name.find('('));
+}
+
+/// True when `path`, "a/b/c", is `wanted` or ends with it after a slash.
+bool ends_with_path(std::string_view path, std::string_view wanted) {
+  return path.ends_with(wanted) && (path.size() == wanted.size() || path[path.size() - wanted.size() - 1] == '/');
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted) {
+  CallPathMatch match;
+  while (wanted.starts_with('/')) wanted.remove_prefix(1);
+  std::vector<bool> chosen(tree.nodes.size(), false);
+  std::vector<std::string> full(tree.nodes.size()), bare(tree.nodes.size());
+  for (std::uint32_t i = 1; i < tree.nodes.size() && !wanted.empty(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    const auto parent = static_cast<std::size_t>(node.parent);
+    const std::string slash = parent == 0 ? "" : "/";
+    full[i] = full[parent] + slash + node.name;
+    bare[i] = bare[parent] + slash + std::string(without_parameters(node.name));
+    chosen[i] = chosen[parent];
+    if (chosen[i] || (!ends_with_path(full[i], wanted) && !ends_with_path(bare[i], wanted))) continue;
+    chosen[i] = true;
+    match.nodes.push_back(i);
+  }
+  match.selection.paths.assign(tree.node_of.size(), false);
+  for (std::size_t path = 0; path < tree.node_of.size(); ++path)
+    match.selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
+  for (const std::uint32_t child : match.nodes) {
+    const std::string& name = tree.nodes[child].name;
+    if (tree.nodes[child].parent != 0) continue;
+    match.selection.not_on_cpu |= name == not_on_cpu_name;
+    match.selection.no_sample |= name == no_sample_name;
+    match.selection.refrain |= name == refrain_name;
+    match.selection.mpi_without_path |= name == mpi_without_path_name;
+  }
+  return match;
+}
+
+std::vector<std::string> similar_functions(const CallTree& tree, std::string_view wanted, std::size_t count) {
+  const std::string last = lower_case(without_parameters(wanted.substr(wanted.rfind('/') + 1)));
+  std::set<std::string> names;
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i) names.insert(tree.nodes[i].name);
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& name : names) {
+    const std::string lower = lower_case(without_parameters(name));
+    const std::size_t distance = edit_distance(last, lower);
+    const bool contains =
+        !last.empty() && (lower.find(last) != lower.npos || (lower.size() > 2 && last.find(lower) != last.npos));
+    if (contains) ranked.emplace_back(0, name);
+    else if (distance <= std::max<std::size_t>(1, last.size() / 2)) ranked.emplace_back(distance, name);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> similar;
+  for (std::size_t i = 0; i < ranked.size() && i < count; ++i) similar.push_back(ranked[i].second);
+  return similar;
+}
+
+}  // namespace refrain::analysis

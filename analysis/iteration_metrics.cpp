@@ -1,0 +1,85 @@
+#include "analysis/iteration_metrics.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "analysis/iterations.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+IterationMetric metric_of(const std::string& name, std::string_view unit) {
+  if (unit == "ticks" || unit == "ns") return {name, Quantity::Seconds, name + "_s"};
+  return {name, unit == "B" ? Quantity::Bytes : Quantity::Count, name};
+}
+
+struct CallpathMetric {
+  const char *name, *unit;
+  double (*value)(const IterationProfiles::PathTotals&);  ///< times in ticks
+};
+using PathTotals = IterationProfiles::PathTotals;
+constexpr CallpathMetric callpath_table[] = {
+    {"wall", "ticks", [](const PathTotals& t) { return t.mpi_ticks + t.user_ticks + t.other_ticks; }},
+    {"mpi", "ticks", [](const PathTotals& t) { return t.mpi_ticks; }},
+    {"user", "ticks", [](const PathTotals& t) { return t.user_ticks; }},
+    {"mpi_calls", "1", [](const PathTotals& t) { return t.visits; }},
+    {"messages_sent", "1", [](const PathTotals& t) { return t.messages_sent; }},
+    {"bytes_sent", "B", [](const PathTotals& t) { return t.bytes_sent; }},
+    {"messages_received", "1", [](const PathTotals& t) { return t.messages_received; }},
+    {"bytes_received", "B", [](const PathTotals& t) { return t.bytes_received; }},
+    {"samples", "1", [](const PathTotals& t) { return t.samples; }},
+};
+
+}  // namespace
+
+std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop) {
+  std::vector<IterationMetric> metrics;
+  for (const auto& metric : loop.metrics) {
+    if (metric.precision == clustering::Precision::NotKept || metric.name == "own") continue;
+    metrics.push_back(metric_of(metric.name, metric.unit));
+    if (metric.name == "mpi") metrics.push_back(metric_of("user", "ticks"));
+    if (metric.name == "cpu") metrics.push_back(metric_of("refrain", "ticks"));
+  }
+  return metrics;
+}
+
+std::vector<IterationMetric> callpath_metrics() {
+  std::vector<IterationMetric> metrics;
+  for (const CallpathMetric& metric : callpath_table) metrics.push_back(metric_of(metric.name, metric.unit));
+  return metrics;
+}
+
+IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric) {
+  const archive::Loop& loop = profiles.loop();
+  const int index = overall_index(loop, metric);
+  const double second = profiles.constants().ticks_per_second;
+  if (index >= 0) {
+    const auto column = static_cast<std::size_t>(index);
+    const std::string& unit = loop.metrics[column].unit;
+    const double divisor = unit == "ticks" ? second : unit == "ns" ? 1e9 : 1;
+    return [column, divisor](std::int32_t, std::span<const std::int64_t> row) {
+      return static_cast<double>(row[column]) / divisor;
+    };
+  }
+  const bool user = metric == "user";
+  if (!user && metric != "refrain") throw std::invalid_argument("no metric of iterations: " + std::string(metric));
+  return [&profiles, user, second](std::int32_t cluster, std::span<const std::int64_t> row) {
+    const UnitTimes times =
+        apply_time_rules(profiles.totals_of(cluster, row), profiles.profile().paths, profiles.constants());
+    return static_cast<double>(user ? times.user : times.refrain) / second;
+  };
+}
+
+IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric) {
+  const auto* const at = std::find_if(std::begin(callpath_table), std::end(callpath_table),
+                                      [&](const auto& m) { return m.name == metric; });
+  if (at == std::end(callpath_table)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
+  const double divisor = std::string_view(at->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
+  return [at, divisor, selected = IterationProfiles::Selected(profiles, selection)](std::int32_t cluster,
+                                                                                    std::span<const std::int64_t> row) {
+    return at->value(selected.in(cluster, row)) / divisor;
+  };
+}
+
+}  // namespace refrain::analysis

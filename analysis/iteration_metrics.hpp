@@ -1,0 +1,39 @@
+#pragma once
+/// The metrics that every iteration has a value of: those of its exact vector, what the time rules make of them, and
+/// the reconstructed ones of chosen call paths.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/iteration_profile.hpp"
+#include "archive/profile.hpp"
+
+namespace refrain::analysis {
+
+enum class Quantity : std::uint8_t { Seconds, Bytes, Count };
+
+struct IterationMetric {
+  std::string name;
+  Quantity quantity = Quantity::Count;
+  std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
+};
+
+/// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
+std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop);
+/// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
+std::vector<IterationMetric> callpath_metrics();
+
+/// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
+/// or 1.
+using IterationValue = std::function<double(std::int32_t cluster, std::span<const std::int64_t> row)>;
+
+/// `metric` is a name of iteration_metrics(). `profiles` must outlive the result.
+IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
+/// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
+IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,461 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+#include "analysis/cluster_differences.hpp"
+#include "analysis/iterations.hpp"
+#include "report/loop_view.hpp"
+#include "report/text_page.hpp"
+#include "report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::ClusterDifference;
+using analysis::ClusterSummary;
+
+constexpr std::size_t label_width = 11;
+constexpr std::size_t default_columns = 100;  ///< where the width has no limit
+constexpr std::size_t widest_iteration = 4;   ///< columns that a short loop gives to each
+constexpr std::size_t graph_rows = 12;
+constexpr std::size_t most_map_rows = 32;
+constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< of clusters, unless ranks are chosen
+constexpr std::size_t least_path_width = 12;
+constexpr double zero_based_until =
+    0.6;  ///< the axis begins at 0 unless the least value is a larger part of the largest
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Values of the iterations that share a column.
+struct Bin {
+  double min = infinity, max = -infinity, sum = 0;
+  std::int64_t count = 0;
+  void add(double value) {
+    min = std::min(min, value);
+    max = std::max(max, value);
+    sum += value;
+    ++count;
+  }
+  void add(const Bin& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+    sum += other.sum;
+    count += other.count;
+  }
+};
+
+struct Place {
+  double value;
+  std::int64_t iteration = -1;
+  const archive::Location* location = nullptr;
+};
+
+/// What one pass over the iterations of a loop leaves: a bin per location and column, however many there are.
+struct Picture {
+  std::size_t columns = 0;
+  std::vector<std::vector<Bin>> bins;  ///< by location, by column
+  Bin all;
+  Place least{infinity}, largest{-infinity};
+  std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
+  std::size_t clusters = 0;
+};
+
+Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t columns) {
+  Picture picture;
+  picture.columns = columns;
+  for (const LoopOfLocation& of : group.locations) {
+    const archive::Loop& loop = of.profiles->loop();
+    const auto value = shown_value(view, of);
+    auto& bins = picture.bins.emplace_back(columns);
+    picture.clusters += loop.clusters.size();
+    const auto read = analysis::for_each_iteration(
+        loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+          if (i >= group.iterations) return;
+          const double v = value(cluster, row);
+          bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
+          if (v < picture.least.value) picture.least = {v, i, of.location};
+          if (v > picture.largest.value) picture.largest = {v, i, of.location};
+          picture.without_cluster += cluster < 0;
+          picture.in_overflow += cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].overflow;
+        });
+    picture.unreadable += std::max<std::int64_t>(0, loop.iterations - read);
+    for (const Bin& bin : bins) picture.all.add(bin);
+  }
+  return picture;
+}
+
+double median(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+class LoopsText : TextPage {
+ public:
+  LoopsText(const Document& document, const Terminal& terminal)
+      : TextPage(terminal), d_(document), view_(*document.loops) {}
+
+  std::string run() {
+    warnings(d_);
+    heading(d_);
+    bool first = true;
+    for (const LoopGroup& group : view_.groups) {
+      if (!first) line();
+      first = false;
+      if (d_.options.iterations) iterations(group);
+      if (d_.options.iterations && d_.options.clusters) line();
+      if (d_.options.clusters) clusters(group);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string value(double v) const { return human_value(view_.metric.quantity, v); }
+
+  static std::string where(const Place& place) {
+    return fmt::format("iteration {} of {}", place.iteration, report::name_of(*place.location));
+  }
+
+  std::string about(const LoopGroup& group) const {
+    bool threads = false;
+    for (const auto& of : group.locations) threads |= of.location->thread != 0;
+    const auto count = static_cast<std::int64_t>(group.locations.size());
+    return fmt::format("loop {}: {} on {}", group.name, plural(group.iterations, "iteration", "iterations"),
+                       threads ? plural(count, "thread", "threads") : plural(count, "rank", "ranks"));
+  }
+
+  // ---- graph and map
+
+  void iterations(const LoopGroup& group) {
+    std::string what = view_.metric.name + (view_.metric.quantity == analysis::Quantity::Seconds &&
+                                                    (view_.metric.name == "wall" || view_.metric.name == "user")
+                                                ? " time"
+                                                : "");
+    if (view_.callpath) what += " in " + view_.callpath_name;
+    line(paint(style_.strong, cut_to(about(group) + ", " + what, width())));
+    const std::size_t room = std::max<std::size_t>(
+        (terminal_.width > 0 ? width() : default_columns) - std::min(width(), label_width + 2), 20);
+    const auto count = static_cast<std::size_t>(std::max<std::int64_t>(group.iterations, 0));
+    const std::size_t columns = std::min(room, count);
+    const Picture picture = take_picture(view_, group, std::max<std::size_t>(columns, 1));
+    if (picture.all.count == 0) {
+      line("no iteration of this loop has been recorded");
+      return;
+    }
+    repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
+    if (view_.callpath) reconstructed(picture);
+    wrapped("",
+            fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least.value), where(picture.least),
+                        value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest.value),
+                        where(picture.largest)),
+            0);
+    unequal(group);
+    line();
+    graph(group, picture);
+    line();
+    map(group, picture);
+    if (picture.unreadable > 0)
+      warning(fmt::format("{} of this loop could not be read: its log is damaged or incomplete",
+                          plural(picture.unreadable, "iteration", "iterations")));
+  }
+
+  void reconstructed(const Picture& picture) {
+    wrapped("",
+            fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by "
+                        "the exact totals of the iteration.",
+                        plural(static_cast<std::int64_t>(picture.clusters), "cluster", "clusters")),
+            0);
+    if (picture.in_overflow > 0)
+      wrapped("",
+              fmt::format("{} in clusters of several classes (overflow): their values are less certain.",
+                          plural(picture.in_overflow, "iteration is", "iterations are")),
+              0);
+    if (picture.without_cluster > 0)
+      wrapped("",
+              fmt::format("{} no cluster: they came after the last snapshot, and count as nothing here.",
+                          plural(picture.without_cluster, "iteration has", "iterations have")),
+              0, style_.warning);
+  }
+
+  void unequal(const LoopGroup& group) {
+    std::int64_t fewest = group.iterations;
+    const archive::Location* location = nullptr;
+    for (const auto& of : group.locations)
+      if (of.profiles->loop().iterations < fewest) {
+        fewest = of.profiles->loop().iterations;
+        location = of.location;
+      }
+    if (location != nullptr)
+      wrapped(
+          "",
+          fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*location), human_count(fewest)),
+          0);
+  }
+
+  std::string repeated(const char* glyph) const {
+    std::string text;
+    for (std::size_t i = 0; i < repeat_; ++i) text += glyph;
+    return text;
+  }
+
+  void graph(const LoopGroup& group, const Picture& picture) {
+    const std::size_t columns = picture.columns;
+    const double high = picture.all.max;
+    double low = picture.all.min < zero_based_until * high ? std::min(0.0, picture.all.min) : picture.all.min;
+    if (!(high > low)) low = high > 0 ? 0 : high - 1;
+    const auto row_of = [&](double v) {
+      const double at = (v - low) / (high - low) * static_cast<double>(graph_rows);
+      return std::min(static_cast<std::size_t>(std::max(at, 0.0)), graph_rows - 1);
+    };
+    struct Column {
+      bool used = false;
+      std::size_t low = 0, middle = 0, high = 0;
+    };
+    std::vector<Column> drawn(columns);
+    std::vector<double> means;
+    for (std::size_t c = 0; c < columns; ++c) {
+      Bin all;
+      means.clear();
+      for (const auto& bins : picture.bins) {
+        if (bins[c].count == 0) continue;
+        all.add(bins[c]);
+        means.push_back(bins[c].sum / static_cast<double>(bins[c].count));
+      }
+      if (!means.empty()) drawn[c] = {true, row_of(all.min), row_of(median(means)), row_of(all.max)};
+    }
+    for (std::size_t row = graph_rows; row-- > 0;) {
+      std::string label;
+      if (row + 1 == graph_rows) label = value(high);
+      else if (row == graph_rows / 2) label = value(low + (high - low) * (static_cast<double>(row) + 1) / graph_rows);
+      else if (row == 0) label = value(low);
+      std::string cells;
+      for (const Column& column : drawn) {
+        const bool inside = column.used && row >= column.low && row <= column.high;
+        cells += repeated(!inside ? " " : row == column.middle ? glyphs_.middle : glyphs_.range);
+      }
+      line(right(label, label_width) + " " + paint(style_.faint, glyphs_.axis) + cells);
+    }
+    iteration_axis(group, columns);
+    const std::int64_t per_column =
+        (group.iterations + static_cast<std::int64_t>(columns) - 1) / static_cast<std::int64_t>(columns);
+    const std::string of_ranks = group.locations.size() > 1 ? "median over ranks" : "value";
+    wrapped(
+        "",
+        per_column > 1
+            ? fmt::format("{} {}, {} least to largest. A column is up to {} iterations: the least and the largest of "
+                          "them, and their {}.",
+                          glyphs_.middle, group.locations.size() > 1 ? "median" : "mean", glyphs_.range,
+                          human_count(per_column), group.locations.size() > 1 ? "means' median over ranks" : "mean")
+        : group.locations.size() > 1
+            ? fmt::format("{} median over ranks, {} least to largest. A column is one iteration.", glyphs_.middle,
+                          glyphs_.range)
+            : fmt::format("A column is one iteration."),
+        0, style_.faint);
+  }
+
+  void iteration_axis(const LoopGroup& group, std::size_t columns) {
+    std::string axis = glyphs_.corner, numbers;
+    const std::size_t all = columns * repeat_;
+    std::vector<bool> tick(all, false);
+    constexpr std::size_t distance = 20;
+    for (std::size_t at = 0; at < all; at += distance) {
+      const auto iteration = static_cast<std::size_t>(group.iterations) * (at / repeat_) / columns;
+      const std::string number = fmt::format("{}", iteration);
+      if (at + number.size() > all && at > 0) break;
+      tick[at] = true;
+      numbers = left(numbers, at) + number;
+    }
+    for (std::size_t i = 0; i < all; ++i) axis += tick[i] ? glyphs_.tick : glyphs_.dash;
+    line(std::string(label_width + 1, ' ') + paint(style_.faint, axis));
+    line(right("iteration", label_width) + "  " + numbers);
+  }
+
+  void map(const LoopGroup& group, const Picture& picture) {
+    const std::size_t ranks = group.locations.size(), columns = picture.columns;
+    const std::size_t per_row = (ranks + most_map_rows - 1) / most_map_rows;
+    // The shades tell apart what is drawn: the largest values of the cells.
+    std::vector<std::vector<double>> cells;
+    double low = infinity, high = -infinity;
+    for (std::size_t first = 0; first < ranks; first += per_row) {
+      auto& row = cells.emplace_back(columns, -infinity);
+      for (std::size_t r = first; r < std::min(ranks, first + per_row); ++r)
+        for (std::size_t c = 0; c < columns; ++c) row[c] = std::max(row[c], picture.bins[r][c].max);
+      for (const double v : row) {
+        if (v == -infinity) continue;
+        low = std::min(low, v);
+        high = std::max(high, v);
+      }
+    }
+    const double step = (high - low) / static_cast<double>(glyphs_.shade_count);
+    for (std::size_t r = 0; r < cells.size(); ++r) {
+      std::string text;
+      for (const double v : cells[r]) {
+        const auto shade = v == -infinity || !(step > 0)
+                               ? 0
+                               : std::min(static_cast<std::size_t>((v - low) / step), glyphs_.shade_count - 1);
+        text += repeated(v == -infinity ? " " : glyphs_.shades[shade]);
+      }
+      const std::size_t first = r * per_row, last = std::min(ranks, first + per_row) - 1;
+      line(right(row_label(group, first, last), label_width) + " " + paint(style_.faint, glyphs_.axis) + text);
+    }
+    iteration_axis(group, columns);
+    std::string legend;
+    for (std::size_t s = 0; s < glyphs_.shade_count; ++s) {
+      if (s > 0 && !(step > 0)) break;
+      legend +=
+          fmt::format("{}{} from {}", s ? ", " : "", glyphs_.shades[s], value(low + step * static_cast<double>(s)));
+    }
+    const bool folded = static_cast<std::int64_t>(columns) < group.iterations || per_row > 1;
+    std::string fold;
+    if (folded) {
+      fold = ". Each place is the largest value of";
+      if (per_row > 1) fold += fmt::format(" up to {} ranks", per_row);
+      if (static_cast<std::int64_t>(columns) < group.iterations)
+        fold += fmt::format("{} up to {} iterations", per_row > 1 ? " and" : "",
+                            human_count((group.iterations + static_cast<std::int64_t>(columns) - 1) /
+                                        static_cast<std::int64_t>(columns)));
+    }
+    wrapped("", legend + fold + ".", 0, style_.faint);
+  }
+
+  static std::string row_label(const LoopGroup& group, std::size_t first, std::size_t last) {
+    const auto one = [&](std::size_t i) {
+      const archive::Location& location = *group.locations[i].location;
+      return location.thread == 0 ? fmt::format("{}", location.rank)
+                                  : fmt::format("{}.{}", location.rank, location.thread);
+    };
+    return first == last ? "rank " + one(first) : one(first) + "-" + one(last);
+  }
+
+  // ---- clusters
+
+  void clusters(const LoopGroup& group) {
+    line(paint(style_.strong, cut_to(about(group) + ", clusters", width())));
+    const bool all = !d_.options.ranks.empty();
+    std::size_t shown = 0;
+    for (const LoopOfLocation& of : group.locations) {
+      if (!all && shown == most_tables) {
+        wrapped("",
+                fmt::format("{} more: choose ranks with --rank to see theirs.",
+                            plural(static_cast<std::int64_t>(group.locations.size() - shown), "rank", "ranks")),
+                0, style_.faint);
+        break;
+      }
+      table(of, all || group.locations.size() == 1);
+      ++shown;
+    }
+    wrapped("",
+            "Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
+            "Iterations are "
+            "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
+            0, style_.faint);
+  }
+
+  void table(const LoopOfLocation& of, bool all) {
+    const auto summaries = summarise_clusters(*of.profiles, d_.tree);
+    std::vector<std::size_t> order(summaries.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return summaries[a].share > summaries[b].share; });
+    line();
+    line(fmt::format("{}: {}", report::name_of(*of.location),
+                     plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
+    // What sets a cluster apart says most: the rest makes room for it.
+    const bool wide = width() >= 100, deviation = width() >= 80, kind = width() >= 70;
+    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
+    if (kind) head += right("class", 6);
+    if (wide) head += right("first", 9) + right("last", 9);
+    head += right("exemplar", 9) + right("mean", 9);
+    if (deviation) head += right("std dev", 9);
+    line(paint(style_.faint, head + "  what sets it apart"));
+    const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
+    double rest = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const ClusterSummary& summary = summaries[order[i]];
+      if (i >= rows) {
+        rest += summary.share;
+        continue;
+      }
+      const archive::Cluster& cluster = *summary.cluster;
+      std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 8) +
+                        right(percent(summary.share, 1), 7);
+      if (kind) row += right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
+      if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
+      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9);
+      if (deviation) row += right(human_time(summary.deviation_wall_s), 9);
+      row += "  ";
+      row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
+      line(row);
+    }
+    if (rows < order.size())
+      line(
+          paint(style_.faint, fmt::format("{} {} more clusters with {} % of the wall time; --rank {} shows all",
+                                          glyphs_.ellipsis, order.size() - rows, percent(rest, 1), of.location->rank)));
+    const bool overflow =
+        std::any_of(summaries.begin(), summaries.end(), [](const auto& s) { return s.cluster->overflow; });
+    if (overflow)
+      wrapped("", "* holds iterations of several classes (overflow); its totals are exact.", 0, style_.faint);
+  }
+
+  /// As many differences as fit in `room` columns.
+  std::string apart(const ClusterSummary& summary, std::size_t room) const {
+    std::string text;
+    for (const ClusterDifference& difference : summary.differences) {
+      std::string one = describe(difference, text.empty() ? room : room - display_width(text) - 2);
+      if (!text.empty() && display_width(text) + 2 + display_width(one) > room) break;
+      text += (text.empty() ? "" : ", ") + one;
+    }
+    return text;
+  }
+
+  std::string describe(const ClusterDifference& difference, std::size_t room) const {
+    const double here = difference.cluster_mean, usual = difference.loop_mean;
+    const bool time = difference.metric == "time";
+    std::string how, much;
+    if (here == 0) how = "no " + difference.metric;
+    else if (usual == 0) how = difference.seconds ? human_time(here) : fmt::format("{:.3g}", here);
+    else how = two_digits(here / usual) + "x";
+    if (here != 0 && !time) how += " " + difference.metric;
+    if (difference.seconds && here != 0 && usual != 0)
+      much = fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
+    if (difference.node == 0) return display_width(how) + display_width(much) > room ? how : how + much;
+    how += time ? " in " : " of ";
+    std::size_t used = display_width(how) + display_width(much);
+    if (used + least_path_width > room) {  // the name says more
+      used -= display_width(much);
+      much.clear();
+    }
+    return how + short_path(difference.node, room > used + 4 ? room - used : 4) + much;
+  }
+
+  static std::string two_digits(double value) {
+    return value < 0.0995  ? fmt::format("{:.1g}", value)
+           : value < 0.995 ? fmt::format("{:.2f}", value)
+           : value < 9.95  ? fmt::format("{:.1f}", value)
+                           : fmt::format("{:.0f}", value);
+  }
+
+  /// The last names of a call path, as many as fit.
+  std::string short_path(std::uint32_t node, std::size_t room) const {
+    const auto names = path_to(d_.tree, node);
+    std::string text = fit_name(names.back(), room, glyphs_.ellipsis);
+    for (std::size_t i = names.size() - 1; i-- > 0;) {
+      if (display_width(text) + 1 + display_width(names[i]) + 2 > std::min<std::size_t>(room, 40)) break;
+      text = names[i] + "/" + text;
+    }
+    return text;
+  }
+
+  const Document& d_;
+  const LoopView& view_;
+  std::size_t repeat_ = 1;
+};
+
+}  // namespace
+
+std::string loops_text(const Document& document, const Terminal& terminal) {
+  return LoopsText(document, terminal).run();
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,171 @@
+// Iterations and clusters for programs. A loop may have many millions of iterations: values go straight into the text,
+// and no array of them is ever held.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "analysis/cluster_differences.hpp"
+#include "analysis/iterations.hpp"
+#include "report/csv_field.hpp"
+#include "report/loop_view.hpp"
+
+namespace refrain::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Integers as such, anything else with all its digits.
+void append_number(std::string& out, double value) {
+  constexpr double largest_integer = 0x1p53;
+  if (value == std::trunc(value) && std::abs(value) < largest_integer)
+    fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(value));
+  else fmt::format_to(std::back_inserter(out), "{}", std::isfinite(value) ? value : 0.0);
+}
+
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string path_text(const analysis::CallTree& tree, std::uint32_t node) {
+  std::string text;
+  for (const auto& name : path_to(tree, node)) text += (text.empty() ? "" : ";") + name;
+  return text;
+}
+
+std::string iterations_csv(const Document& d) {
+  const LoopView& view = *d.loops;
+  const auto metrics = analysis::iteration_metrics(view.groups[0].locations[0].profiles->loop());
+  std::string out = "loop,rank,thread,iteration,cluster";
+  for (const auto& metric : metrics) (out += ',') += csv_field(metric.column);
+  if (view.callpath) (out += ',') += csv_field("callpath_" + view.metric.column);
+  out += "\r\n";
+  for (const LoopGroup& group : view.groups)
+    for (const LoopOfLocation& of : group.locations) {
+      const auto own = analysis::iteration_metrics(of.profiles->loop());
+      std::vector<analysis::IterationValue> values;
+      for (const auto& metric : metrics) {
+        const bool known = std::any_of(own.begin(), own.end(), [&](const auto& m) { return m.name == metric.name; });
+        values.push_back(known ? value_of_metric(*of.profiles, metric.name) : nullptr);
+      }
+      if (view.callpath) values.push_back(shown_value(view, of));
+      const std::string loop_and_place =
+          fmt::format("{},{},{},", csv_field(group.name), of.location->rank, of.location->thread);
+      analysis::for_each_iteration(of.profiles->loop(),
+                                   [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                     out += loop_and_place;
+                                     fmt::format_to(std::back_inserter(out), "{},{}", i, cluster);
+                                     for (const auto& value : values) {
+                                       out += ',';
+                                       if (value) append_number(out, value(cluster, row));
+                                     }
+                                     out += "\r\n";
+                                   });
+    }
+  return out;
+}
+
+std::string clusters_csv(const Document& d) {
+  std::string out =
+      "loop,rank,thread,cluster,size,class,overflow,first,last,exemplar,wall_share,mean_wall_s,deviation_wall_s,"
+      "min_wall_s,max_wall_s,mean_mpi_s,apart_metric,apart_path,apart_cluster_mean,apart_loop_mean\r\n";
+  for (const LoopGroup& group : d.loops->groups)
+    for (const LoopOfLocation& of : group.locations) {
+      const auto summaries = summarise_clusters(*of.profiles, d.tree);
+      for (std::size_t k = 0; k < summaries.size(); ++k) {
+        const auto& s = summaries[k];
+        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_field(group.name), of.location->rank,
+                           of.location->thread, k, s.cluster->members, s.cluster->class_index,
+                           s.cluster->overflow ? 1 : 0, s.cluster->first, s.cluster->last, s.cluster->exemplar, s.share,
+                           s.mean_wall_s, s.deviation_wall_s, s.min_wall_s, s.max_wall_s, s.mean_mpi_s);
+        if (s.differences.empty()) {
+          out += ",,,\r\n";
+          continue;
+        }
+        const auto& most = s.differences[0];
+        out += fmt::format("{},{},{},{}\r\n", most.metric + (most.seconds ? "_s" : ""),
+                           most.node == 0 ? "" : csv_field(path_text(d.tree, most.node)), most.cluster_mean,
+                           most.loop_mean);
+      }
+    }
+  return out;
+}
+
+Json clusters_of(const LoopOfLocation& of, const analysis::CallTree& tree) {
+  Json list = Json::array();
+  for (const auto& s : summarise_clusters(*of.profiles, tree)) {
+    Json apart = Json::array();
+    for (const auto& difference : s.differences)
+      apart.push_back({{"metric", difference.metric + (difference.seconds ? "_s" : "")},
+                       {"path", difference.node == 0 ? Json::array() : Json(path_to(tree, difference.node))},
+                       {"cluster_mean", difference.cluster_mean},
+                       {"loop_mean", difference.loop_mean}});
+    list.push_back({{"size", s.cluster->members},
+                    {"class", s.cluster->class_index},
+                    {"exemplar", s.cluster->exemplar},
+                    {"first", s.cluster->first},
+                    {"last", s.cluster->last},
+                    {"overflow", s.cluster->overflow},
+                    {"wall_share", s.share},
+                    {"mean_wall_s", s.mean_wall_s},
+                    {"deviation_wall_s", s.deviation_wall_s},
+                    {"min_wall_s", s.min_wall_s},
+                    {"max_wall_s", s.max_wall_s},
+                    {"mean_mpi_s", s.mean_mpi_s},
+                    {"apart", std::move(apart)}});
+  }
+  return list;
+}
+
+/// One pass over the log per series: the log is smaller than the series in any other form.
+void append_series(std::string& out, const std::string& name, const LoopOfLocation& of,
+                   const analysis::IterationValue& value) {
+  out += "\"" + name + "\":[";
+  analysis::for_each_iteration(of.profiles->loop(),
+                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                 if (i > 0) out += ',';
+                                 append_number(out, value(cluster, row));
+                               });
+  out += "],";
+}
+
+void append_iterations(std::string& out, const LoopView& view, const LoopOfLocation& of) {
+  append_series(out, "cluster_of", of, [](std::int32_t cluster, auto) { return static_cast<double>(cluster); });
+  for (const auto& metric : analysis::iteration_metrics(of.profiles->loop())) {
+    static constexpr std::string_view always[] = {"wall",          "mpi",           "user",       "cpu",
+                                                  "mpi_calls",     "messages_sent", "bytes_sent", "messages_received",
+                                                  "bytes_received"};
+    const bool wanted = std::find(std::begin(always), std::end(always), metric.name) != std::end(always);
+    if (!wanted && (view.callpath || metric.name != view.metric.name)) continue;
+    append_series(out, metric.column, of, value_of_metric(*of.profiles, metric.name));
+  }
+  if (!view.callpath) return;
+  out += "\"callpath\":{\"wanted\":" + dump(Json(view.callpath_name)) + ",\"reconstructed\":true,";
+  append_series(out, view.metric.column, of, shown_value(view, of));
+  out.back() = '}';
+  out += ",";
+}
+
+}  // namespace
+
+std::string loops_csv(const Document& d) { return d.options.iterations ? iterations_csv(d) : clusters_csv(d); }
+
+std::string loops_json(const Document& d) {
+  std::string out = "[";
+  const char* comma = "\n  ";
+  for (const LoopGroup& group : d.loops->groups) {
+    out += fmt::format("{}{{\"name\":{},\"iterations\":{},\"per_location\":[", comma, dump(Json(group.name)),
+                       group.iterations);
+    comma = ",\n  ";
+    const char* inner = "\n    ";
+    for (const LoopOfLocation& of : group.locations) {
+      out += fmt::format("{}{{\"rank\":{},\"thread\":{},", inner, of.location->rank, of.location->thread);
+      inner = ",\n    ";
+      if (d.options.iterations) append_iterations(out, *d.loops, of);
+      out += "\"clusters\":" + dump(clusters_of(of, d.tree)) + "}";
+    }
+    out += "]}";
+  }
+  return out + "]";
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,171 @@
+#include "report/part_of_run.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+
+#include "analysis/iterations.hpp"
+#include "report/text_page.hpp"
+#include "report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+/// The experiment without any time in it.
+archive::Experiment shell_of(const archive::Experiment& experiment) {
+  archive::Experiment shell;
+  shell.directory = experiment.directory;
+  shell.manifest = experiment.manifest;
+  const archive::Profile& from = experiment.profile;
+  archive::Profile& to = shell.profile;
+  to.version = from.version;
+  to.ranks_expected = from.ranks_expected;
+  to.complete = from.complete;
+  to.regions = from.regions;
+  to.modules = from.modules;
+  to.paths = from.paths;
+  for (const auto& rank : from.ranks) {
+    archive::Rank& copy = to.ranks.emplace_back();
+    copy.rank = rank.rank;
+    copy.process_id = rank.process_id;
+    copy.host = rank.host;
+    copy.ticks_per_second = rank.ticks_per_second;
+    copy.begin_epoch_ns = rank.begin_epoch_ns;
+    copy.call_cost = rank.call_cost;
+    copy.tick_cost = rank.tick_cost;
+    copy.communicators = rank.communicators;
+  }
+  return shell;
+}
+
+void put(archive::Experiment& shell, const LoopOfLocation& of, archive::Unit unit) {
+  const archive::Location& from = *of.location;
+  archive::Location location;
+  location.rank = from.rank;
+  location.thread = from.thread;
+  location.os_thread_id = from.os_thread_id;
+  location.name = from.name;
+  location.begin = from.begin;
+  location.end = from.end;
+  location.losses = from.losses;
+  location.units.push_back(std::move(unit));
+  for (auto& rank : shell.profile.ranks)
+    if (rank.rank == of.rank->rank) rank.locations.push_back(std::move(location));
+}
+
+const LoopGroup& only_loop(const LoopView& view, const char* option) {
+  if (view.groups.size() == 1) return view.groups[0];
+  std::string names;
+  for (const auto& group : view.groups) names += (names.empty() ? "" : ", ") + group.name;
+  throw UsageError(fmt::format("{}: several loops are marked ({}); choose one with --loop", option, names));
+}
+
+/// How the values of one iteration were found, on how many locations.
+struct Origins {
+  std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
+
+  void add(const analysis::IterationProfiles& profiles, std::int32_t cluster) {
+    if (profiles.cluster_unit(cluster) == nullptr) {
+      ++unsaved;
+      return;
+    }
+    const archive::Cluster& of = profiles.loop().clusters[static_cast<std::size_t>(cluster)];
+    if (profiles.is_exact(cluster)) ++exact;
+    else if (of.members == 1) ++alone;
+    else ++shared;
+    overflow += of.overflow;
+    if (of.members == 1) return;
+    least = std::min(least, of.members);
+    most = std::max(most, of.members);
+  }
+
+  std::string text() const {
+    const std::int64_t all = exact + alone + shared + unsaved;
+    const auto on = [&](std::int64_t count) {
+      return all > 1 ? fmt::format(" on {}", plural(count, "rank", "ranks")) : std::string();
+    };
+    std::string text = "Wall time, MPI time, calls and bytes are exact.";
+    if (shared > 0)
+      text += fmt::format(" Their division among call paths is reconstructed{} from its cluster of {}{}.", on(shared),
+                          least < most ? fmt::format("{} to ", human_count(least)) : "",
+                          plural(most, "iteration", "iterations"));
+    if (alone > 0)
+      text += fmt::format(
+          " It has a cluster of its own{}, but few samples: its user code is divided as in the iterations "
+          "of its class.",
+          on(alone));
+    if (exact > 0) text += fmt::format(" It has a cluster of its own{}: nothing is reconstructed.", on(exact));
+    if (overflow > 0)
+      text += fmt::format(
+          " That is one of several classes (overflow){}: it may show call paths that the iteration did "
+          "not take.",
+          on(overflow));
+    if (unsaved > 0) text += fmt::format(" Its cluster was not saved{}: there are no call paths.", on(unsaved));
+    return text;
+  }
+};
+
+PartOfRun iteration(const archive::Experiment& experiment, const Options& options, const LoopGroup& group,
+                    std::int64_t number) {
+  PartOfRun part{shell_of(experiment), options, {}};
+  std::vector<std::string> absent;
+  Origins origins;
+  for (const LoopOfLocation& of : group.locations) {
+    bool found = false;
+    analysis::for_each_iteration(of.profiles->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   if (i != number) return;
+                                   found = true;
+                                   origins.add(*of.profiles, cluster);
+                                   put(part.experiment, of, of.profiles->unit_of(cluster, row));
+                                 });
+    if (!found) absent.push_back(report::name_of(*of.location));
+  }
+  if (absent.size() == group.locations.size())
+    throw UsageError(fmt::format("--iteration {}: loop {} has {}, counted from 0", number, group.name,
+                                 plural(group.iterations, "iteration", "iterations")));
+  std::string what = fmt::format("iteration {} of loop {}", human_count(number), group.name);
+  if (!absent.empty()) {
+    what += ", which " + absent[0];
+    if (absent.size() > 1) what += fmt::format(" and {} more", absent.size() - 1);
+    what += " did not reach";
+  }
+  part.subject = {what, origins.text()};
+  return part;
+}
+
+PartOfRun cluster(const archive::Experiment& experiment, const Options& options, const LoopGroup& group,
+                  std::int32_t number) {
+  const LoopOfLocation& of = group.locations[0];
+  const archive::Loop& loop = of.profiles->loop();
+  const archive::Unit* unit = of.profiles->cluster_unit(number);
+  if (unit == nullptr)
+    throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group.name,
+                                 report::name_of(*of.location),
+                                 plural(static_cast<std::int64_t>(loop.clusters.size()), "cluster", "clusters")));
+  PartOfRun part{shell_of(experiment), options, {}};
+  part.options.ranks = {of.rank->rank};
+  put(part.experiment, of, *unit);
+  const archive::Cluster& cluster = loop.clusters[static_cast<std::size_t>(number)];
+  part.subject.push_back(fmt::format("cluster {} of loop {} on {}: {}, exact sums over them", number, group.name,
+                                     report::name_of(*of.location),
+                                     plural(cluster.members, "iteration", "iterations")));
+  part.subject.push_back(fmt::format(
+      "first {}, last {}, nearest to their mean {}; {} per iteration{}", human_count(cluster.first),
+      human_count(cluster.last), human_count(cluster.exemplar),
+      human_time(static_cast<double>(unit->wall) / static_cast<double>(std::max<std::int64_t>(1, cluster.members)) /
+                 of.profiles->constants().ticks_per_second),
+      cluster.overflow ? "; of several classes (overflow)" : ""));
+  if (group.locations.size() > 1) part.subject.push_back("Every rank has clusters of its own: --rank chooses another.");
+  return part;
+}
+
+}  // namespace
+
+PartOfRun part_of_run(const archive::Experiment& experiment, const Options& options, const LoopView& view) {
+  if (options.iteration) return iteration(experiment, options, only_loop(view, "--iteration"), *options.iteration);
+  return cluster(experiment, options, only_loop(view, "--cluster"), *options.cluster);
+}
+
+}  // namespace refrain::report

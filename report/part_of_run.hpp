@@ -1,0 +1,20 @@
+#pragma once
+/// One iteration, or one cluster of iterations, as an experiment of its own: the report of a run shows it then.
+
+#include <string>
+#include <vector>
+
+#include "report/loop_view.hpp"
+
+namespace refrain::report {
+
+struct PartOfRun {
+  archive::Experiment experiment;
+  Options options;                   ///< those of the request, and the rank when there is only one
+  std::vector<std::string> subject;  ///< lines that say what it is
+};
+
+/// Throws UsageError when the loop is not clear or has no such iteration or cluster.
+PartOfRun part_of_run(const archive::Experiment& experiment, const Options& options, const LoopView& view);
+
+}  // namespace refrain::report

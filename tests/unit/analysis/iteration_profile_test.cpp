@@ -1,0 +1,292 @@
+// Single iterations reconstructed from clusters whose members are known.
+#include "analysis/iteration_profile.hpp"
+
+#include <gtest/gtest.h>
+#include <random>
+
+#include "analysis/callpath_match.hpp"
+#include "analysis/cluster_differences.hpp"
+#include "analysis/iteration_metrics.hpp"
+#include "tests/unit/analysis/loop_builder.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using archive::NodeKind;
+using measurement::MetricId;
+using test::Iteration;
+
+IterationProfiles profiles_of(const archive::Profile& profile) {
+  return {profile, profile.ranks[0], profile.ranks[0].locations[0], 0};
+}
+
+std::int64_t sum_of(const archive::Profile& profile, const archive::Unit& unit, MetricId metric) {
+  std::int64_t sum = 0;
+  for (const auto& row : unit.values) sum += value_of(unit, row, profile.paths[row.path].kind, metric);
+  return sum;
+}
+std::int64_t value_at(const archive::Profile& profile, const archive::Unit& unit, std::uint32_t path, MetricId metric) {
+  for (const auto& row : unit.values)
+    if (row.path == path) return value_of(unit, row, profile.paths[path].kind, metric);
+  return 0;
+}
+std::int64_t exclusive_sum(const UnitTimes& times) {
+  std::int64_t sum = times.refrain + times.not_on_cpu + times.no_sample + times.no_path + times.mpi_no_path;
+  for (const auto& path : times.user_paths) sum += path.ticks;
+  for (const auto& path : times.mpi_paths) sum += path.ticks;
+  return sum;
+}
+
+std::vector<Iteration> random_iterations(std::mt19937& random, std::int32_t clusters) {
+  std::vector<Iteration> iterations(200);
+  const auto any = [&](std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(0, high)(random); };
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    Iteration& it = iterations[i];
+    it.cluster = i < static_cast<std::size_t>(clusters) ? static_cast<std::int32_t>(i)
+                                                        : static_cast<std::int32_t>(any(clusters - 1));
+    const bool large = it.cluster % 2 == 1;
+    for (auto* values : {&it.send, &it.allreduce}) {
+      if (values == &it.allreduce && it.cluster % 3 == 0) continue;
+      *values = {1 + any(large ? 9 : 1), any(1'000'000), any(5), any(large ? 1 << 30 : 100), any(5), any(1000)};
+    }
+    it.function_10 = {any(3), 0}, it.function_20 = {any(1), 0};
+    for (auto* values : {&it.function_10, &it.function_20}) (*values)[1] = (*values)[0] * (5'000 + any(10'000));
+    it.wall = it.send[1] + it.allreduce[1] + any(3'000'000);
+  }
+  return iterations;
+}
+
+TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
+  std::mt19937 random(7);
+  for (const std::int32_t clusters : {1, 4, 50, 200}) {
+    const auto iterations = random_iterations(random, clusters);
+    archive::Profile profile = test::profile_of(iterations);
+    profile.ranks[0].locations[0].loops[0].clusters[0].overflow = true;
+    profile.ranks[0].call_cost.median = 30;
+    profile.ranks[0].tick_cost.median = 2'000;
+    const IterationProfiles profiles = profiles_of(profile);
+    for (const Iteration& it : iterations) {
+      const auto unit = profiles.unit_of(it.cluster, test::vector_of(it));
+      const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+      ASSERT_EQ(exclusive_sum(times), it.wall);
+      ASSERT_EQ(times.mpi, it.send[1] + it.allreduce[1]);
+      ASSERT_EQ(times.mpi_no_path, 0);
+      ASSERT_EQ(sum_of(profile, unit, MetricId::Visits), it.send[0] + it.allreduce[0]);
+      ASSERT_EQ(sum_of(profile, unit, MetricId::BytesSent), it.send[3] + it.allreduce[3]);
+      ASSERT_EQ(sum_of(profile, unit, MetricId::MessagesReceived), it.send[4] + it.allreduce[4]);
+      for (const std::int64_t value : unit.columns) ASSERT_GE(value, 0);
+      for (std::size_t r = 1; r < unit.values.size(); ++r) ASSERT_LT(unit.values[r - 1].path, unit.values[r].path);
+    }
+  }
+}
+
+TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
+  Iteration it{0, 5'000, {3, 700, 3, 24, 0, 0}, {1, 300, 0, 0, 0, 0}, {9, 9'000}, {4, 100}};
+  Iteration other = it;
+  other.cluster = 1;
+  other.function_10 = {1, 10};
+  const archive::Profile profile = test::profile_of({it, other, other});
+  const IterationProfiles profiles = profiles_of(profile);
+  EXPECT_TRUE(profiles.is_exact(0));
+  EXPECT_FALSE(profiles.is_exact(1));
+  const auto unit = profiles.unit_of(0, test::vector_of(it));
+  const auto truth = test::unit_of(it);
+  EXPECT_EQ(unit.columns, truth.columns);
+  EXPECT_EQ(unit.weight_user_ns, truth.weight_user_ns);
+  EXPECT_EQ(unit.wall, truth.wall);
+  ASSERT_EQ(unit.values.size(), truth.values.size());
+}
+
+TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the_class) {
+  std::vector<Iteration> iterations(41, Iteration{0, 5'000, {3, 1'000, 3, 24, 0, 0}, {}, {3, 3'000}, {1, 1'000}});
+  iterations[40] = {1, 9'000, {3, 1'000, 3, 24, 0, 0}, {}, {}, {}};
+  const archive::Profile profile = test::profile_of(iterations);
+  const IterationProfiles profiles = profiles_of(profile);
+  const auto unit = profiles.unit_of(1, test::vector_of(iterations[40]));
+  EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Time), 1'000);
+  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  EXPECT_EQ(exclusive_sum(times), 9'000);
+  EXPECT_EQ(times.no_sample, 0);
+  ASSERT_EQ(times.user_paths.size(), 2U);
+  EXPECT_NEAR(static_cast<double>(times.user_paths[0].ticks), 6'000, 2);
+  EXPECT_NEAR(static_cast<double>(times.user_paths[1].ticks), 2'000, 2);
+}
+
+TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_one_grows) {
+  std::vector<Iteration> iterations;
+  for (std::int32_t cluster = 0; cluster < 5; ++cluster)
+    for (int i = 0; i < 20; ++i)
+      iterations.push_back({cluster, 100'000, {100 * cluster + i, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {}, {}});
+  const archive::Profile profile = test::profile_of(iterations);
+  const IterationProfiles profiles = profiles_of(profile);
+  for (const Iteration& it : iterations) {
+    const auto unit = profiles.unit_of(it.cluster, test::vector_of(it));
+    EXPECT_EQ(value_at(profile, unit, test::allreduce, MetricId::Visits), 1) << it.send[0];
+    EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Visits), it.send[0]);
+  }
+}
+
+TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
+  const Iteration it{-1, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}};
+  const archive::Profile profile = test::profile_of({it});
+  const IterationProfiles profiles = profiles_of(profile);
+  const auto unit = profiles.unit_of(-1, test::vector_of(it));
+  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  EXPECT_EQ(exclusive_sum(times), 5'000);
+  EXPECT_EQ(times.mpi_no_path, 700);
+  EXPECT_TRUE(unit.values.empty());
+  EXPECT_EQ(profiles.cluster_unit(-1), nullptr);
+}
+
+TEST(IterationProfile, lost_mpi_paths_stay_lost) {
+  Iteration it{0, 5'000, {3, 600, 3, 24, 0, 0}, {}, {}, {}};
+  archive::Profile profile = test::profile_of({it, it});
+  profile.ranks[0].locations[0].units[0].mpi = 1'600;  // 1,200 of it have a call path
+  auto vector = test::vector_of(it);
+  vector[1] = 800;
+  const IterationProfiles profiles = profiles_of(profile);
+  const UnitTimes times = apply_time_rules(profiles.unit_of(0, vector), profile.paths, profiles.constants());
+  EXPECT_EQ(exclusive_sum(times), 5'000);
+  EXPECT_EQ(times.mpi_no_path, 200);
+}
+
+TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
+  std::mt19937 random(11);
+  const auto iterations = random_iterations(random, 6);
+  const archive::Profile profile = test::profile_of(iterations);
+  const IterationProfiles profiles = profiles_of(profile);
+  PathSelection everything{std::vector<bool>(test::path_count, true), true, true, true, true};
+  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  sends.paths[test::send] = true;
+  const auto wall = value_of_callpaths(profiles, everything, "wall");
+  const auto calls = value_of_callpaths(profiles, everything, "mpi_calls");
+  const auto time = value_of_callpaths(profiles, sends, "mpi");
+  const auto user = value_of_callpaths(profiles, sends, "user");
+  double sent = 0, truth = 0;
+  for (const Iteration& it : iterations) {
+    const auto row = test::vector_of(it);
+    EXPECT_NEAR(wall(it.cluster, row), static_cast<double>(it.wall) * 1e-9, 2e-8);
+    EXPECT_EQ(calls(it.cluster, row), static_cast<double>(it.send[0] + it.allreduce[0]));
+    EXPECT_EQ(user(it.cluster, row), 0);
+    sent += time(it.cluster, row);
+    truth += static_cast<double>(it.send[1]) * 1e-9;
+  }
+  EXPECT_NEAR(sent, truth, 0.03 * truth);
+}
+
+TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) {
+  const archive::Profile profile = test::profile_of({{0, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}}});
+  const IterationProfiles profiles = profiles_of(profile);
+  std::vector<std::string> names, columns;
+  for (const auto& metric : iteration_metrics(profiles.loop())) {
+    names.push_back(metric.name);
+    columns.push_back(metric.column);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"wall", "mpi", "user", "cpu", "refrain", "mpi_calls", "messages_sent",
+                                      "bytes_sent", "messages_received", "bytes_received", "samples", "samples_mpi"}));
+  EXPECT_EQ(columns[0], "wall_s");
+  EXPECT_EQ(columns[7], "bytes_sent");
+  const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0};
+  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, row), 4'300e-9);
+  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, row), 24);
+  EXPECT_THROW(value_of_metric(profiles, "weather"), std::invalid_argument);
+}
+
+/// Calls of a, b::solve(int) and solve below each other.
+CallTree small_tree() {
+  CallTree tree;
+  tree.nodes.resize(1);
+  const auto add = [&](std::int32_t parent, const char* name) {
+    TreeNode node;
+    node.parent = parent;
+    node.name = name;
+    tree.nodes[static_cast<std::size_t>(parent)].children.push_back(static_cast<std::uint32_t>(tree.nodes.size()));
+    tree.nodes.push_back(node);
+    tree.node_of.push_back(static_cast<std::uint32_t>(tree.nodes.size() - 1));
+  };
+  tree.node_of = {0};
+  add(0, "main");                  // 1
+  add(1, "b::solve(Grid&, int)");  // 2
+  add(2, "MPI_Allreduce");         // 3
+  add(1, "output");                // 4
+  add(4, "MPI_Allreduce");         // 5
+  add(2, "b::solve(Grid&, int)");  // 6
+  add(0, not_on_cpu_name);         // 7
+  return tree;
+}
+
+TEST(CallPathMatch, last_names_choose_call_paths_and_what_is_below) {
+  const CallTree tree = small_tree();
+  using Nodes = std::vector<std::uint32_t>;
+  EXPECT_EQ(match_callpath(tree, "MPI_Allreduce").nodes, (Nodes{3, 5}));
+  EXPECT_EQ(match_callpath(tree, "main/output/MPI_Allreduce").nodes, (Nodes{5}));
+  EXPECT_EQ(match_callpath(tree, "output/MPI_Allreduce").nodes, (Nodes{5}));
+  EXPECT_EQ(match_callpath(tree, "/main").nodes, (Nodes{1}));
+  EXPECT_EQ(match_callpath(tree, "b::solve").nodes, (Nodes{2})) << "the outermost of a recursion";
+  EXPECT_EQ(match_callpath(tree, "b::solve(Grid&, int)").nodes, (Nodes{2}));
+  EXPECT_EQ(match_callpath(tree, "b::solve/MPI_Allreduce").nodes, (Nodes{3}));
+  const CallPathMatch solve = match_callpath(tree, "b::solve");
+  EXPECT_EQ(solve.selection.paths, (std::vector<bool>{false, false, true, true, false, false, true, false}));
+  EXPECT_TRUE(match_callpath(tree, "(not on CPU)").selection.not_on_cpu);
+  for (const char* wrong : {"put", "", "/", "Allreduce", "main/MPI_Allreduce"})
+    EXPECT_TRUE(match_callpath(tree, wrong).nodes.empty()) << wrong;
+}
+
+TEST(CallPathMatch, near_names_are_offered) {
+  const CallTree tree = small_tree();
+  EXPECT_EQ(similar_functions(tree, "main/MPI_Alreduce", 5), (std::vector<std::string>{"MPI_Allreduce"}));
+  EXPECT_EQ(similar_functions(tree, "Solve", 5), (std::vector<std::string>{"b::solve(Grid&, int)"}));
+  EXPECT_TRUE(similar_functions(tree, "xyzzyplugh", 5).empty());
+}
+
+TEST(ClusterDifferences, a_slow_function_is_named) {
+  std::vector<Iteration> iterations;
+  for (int i = 0; i < 100; ++i) {
+    const std::int64_t slow = i % 50 == 49;
+    iterations.push_back({slow ? 1 : 0,
+                          1'000'000 + slow * 4'000'000,
+                          {1, 200'000, 1, 8, 0, 0},
+                          {},
+                          {20 * (1 + slow * 9), 20'000 * (1 + slow * 9)},
+                          {40, 40'000}});
+  }
+  const archive::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  const auto summaries = summarise_clusters(profiles_of(profile), tree);
+  ASSERT_EQ(summaries.size(), 2U);
+  EXPECT_NEAR(summaries[1].mean_wall_s, 0.005, 1e-9);
+  EXPECT_EQ(summaries[1].deviation_wall_s, 0);
+  EXPECT_NEAR(summaries[0].share + summaries[1].share, 1, 1e-12);
+  ASSERT_FALSE(summaries[1].differences.empty());
+  const ClusterDifference& most = summaries[1].differences[0];
+  EXPECT_EQ(path_to(tree, most.node), (std::vector<std::string>{"0x10"}));
+  EXPECT_EQ(most.metric, "time");
+  EXPECT_GT(most.cluster_mean, 4 * most.loop_mean);
+}
+
+TEST(ClusterDifferences, calls_that_others_do_not_make_are_named) {
+  std::vector<Iteration> iterations(30, {0, 1'000, {1, 10, 1, 8, 0, 0}, {}, {}, {}});
+  for (int i = 0; i < 3; ++i) iterations.push_back({1, 1'000, {1, 10, 1, 8, 0, 0}, {2, 1, 0, 0, 0, 0}, {}, {}});
+  const archive::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  const auto summaries = summarise_clusters(profiles_of(profile), tree);
+  ASSERT_EQ(summaries[1].differences.size(), 1U);
+  EXPECT_EQ(summaries[1].differences[0].metric, "calls");
+  EXPECT_EQ(path_to(tree, summaries[1].differences[0].node).back(), "MPI_Allreduce");
+  EXPECT_EQ(summaries[1].differences[0].cluster_mean, 2);
+}
+
+TEST(ClusterDifferences, chance_in_few_samples_is_no_difference) {
+  std::vector<Iteration> iterations(200, {0, 10'000, {}, {}, {1, 1'000}, {1, 1'000}});
+  iterations.push_back({1, 10'000, {}, {}, {2, 2'000}, {}});
+  const archive::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  EXPECT_TRUE(summarise_clusters(profiles_of(profile), tree)[1].differences.empty());
+}
+
+}  // namespace
+}  // namespace refrain::analysis

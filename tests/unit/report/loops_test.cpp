@@ -1,0 +1,293 @@
+// Reports of hand-made loops: every line of the text is looked at.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "clustering/iteration_log.hpp"
+#include "report/report.hpp"
+#include "tests/unit/analysis/loop_builder.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::test::Iteration;
+using Json = nlohmann::json;
+
+/// The log as the measured program writes it, in blocks that may be small.
+void add_log(archive::Loop& loop, const std::vector<Iteration>& iterations) {
+  std::vector<clustering::OverallColumn> columns;
+  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
+  clustering::IterationLog log;
+  ASSERT_TRUE(log.create(columns, 1024));
+  const auto close = [&] {
+    const auto block = log.closed();
+    loop.log.insert(loop.log.end(), block.begin(), block.end());
+    log.start_block();
+  };
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    const auto row = analysis::test::vector_of(iterations[i]);
+    const auto label = clustering::Label{static_cast<std::uint32_t>(iterations[i].cluster)};
+    if (log.append(i, label, row) != clustering::IterationLog::Appended::BlockFull) continue;
+    close();
+    ASSERT_EQ(log.append(i, label, row), clustering::IterationLog::Appended::Yes);
+  }
+  close();
+  log.destroy();
+}
+
+struct NamedLoop {
+  std::string name;
+  std::vector<Iteration> iterations;
+};
+
+/// One rank per element.
+archive::Experiment experiment_of(const std::vector<std::vector<NamedLoop>>& ranks) {
+  archive::Experiment experiment;
+  experiment.directory = "/data/refrain-heat";
+  experiment.manifest.command = {"./heat"};
+  experiment.manifest.state = "complete";
+  archive::Profile& profile = experiment.profile;
+  profile = analysis::test::empty_profile();
+  profile.ranks_expected = static_cast<std::int32_t>(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    archive::Rank rank;
+    rank.rank = static_cast<std::int32_t>(r);
+    rank.ticks_per_second = 1e9;
+    archive::Location location;
+    location.rank = rank.rank;
+    location.name = "main";
+    location.losses.assign(measurement::loss_count, 0);
+    for (const NamedLoop& loop : ranks[r]) {
+      analysis::test::add_loop(location, loop.name, loop.iterations);
+      add_log(location.loops.back(), loop.iterations);
+    }
+    rank.locations.push_back(std::move(location));
+    profile.ranks.push_back(std::move(rank));
+  }
+  return experiment;
+}
+
+/// Ten iterations of `ms` milliseconds; the seventh takes five times as long.
+std::vector<Iteration> ten_iterations(std::int64_t ms) {
+  std::vector<Iteration> iterations;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const std::int64_t slow = i == 6;
+    iterations.push_back({slow ? 1 : 0,
+                          ms * 1'000'000 * (1 + 4 * slow),
+                          {1, 200'000, 1, 1'000 * (i % 3 + 1), 1, 8},
+                          {},
+                          {20, 20'000'000},
+                          {40 * slow, 40'000'000 * slow}});
+  }
+  return iterations;
+}
+
+archive::Experiment two_ranks() {
+  return experiment_of({{{"step", ten_iterations(1)}}, {{"step", ten_iterations(2)}}});
+}
+
+std::string rendered(const archive::Experiment& experiment, const Options& options,
+                     const Terminal& terminal = {80, false, false}) {
+  analysis::Symbolizer symbolizer;
+  return render(experiment, options, terminal, symbolizer);
+}
+Options iterations(Format format = Format::Text) {
+  Options options;
+  options.iterations = true;
+  options.format = format;
+  return options;
+}
+std::string error_of(const archive::Experiment& experiment, const Options& options) {
+  try {
+    rendered(experiment, options);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+/// As a raw string below the line that begins it.
+std::string on_new_line(std::string text) {
+  text.insert(text.begin(), '\n');
+  return text;
+}
+
+TEST(IterationsText, reads_like_this) {
+  EXPECT_EQ(on_new_line(rendered(two_ranks(), iterations())), R"(
+./heat
+2 ranks, 2 threads, complete
+
+loop step: 10 iterations on 2 ranks, wall time
+least 1.00 ms (iteration 0 of rank 0), mean 2.10 ms, largest 10.0 ms (iteration
+6 of rank 1)
+
+    10.0 ms |                        ::::
+            |                        ::::
+            |                        ####
+            |                        ::::
+            |                        ::::
+    5.83 ms |                        ::::
+            |
+            |
+            |
+            |::::::::::::::::::::::::    ::::::::::::
+            |########################    ############
+        0 s |
+            ++-------------------+-------------------
+  iteration  0                   5
+# median over ranks, : least to largest. A column is one iteration.
+
+     rank 0 |........................====............
+     rank 1 |........................@@@@............
+            ++-------------------+-------------------
+  iteration  0                   5
+. from 1.00 ms, : from 2.12 ms, - from 3.25 ms, = from 4.38 ms, + from 5.50 ms,
+* from 6.63 ms, # from 7.75 ms, @ from 8.88 ms.
+)");
+}
+
+TEST(IterationsText, folds_to_the_terminal) {
+  std::vector<Iteration> many;
+  for (int i = 0; i < 1'000; ++i) many.push_back(ten_iterations(1)[static_cast<std::size_t>(i % 10)]);
+  std::vector<std::vector<NamedLoop>> ranks(70, {{"step", many}});
+  const auto experiment = experiment_of(ranks);
+  for (const int width : {60, 80, 132}) {
+    const std::string text = rendered(experiment, iterations(), {width, false, false});
+    std::istringstream lines(text);
+    int rows = 0;
+    for (std::string line; std::getline(lines, line); ++rows)
+      ASSERT_LE(line.size(), static_cast<std::size_t>(width)) << line;
+    EXPECT_LT(rows, 60);
+    EXPECT_NE(text.find("0-2 |"), text.npos) << "three ranks a row";
+    EXPECT_NE(text.find("up to 3"), text.npos);
+  }
+}
+
+TEST(IterationsText, ranks_may_end_early) {
+  auto fewer = ten_iterations(1);
+  fewer.resize(5);
+  const auto text = rendered(experiment_of({{{"step", ten_iterations(1)}}, {{"step", fewer}}}), iterations());
+  EXPECT_NE(text.find("Not all have as many iterations: rank 1 has 5."), text.npos);
+  EXPECT_NE(text.find("rank 1 |" + std::string(20, '.') + "\n"), text.npos) << text;
+}
+
+TEST(IterationsText, a_damaged_log_is_said) {
+  auto experiment = two_ranks();
+  auto& log = experiment.profile.ranks[0].locations[0].loops[0].log;
+  log.resize(log.size() - 10);
+  EXPECT_NE(rendered(experiment, iterations()).find("10 iterations of this loop could not be read"), std::string::npos);
+}
+
+TEST(IterationsText, an_empty_loop_is_no_problem) {
+  const auto experiment = experiment_of({{{"step", {}}}});
+  EXPECT_NE(rendered(experiment, iterations()).find("no iteration of this loop has been recorded"), std::string::npos);
+  EXPECT_EQ(rendered(experiment, iterations(Format::Csv)).find("step"), std::string::npos);
+}
+
+TEST(ClustersText, reads_like_this) {
+  Options options;
+  options.clusters = true;
+  options.ranks = {0};
+  EXPECT_EQ(on_new_line(rendered(two_ranks(), options, {110, true, false})), R"(
+./heat
+rank 0 of 2, 1 thread, complete
+
+loop step: 10 iterations on 1 rank, clusters
+
+rank 0: 2 clusters
+cluster    size wall % class    first     last exemplar     mean  std dev  what sets it apart
+      0       9   64.3     0        0        9        0  1.00 ms      0 s  0.71x in 0x10 (-400 us)
+      1       1   35.7     0        6        6        6  5.00 ms      0 s  3.6x in 0x10 (+3.60 ms)
+Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop.
+Iterations are counted from 0; the exemplar is the one nearest to the mean of its cluster.
+)");
+}
+
+TEST(Iterations, csv_has_a_row_for_each) {
+  const std::string text = rendered(two_ranks(), iterations(Format::Csv));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 21);
+  EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_s,user_s,"));
+  EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,0.0002,0.0098,"), text.npos) << text;
+}
+
+TEST(Iterations, json_has_them_per_location) {
+  const Json loops = Json::parse(rendered(two_ranks(), iterations(Format::Json)))["loops"];
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0]["iterations"], 10);
+  const Json& second = loops[0]["per_location"][1];
+  EXPECT_EQ(second["rank"], 1);
+  EXPECT_EQ(second["cluster_of"], (std::vector<int>{0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(second["wall_s"][6], 0.01);
+  EXPECT_EQ(second["bytes_sent"][2], 3'000);
+  EXPECT_EQ(second["clusters"][1]["size"], 1);
+  EXPECT_EQ(second["clusters"][1]["exemplar"], 6);
+}
+
+TEST(PartOfRun, an_iteration_is_reported_as_a_run) {
+  Options options;
+  options.format = Format::Json;
+  options.iteration = 6;
+  const Json json = Json::parse(rendered(two_ranks(), options));
+  EXPECT_NEAR(json["totals"]["wall_s"].get<double>(), 0.015, 1e-12);
+  double sum = 0;
+  for (const Json& path : json["callpaths"]) sum += path["exclusive_s"].get<double>();
+  EXPECT_NEAR(sum, 0.015, 1e-12);
+  EXPECT_EQ(json["experiment"]["subject"][0], "iteration 6 of loop step");
+}
+
+TEST(PartOfRun, overflow_is_said) {
+  auto experiment = two_ranks();
+  for (auto& rank : experiment.profile.ranks) rank.locations[0].loops[0].clusters[0].overflow = true;
+  Options options;
+  options.iteration = 0;
+  EXPECT_NE(rendered(experiment, options).find("several classes"), std::string::npos);
+  options.iteration.reset();
+  options.clusters = true;
+  EXPECT_NE(rendered(experiment, options).find("* holds iterations of several classes"), std::string::npos);
+}
+
+TEST(PartOfRun, an_iteration_whose_cluster_was_not_saved_has_totals) {
+  auto experiment = two_ranks();
+  for (auto& rank : experiment.profile.ranks) {
+    auto& location = rank.locations[0];
+    location.loops[0].clusters.clear();
+    location.units.clear();
+  }
+  Options options;
+  options.iteration = 6;
+  const std::string text = rendered(experiment, options);
+  EXPECT_NE(text.find("(MPI without call path)"), text.npos) << text;
+  EXPECT_NE(text.find("was not saved"), text.npos);
+}
+
+TEST(Loops, wrong_requests_say_what_is_there) {
+  const auto several = experiment_of({{{"step", ten_iterations(1)}, {"output", ten_iterations(3)}}});
+  Options options = iterations();
+  options.metric = "weather";
+  EXPECT_TRUE(error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi, user, cpu, "));
+  options = iterations();
+  options.loop = "setup";
+  EXPECT_EQ(error_of(several, options), "--loop setup: the marked loops are step, output");
+  options = {};
+  options.iteration = 1;
+  EXPECT_EQ(error_of(several, options), "--iteration: several loops are marked (step, output); choose one with --loop");
+  options.loop = "output";
+  EXPECT_EQ(error_of(several, options), "");
+  options.iteration = 10;
+  EXPECT_EQ(error_of(several, options), "--iteration 10: loop output has 10 iterations, counted from 0");
+  options = {};
+  options.cluster = 2, options.loop = "step";
+  EXPECT_EQ(error_of(several, options), "--cluster 2: loop step on rank 0 has 2 clusters, counted from 0");
+  options = iterations();
+  options.callpath = "MPI_Sent";
+  EXPECT_EQ(error_of(several, options), "--callpath MPI_Sent: no such call path; near it: MPI_Send");
+}
+
+TEST(Loops, none_is_one_clear_line) {
+  const auto none = experiment_of({{}});
+  for (const Format format : {Format::Text, Format::Csv})
+    EXPECT_TRUE(error_of(none, iterations(format)).starts_with("no loop is marked in this experiment: see "));
+  EXPECT_TRUE(Json::parse(rendered(none, iterations(Format::Json)))["loops"].empty());
+}
+
+}  // namespace
+}  // namespace refrain::report
