@@ -11,7 +11,8 @@
 
    No link dependency: the program builds and runs without Refrain, and a mark then costs a load and a branch. Names are
    string literals. Begin and end of a mark belong into one function. The outermost loop of a thread is cut into
-   iterations; loops inside it become regions. Marks are per thread.
+   iterations; loops inside it become regions. Marks are per thread. Before glibc 2.34 a program that is linked with
+   -no-pie needs -ldl for its marks to be seen. Fortran has refrain.f90 and refrain_fortran.h.
 
    C++ has scope objects too, which end with their scope, also by an exception:
      refrain::Loop loop("timestep");  refrain::Iteration iteration;  refrain::Region region("solve"); */
@@ -101,10 +102,10 @@ class Loop {
 
 class Iteration {
  public:
-  Iteration() : marks_(refrain_marks_()) {
+  [[gnu::always_inline]] Iteration() : marks_(refrain_marks_()) {
     if (marks_) marks_->iteration_begin();
   }
-  ~Iteration() {
+  [[gnu::always_inline]] ~Iteration() {
     if (marks_) marks_->iteration_end();
   }
   Iteration(const Iteration&) = delete;
