@@ -66,10 +66,10 @@ struct OpenMark {
 struct OpenMarks {
   static constexpr std::uint32_t most = 60;
   std::uint32_t count;
-  std::uint32_t at_iteration;      ///< how many of them the iteration in progress was begun below
-  std::uint32_t unfollowed;        ///< begun when there was no room; their ends are to be ignored
-  std::uint32_t unfollowed_loops;  ///< those of them that are loops
-  std::uintptr_t unfollowed_sp;    ///< stack pointer at the first of them
+  std::uint32_t at_iteration;                          ///< how many of them the iteration in progress was begun below
+  std::uint32_t unfollowed;                            ///< begun when there was no room; their ends are to be ignored
+  std::uint32_t unfollowed_loops;                      ///< those of them that are loops
+  std::uintptr_t unfollowed_frame, unfollowed_caller;  ///< activation of the first of them
   OpenMark open[most];
 };
 

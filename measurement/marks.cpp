@@ -73,9 +73,8 @@ void leave_iteration(Location& l) {
 /// Drops marks, that were left without their end, until `count` are open.
 void leave(Location& l, std::uint32_t count) {
   if (l.marks->count <= count) return;
-  while (l.marks->count > count) drop(l);
+  for (; l.marks->count > count; drop(l)) misuse(l, "a loop or region was left without its end");
   if (l.marks->at_iteration > count) l.marks->at_iteration = count;
-  misuse(l, "a loop or region was left without its end");
   if (in_iteration(l) && !current_loop(l)) leave_iteration(l);
 }
 
@@ -84,15 +83,18 @@ bool on_own_stack(Location& l, std::uintptr_t address) {
   return address - stack.low < stack.high - stack.low;
 }
 
-/// Marks of functions that must have been left, because their frames would lie below the caller's stack pointer.
+/// Marks of functions that must have been left, because their frames would lie below the caller's stack pointer. A mark
+/// that is the last thing a function does may come as a jump: then it seems to be called from where the function was.
 void leave_gone(Location& l, const Registers& caller) {
   OpenMarks* marks = l.marks;
   if (!marks || !on_own_stack(l, caller.sp)) return;
-  if (marks->unfollowed > 0 && on_own_stack(l, marks->unfollowed_sp) && marks->unfollowed_sp < caller.sp)
+  const auto gone = [&](std::uintptr_t frame, std::uintptr_t called_from) {
+    return (frame < caller.sp || (frame == caller.sp && called_from != caller.pc)) && on_own_stack(l, frame);
+  };
+  if (marks->unfollowed > 0 && gone(marks->unfollowed_frame, marks->unfollowed_caller))
     marks->unfollowed = marks->unfollowed_loops = 0;
   std::uint32_t count = marks->count;
-  while (count > 0 && marks->open[count - 1].frame <= caller.sp && on_own_stack(l, marks->open[count - 1].frame))
-    --count;
+  while (count > 0 && gone(marks->open[count - 1].frame, marks->open[count - 1].caller)) --count;
   leave(l, count);
 }
 
@@ -112,9 +114,11 @@ Place place_of(Location& l, const Registers& caller) {
   const Place place = walk();
   const OpenMarks& marks = *l.marks;
   std::uint32_t count = marks.count;
-  for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame == place.activation.frame; --i) {
-    const bool another_activation = marks.open[i - 1].caller != place.activation.caller;
-    if (another_activation || marks.open[i - 1].site == caller.pc) count = i - 1;
+  const std::uintptr_t frame = place.activation.frame;
+  for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame <= frame && on_own_stack(l, frame); --i) {
+    const OpenMark& mark = marks.open[i - 1];
+    const bool other = mark.frame < frame || mark.caller != place.activation.caller;
+    if ((other && on_own_stack(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
   }
   if (count == marks.count) return place;
   leave(l, count);
@@ -136,7 +140,10 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller, Tic
   if (!marks) return false;
   const Place place = place_of(l, caller);
   if (marks->unfollowed > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
-    if (marks->unfollowed++ == 0) marks->unfollowed_sp = caller.sp;
+    if (marks->unfollowed++ == 0) {
+      marks->unfollowed_frame = place.activation.frame;  // on no stack when it is not known
+      marks->unfollowed_caller = place.activation.caller;
+    }
     marks->unfollowed_loops += is_loop;
     misuse(l, "more loops and regions are open in each other than can be followed");
     return false;
@@ -238,7 +245,7 @@ void begin_iteration(Location& l, const Registers& caller) {
   Iterations& all = *l.iterations;
   if (all.in_iteration) {
     misuse(l, "an iteration begins before the end of the one before; that one is not counted");
-    while (l.marks->count > l.marks->at_iteration) drop(l);
+    leave(l, l.marks->at_iteration);
     leave_iteration(l);
   }
   // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
