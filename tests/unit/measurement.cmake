@@ -1,5 +1,6 @@
-add_executable(test_measurement ${PROJECT_SOURCE_DIR}/tests/unit/measurement/call_tree_test.cpp ${PROJECT_SOURCE_DIR}/tests/unit/measurement/modules_test.cpp)
-target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_platform refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
+add_executable(test_measurement ${PROJECT_SOURCE_DIR}/tests/unit/measurement/call_tree_test.cpp ${PROJECT_SOURCE_DIR}/tests/unit/measurement/modules_test.cpp
+  ${PROJECT_SOURCE_DIR}/tests/unit/measurement/regions_test.cpp)
+target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_measurement refrain_clustering refrain_platform refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
 add_library(unloadable MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)
 add_library(unloadable_too MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)
 target_compile_definitions(unloadable PRIVATE ANSWER=1)
