@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 import unittest
-from pathlib import Path
 from typing import Any
 
-from refrain_testing import PROGRAMS, Outcome, Report, TestCase, mpirun
+from refrain_testing import EXAMPLES, PROGRAMS, Outcome, Report, TestCase, mpirun
 
 # A tick that comes while Refrain works on the thread; it has nothing to do with marks.
 BY_CHANCE = ("tick_inside_measurement", "tick_late")
@@ -256,6 +256,32 @@ class Marks(TestCase):
                     # No procedure of the module stands in a call path.
                     helpers = {"found", "first_region_begin", "first_loop_begin"}
                     self.assertFalse([c["path"] for c in report.callpaths if helpers & set(c["path"])])
+
+    # ---- the example that is made for them ----
+
+    def test_the_hot_spot_of_drift_moves_from_rank_to_rank(self) -> None:
+        drift = EXAMPLES / "drift"
+        for imbalance in (15, 0):
+            command = mpirun(4, drift, "--steps", "200", "--imbalance", str(imbalance))
+            outcome = self.measured(command)
+            self.assert_same_result(self.plain(command), outcome)
+            report = self.report(outcome, "--iterations")
+            self.assert_time_conserved(report)
+            self.assertEqual({"timestep": [200] * 4}, self.iterations(report))
+            (chemistry,) = self.regions(report, "chemistry")
+            self.assertEqual(4 * 200, chemistry["region"]["visits"])
+            loops = [self.loop(report, "timestep", rank) for rank in range(4)]
+            outside = [[w - m for w, m in zip(l["wall_s"], l["mpi_s"])] for l in loops]
+            typical = lambda rank, begin, end: statistics.median(outside[rank][begin:end])
+            calm = max(typical(rank, 0, 50) for rank in range(4))
+            for place, begin in enumerate(range(50, 200, 38)):
+                window = [typical(rank, begin + 10, begin + 28) for rank in range(4)]
+                hottest = max(range(4), key=lambda rank: window[rank])
+                if imbalance:
+                    self.assertEqual(place, hottest, window)
+                    self.assertGreater(window[hottest], 3 * calm)
+                else:
+                    self.assertLess(window[hottest], 3 * calm)
 
     # ---- without Refrain ----
 
