@@ -5,7 +5,7 @@
  * One step = exchange of one cell with both neighbors, transport of all cells, chemistry in the cells, and every tenth
  * step an all-gather for the total.
  *
- * Planted hot spot: from step STEP on (default a quarter of the run) the cloud costs WORK (default 15) more rounds of
+ * Planted hot spot: from step STEP on (default a quarter of the run) the cloud costs WORK (default 40) more rounds of
  * chemistry in each of its cells. Its center goes once around the ring in the rest of the run, so that the hot spot
  * moves from the first rank to the last. Before, all steps and ranks are alike. The rounds change nothing: the output
  * does not depend on them, and `--imbalance 0` removes them.
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
   int rank, ranks, left, right;
-  int first, count; /* own cells */
+  int first, count;   /* own cells */
   double *now, *next; /* with a halo cell at either end: [0, count + 1] */
 } Slab;
 
@@ -35,7 +35,7 @@ static void fail(const char* what) {
 }
 
 static Options parse_options(int argc, char** argv) {
-  Options o = {40000, 400, 15, -1};
+  Options o = {40000, 400, 40, -1};
   for (int i = 1; i < argc; i += 2) {
     int* target = !strcmp(argv[i], "--cells")       ? &o.cells
                   : !strcmp(argv[i], "--steps")     ? &o.steps

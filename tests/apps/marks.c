@@ -38,6 +38,14 @@ NOINLINE static void communicate(void) {
 #endif
 }
 
+/* Compiled into its callers, so that it has no frame of its own. */
+__attribute__((always_inline)) static inline void communicate_inlined(void) {
+#ifdef WITH_MPI
+  int flag;
+  MPI_Iprobe(0, 1, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+#endif
+}
+
 /* ---- right ---- */
 
 NOINLINE static void descend(int depth) {
@@ -77,6 +85,7 @@ static void regions(void) {
       REFRAIN_REGION_END("inner");
       inner += now() - at;
     }
+    communicate_inlined();
     REFRAIN_REGION_END();
     outer += now() - begin;
   }
@@ -261,10 +270,51 @@ static int early_return(void) {
   return 3;
 }
 
+/* A region is left for the end of the iteration. */
+static int region_in_iteration(void) {
+  REFRAIN_LOOP_BEGIN("bad");
+  for (int i = 0; i < 10; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    spin(0.002);
+    REFRAIN_REGION_BEGIN("skipped");
+    if (i % 2) goto end; /* five times */
+    REFRAIN_REGION_END("skipped");
+  end:
+    REFRAIN_ITERATION_END();
+    REFRAIN_REGION_BEGIN("between");
+    communicate();
+    REFRAIN_REGION_END("between");
+  }
+  REFRAIN_LOOP_END();
+  return 5;
+}
+
+static int region_across(void) {
+  REFRAIN_LOOP_BEGIN("bad");
+  for (int i = 0; i < 10; ++i) {
+    REFRAIN_REGION_BEGIN("across");
+    REFRAIN_ITERATION_BEGIN();
+    spin(0.002);
+    REFRAIN_REGION_END("across");
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+  return 10;
+}
+
+NOINLINE static void loop_too_deep(void) {
+  REFRAIN_LOOP_BEGIN("too deep");
+  for (int i = 0; i < 3; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    communicate();
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+}
 NOINLINE static void nest(int depth) {
   REFRAIN_REGION_BEGIN("nested");
   if (depth > 1) nest(depth - 1);
-  else communicate();
+  else loop_too_deep();
   REFRAIN_REGION_END("nested");
 }
 static int too_many_open(void) {
@@ -276,7 +326,7 @@ static int too_many_open(void) {
     REFRAIN_ITERATION_END();
   }
   REFRAIN_LOOP_END();
-  return 15 + 5 * 11;
+  return 16 + 5 * 12;
 }
 
 static int too_many_loops(void) {
@@ -290,9 +340,9 @@ static int too_many_loops(void) {
   REFRAIN_LOOP_END();
   ONE_LOOP("good")
   ONE_LOOP("a")
-  ONE_LOOP("b") ONE_LOOP("c") ONE_LOOP("d") ONE_LOOP("e") ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i")
-      ONE_LOOP("j") ONE_LOOP("k") ONE_LOOP("l") ONE_LOOP("m") ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p")
-          ONE_LOOP("q") return 2;
+  ONE_LOOP("b")
+  ONE_LOOP("c") ONE_LOOP("d") ONE_LOOP("e") ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j")
+      ONE_LOOP("k") ONE_LOOP("l") ONE_LOOP("m") ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
 }
 
 #define TEN(x) x x x x x x x x x x
@@ -346,6 +396,8 @@ static const Case cases[] = {
     {"region_order", NULL, region_order},
     {"by_longjmp", NULL, by_longjmp},
     {"inner_left", NULL, inner_left},
+    {"region_in_iteration", NULL, region_in_iteration},
+    {"region_across", NULL, region_across},
     {"early_return", NULL, early_return},
     {"too_many_open", NULL, too_many_open},
     {"too_many_loops", NULL, too_many_loops},

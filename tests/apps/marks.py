@@ -86,6 +86,8 @@ class Marks(TestCase):
             visits = lambda *below: report.sum("visits", lambda c: c["path"][-2:] == ["communicate", "MPI_Sendrecv"]
                                                and c["path"][:-2][-len(below):] == list(below)
                                                and c["path"].count(below[0]) == below.count(below[0]))
+            inlined = [c["path"][-4:] for c in report.callpaths if c["path"][-1] == "MPI_Iprobe"]
+            self.assertEqual([["regions", "outer", "communicate_inlined", "MPI_Iprobe"]], inlined)
             self.assertEqual(2, visits("around"), "before and after the region")
             self.assertEqual(2, visits("around", "region"))
             for depth in range(1, 6):
@@ -190,6 +192,14 @@ class Marks(TestCase):
             self.assertEqual([10], self.iterations(report)["bad"])
             (inner,) = self.regions(report, "inner")
             self.assertEqual(10, inner["region"]["visits"])
+
+    def test_regions_and_iterations_that_overlap(self) -> None:
+        for case, name in (("region_in_iteration", "skipped"), ("region_across", "across")):
+            for report in self.both(case):
+                self.assertEqual([10], self.iterations(report)["bad"])
+                self.assertTrue(all(0.002 <= w for w in self.loop(report, "bad")["wall_s"]))
+                self.assertEqual([10], [c["region"]["visits"] for c in self.regions(report, name)])
+                self.assertFalse([c["path"] for c in self.regions(report, "between") if name in c["path"]])
 
     def test_a_region_left_by_return(self) -> None:
         for report in self.both("early_return"):

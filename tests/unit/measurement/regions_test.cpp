@@ -8,9 +8,7 @@
 namespace refrain::measurement {
 namespace {
 
-std::string name_of(RegionId id) {
-  return user_region_names()[static_cast<std::size_t>(id) - first_user_region];
-}
+std::string name_of(RegionId id) { return user_region_names()[static_cast<std::size_t>(id) - first_user_region]; }
 
 TEST(RegionName, is_what_was_given_when_that_can_be_shown) {
   for (const std::string given : {"step", "a b;c\"\\", "Größe µ", "\xf0\x9f\x8c\x8a", "%s%n"}) {
@@ -21,10 +19,10 @@ TEST(RegionName, is_what_was_given_when_that_can_be_shown) {
 
 TEST(RegionName, has_question_marks_for_bytes_that_cannot_be_shown) {
   const std::pair<std::string, std::string> cases[] = {
-      {"\x01tab\t\n", "?tab??"},        {"\xff\xfe", "??"},
-      {"cut\xc3", "cut?"},              {"\xc0\x80", "??"},               // longer than need be
-      {"\xed\xa0\x80", "???"},          {"\xf4\x90\x80\x80", "????"},     // surrogate, beyond the last
-      {"\xc2\x85", "??"},               {std::string("a\0b", 3), "a?b"},  // control characters
+      {"\x01tab\t\n", "?tab??"}, {"\xff\xfe", "??"},
+      {"cut\xc3", "cut?"},       {"\xc0\x80", "??"},               // longer than need be
+      {"\xed\xa0\x80", "???"},   {"\xf4\x90\x80\x80", "????"},     // surrogate, beyond the last
+      {"\xc2\x85", "??"},        {std::string("a\0b", 3), "a?b"},  // control characters
       {"", "(unnamed)"},
   };
   for (const auto& [given, shown] : cases) {
