@@ -36,6 +36,11 @@ bool is_layer(std::string_view file) {
   constexpr std::string_view layers[] = {"librefrain-", "libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort"};
   return std::any_of(std::begin(layers), std::end(layers), [&](auto layer) { return file.starts_with(layer); });
 }
+/// Constructors of the marks' C++ objects, which are always inlined: the mark belongs to the function around them.
+bool is_scope_object(std::string_view function) {
+  constexpr std::string_view objects[] = {"refrain::Loop::", "refrain::Region::"};
+  return std::any_of(std::begin(objects), std::end(objects), [&](auto object) { return function.starts_with(object); });
+}
 bool is_libc(std::string_view file) {
   return file.starts_with("libc.so") || file.starts_with("libc-") || file.starts_with("libpthread");
 }
@@ -57,7 +62,7 @@ class TreeMaker {
     const auto& paths = profile_.paths;
     places_.resize(paths.size());
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      places_[i] = i == 0 || paths[i].parent >= i ? Place{} : place(paths[i], places_[paths[i].parent]);
+      places_[i] = i == 0 || paths[i].parent >= i ? Place{} : place(paths[i]);
       if (options_.progress && i % 64 == 0) options_.progress(i, paths.size());
     }
     if (options_.progress) options_.progress(paths.size(), paths.size());
@@ -73,8 +78,7 @@ class TreeMaker {
   struct Place {
     std::uint32_t node = 0;
     StartUp stage = StartUp::Outside;
-    bool function = false;  ///< the call path itself is an interrupted function
-    bool own_code = false;  ///< ... or a mark in one
+    std::uint32_t mark_site = 0;  ///< of a mark: the path of its call site, in whose activation the next path is too
   };
   struct Site {
     std::string module, file;
@@ -83,12 +87,15 @@ class TreeMaker {
     auto operator<=>(const Site&) const = default;
   };
 
-  std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site) {
-    const auto [at, fresh] = index_.try_emplace({parent, name, kind, site}, static_cast<std::uint32_t>(nodes_.size()));
+  std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
+                      bool marked = false) {
+    const auto [at, fresh] =
+        index_.try_emplace({parent, name, kind, marked, site}, static_cast<std::uint32_t>(nodes_.size()));
     if (!fresh) return at->second;
     TreeNode node;
     node.parent = static_cast<std::int32_t>(parent);
     node.kind = kind;
+    node.marked = marked;
     node.name = name;
     node.module = site.module;
     node.file = site.file;
@@ -99,7 +106,8 @@ class TreeMaker {
     return at->second;
   }
 
-  Place place(const archive::CallPath& path, const Place& parent) {
+  Place place(const archive::CallPath& path) {
+    const Place& parent = places_[path.parent];
     switch (path.kind) {
       case NodeKind::Root: return {};
       case NodeKind::Region: {
@@ -110,27 +118,39 @@ class TreeMaker {
         return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
       case NodeKind::Marked: {
         const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "region";
-        return {child(parent.node, name, PathKind::User, {}), StartUp::Done, parent.function || parent.own_code};
+        std::uint32_t node = parent.node;
+        while (node != 0 && is_scope_object(nodes_[node].name)) node = static_cast<std::uint32_t>(nodes_[node].parent);
+        return {child(node, name, PathKind::User, {}, true), StartUp::Done, path.parent};
       }
       case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
-      case NodeKind::Function: {
-        // The function once more below a mark in it: samples of the marked code itself.
-        if (parent.own_code) return parent;
-        Place place = place_frames(path, parent, Lookup::Entry);
-        place.function = true;
-        place.own_code = false;
-        return place;
-      }
+      case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
     }
     return parent;
   }
 
-  Place place_frames(const archive::CallPath& path, Place at, Lookup lookup) {
-    at.function = at.own_code = false;
+  const archive::ProfileModule& module_of(const archive::CallPath& path) const {
     static const archive::ProfileModule no_module;
-    const auto& module = path.module >= 0 && static_cast<std::size_t>(path.module) < profile_.modules.size()
-                             ? profile_.modules[path.module]
-                             : no_module;
+    const bool known = path.module >= 0 && static_cast<std::size_t>(path.module) < profile_.modules.size();
+    return known ? profile_.modules[path.module] : no_module;
+  }
+
+  /// How many of the functions at a place, from the outermost on, a mark in the same activation lies below already: the
+  /// one that is no inlined one, and those inlined ones that the mark is in too.
+  std::size_t shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site) {
+    const archive::CallPath& site = profile_.paths[mark_site];
+    const auto& module = module_of(site);
+    const auto& of_mark = symbolizer_.resolve(module.path, module.build_id, site.offset, Lookup::ReturnAddress);
+    std::size_t shared = 1;
+    while (shared < frames.size() && shared < of_mark.size() &&
+           frames[frames.size() - 1 - shared].function == of_mark[of_mark.size() - 1 - shared].function)
+      ++shared;
+    return shared;
+  }
+
+  Place place_frames(const archive::CallPath& path, Place at, Lookup lookup) {
+    const std::uint32_t mark_site = at.mark_site;
+    at.mark_site = 0;
+    const auto& module = module_of(path);
     const std::string_view file = base_name(module.path);
     const bool has_values = path.kind == NodeKind::Function;
     if (!has_values && is_layer(file)) return at;
@@ -149,7 +169,7 @@ class TreeMaker {
     }
     const bool is_main = at.node == 0 && at.stage == StartUp::CallsMain && !outer.named;
     at.stage = StartUp::Done;
-    for (std::size_t i = frames.size(); i-- > 0;) {
+    for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
       const SourceFrame& frame = frames[i];
       if (options_.depth > 0 && depths_[at.node] >= options_.depth) break;
       if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
@@ -166,7 +186,7 @@ class TreeMaker {
   std::vector<TreeNode> nodes_;
   std::vector<int> depths_;
   std::vector<Place> places_;
-  std::map<std::tuple<std::uint32_t, std::string, PathKind, Site>, std::uint32_t> index_;
+  std::map<std::tuple<std::uint32_t, std::string, PathKind, bool, Site>, std::uint32_t> index_;
 };
 
 /// Adds up inclusive seconds of one rank (or thread) after the other and keeps minimum, sum and maximum.
@@ -198,11 +218,15 @@ void include_children(const std::vector<TreeNode>& nodes, std::vector<T>& values
 
 /// Takes out nodes without any value, in any measured location, below them.
 void prune(CallTree& tree) {
+  std::vector<bool> keeps(tree.nodes.size());  // a mark that was begun, below it
+  for (std::size_t i = tree.nodes.size(); i-- > 1;)
+    if (keeps[i] || tree.nodes[i].mark_visits != 0)
+      keeps[i] = keeps[static_cast<std::size_t>(tree.nodes[i].parent)] = true;
   std::vector<std::uint32_t> moved(tree.nodes.size(), 0);
   std::vector<TreeNode> kept;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     TreeNode& node = tree.nodes[i];
-    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{}) continue;
+    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{} && !keeps[i]) continue;
     moved[i] = static_cast<std::uint32_t>(kept.size());
     node.children.clear();
     if (i > 0) {
@@ -297,6 +321,9 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
           const std::uint32_t node = maker.node_of(row.path);
           tree.nodes[node].exclusive += counts_of(unit, row, kind);
           weights[node] += static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
+          const std::int64_t begun = value_of(unit, row, kind, MetricId::MarkVisits);
+          tree.nodes[node].mark_visits = add_values(tree.nodes[node].mark_visits, begun);
+          tree.nodes[node].mark_s += seconds(value_of(unit, row, kind, MetricId::MarkTime));
         }
         summary.wall_s += seconds(times.wall);
         summary.mpi_s += seconds(times.mpi);

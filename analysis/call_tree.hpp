@@ -45,13 +45,16 @@ struct TreeNode {
   std::int32_t parent = -1;
   PathKind kind = PathKind::User;
   std::string name;
+  bool marked = false;       ///< a loop or region of the program, below the function that marks it
   std::string module, file;  ///< of the call site, with callsites only
   int line = 0;
   double exclusive_s = 0, inclusive_s = 0;
   double sampled_s = 0;         ///< part of inclusive_s that was shared out by samples
   double standard_error_s = 0;  ///< of inclusive_s
   Counts exclusive, inclusive;
-  Spread spread;  ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
+  double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
+  Spread spread;                 ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children;
 };
 

@@ -2,7 +2,11 @@
 include(CMakePackageConfigHelpers)
 
 # In the build tree too, so that build/bin/refrain-mpicc finds it where the installed one does.
-configure_file(${PROJECT_SOURCE_DIR}/adapters/user/refrain/refrain.h ${PROJECT_BINARY_DIR}/include/refrain/refrain.h COPYONLY)
+set(annotations refrain.h refrain.f90 refrain_fortran.h)
+foreach(file ${annotations})
+  configure_file(${PROJECT_SOURCE_DIR}/adapters/user/refrain/${file} ${PROJECT_BINARY_DIR}/include/refrain/${file} COPYONLY)
+endforeach()
+list(TRANSFORM annotations PREPEND ${PROJECT_SOURCE_DIR}/adapters/user/refrain/)
 
 set(runtimes serial)
 foreach(mpi openmpi mpich)
@@ -15,7 +19,7 @@ install(TARGETS refrain refrain-mpicc RUNTIME)
 foreach(link ${REFRAIN_WRAPPER_LINKS})
   install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${link} TYPE BIN)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/adapters/user/refrain/refrain.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
+install(FILES ${annotations} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
 
 # find_package(Refrain): Refrain::refrain is the annotations' header alone, Refrain::openmpi, Refrain::mpich and Refrain::serial
 # are the runtimes to link, before MPI.

@@ -36,24 +36,26 @@ void settle_unit(Location& l) {
 
 namespace {
 
-/// Puts the open marks into a path, each below the function that holds it.
+/// Puts the open marks into a path. An activation with marks has more than one node: the call site of each mark with
+/// the mark below it, and below the innermost mark the place where the activation is now.
 class MarkPlacer {
  public:
   MarkPlacer(Location& location, const unwind::Walk& walk, bool& full)
       : location_(location), walk_(walk), full_(full), count_(location.marks ? location.marks->count : 0) {}
 
-  /// The node of frame `i`, which is `node`, with its marks below.
-  NodeId below(NodeId node, std::uint32_t i) {
+  /// The node that frame `i` belongs below, given that of the frame outside of it.
+  NodeId above(NodeId node, std::uint32_t i) {
     if (next_ == count_ || i == 0) return node;
-    const std::uintptr_t frame = walk_.frames[i - 1].sp;  // where the outer frame ends
+    const unwind::Frame& outer = walk_.frames[i - 1];  // the frame ends where its stack pointer is
     const OpenMark* open = location_.marks->open;
-    while (next_ < count_ && open[next_].frame > frame) ++next_;  // of reused frames, or of one that is gone
-    const unwind::Frame& own = walk_.frames[i];
-    const bool interrupted = own.exact && next_ < count_ && open[next_].frame == frame;
-    for (; next_ < count_ && open[next_].frame == frame; ++next_)
-      node = location_.tree.child(node, NodeKind::Marked, static_cast<std::uint64_t>(open[next_].region), full_);
-    // Samples need a node of their kind: the function once more, which stands for the mark's own code.
-    if (interrupted) node = location_.tree.child(node, NodeKind::Function, own.function ? own.function : own.pc, full_);
+    for (; next_ < count_ && open[next_].frame >= outer.sp; ++next_) {
+      const OpenMark& mark = open[next_];
+      // Marks of reused frames are in their tags. One of the same frame but another caller is of a function that was
+      // left without its end.
+      if (mark.frame != outer.sp || mark.caller != outer.pc) continue;
+      node = location_.tree.child(node, NodeKind::Frame, mark.site, full_);
+      node = location_.tree.child(node, NodeKind::Marked, static_cast<std::uint64_t>(mark.region), full_);
+    }
     return node;
   }
 
@@ -83,7 +85,7 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
     // An interrupted function is one node however many of its instructions were hit.
     const NodeKind kind = frame.exact ? NodeKind::Function : NodeKind::Frame;
     const std::uintptr_t key = frame.exact && frame.function ? frame.function : frame.pc;
-    node = marks.below(location.tree.child(node, kind, key, full), i);
+    node = location.tree.child(marks.above(node, i), kind, key, full);
     frame.tag = static_cast<std::uint32_t>(node);
   }
   switch (walk.end) {
@@ -93,7 +95,11 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
     case unwind::WalkEnd::DepthLimit: location.count_loss(Loss::TruncatedDepth); break;
   }
   if (full) location.count_loss(Loss::ArenaFull);
-  if (innermost) *innermost = {walk.depth > 1 ? walk.frames[walk.depth - 2].sp : 0, walk.depth - 1};
+  if (innermost) {
+    *innermost = {0, 0, walk.depth - 1};
+    if (walk.depth > 1) innermost->frame = walk.frames[walk.depth - 2].sp;
+    if (walk.depth > 1) innermost->caller = walk.frames[walk.depth - 2].pc;
+  }
   return node;
 }
 

@@ -50,18 +50,26 @@ struct UnitTotals {
 
 /// A loop or region that the program has begun and not ended.
 struct OpenMark {
-  std::uintptr_t frame;  ///< canonical frame address of the function with the mark: tells the activation
+  std::uintptr_t frame;   ///< canonical frame address of the function with the mark
+  std::uintptr_t caller;  ///< return address of that function: with `frame` it tells the activation
+  std::uintptr_t site;    ///< return address of the mark itself
+  std::uintptr_t sp;      ///< stack pointer of the function at the mark
+  std::uintptr_t iteration_begins, iteration_ends;  ///< of a loop: where its iterations were marked last
+  platform::Ticks begin;
+  NodeId node;          ///< call path of the mark
+  std::uint32_t index;  ///< of the function's frame, from the outermost
   RegionId region;
   bool is_loop;
-  NodeId node;  ///< call path of the mark
-  platform::Ticks begin;
 };
 
 /// Those of one thread, outermost first.
 struct OpenMarks {
   static constexpr std::uint32_t most = 60;
   std::uint32_t count;
-  std::uint32_t unfollowed;  ///< begun when there was no room; their ends are to be ignored
+  std::uint32_t at_iteration;                          ///< how many of them the iteration in progress was begun below
+  std::uint32_t unfollowed;                            ///< begun when there was no room; their ends are to be ignored
+  std::uint32_t unfollowed_loops;                      ///< those of them that are loops
+  std::uintptr_t unfollowed_frame, unfollowed_caller;  ///< activation of the first of them
   OpenMark open[most];
 };
 
@@ -112,8 +120,9 @@ extern constinit thread_local Location* current_location __attribute__((tls_mode
 
 /// The innermost frame of a path.
 struct Activation {
-  std::uintptr_t frame;  ///< canonical frame address, 0 when the path has one frame only
-  std::uint32_t index;   ///< of the frame, from the outermost
+  std::uintptr_t frame;   ///< canonical frame address, 0 when the path has one frame only
+  std::uintptr_t caller;  ///< return address of the function, with the frame
+  std::uint32_t index;    ///< of the frame, from the outermost
 };
 
 /// The call-tree node of the path `start` is in, with the marks that are open on it. Inside a scope only.

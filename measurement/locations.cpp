@@ -38,6 +38,7 @@ bool outside_measurement(const Location& l) {
 /// time outside.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
+  end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
   settle_unit(l);
   forget_marks(l);

@@ -5,6 +5,7 @@
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
+#include "measurement/regions.hpp"
 #include "platform/clock.hpp"
 #include "platform/pages.hpp"
 #include "platform/threads.hpp"
@@ -12,8 +13,11 @@
 namespace refrain::measurement {
 namespace {
 
+using platform::Registers;
+using platform::Ticks;
+
 /// Microseconds on every counter.
-constexpr platform::Ticks short_pause = 10'000;
+constexpr Ticks short_pause = 10'000;
 constexpr std::size_t marks_bytes = (sizeof(OpenMarks) + 4095) & ~std::size_t{4095};
 
 void misuse(Location& l, const char* what) {
@@ -30,13 +34,33 @@ OpenMarks* marks_of(Location& l) {
 /// The loop that is cut into iterations, null outside of it.
 ClusteredLoop* current_loop(Location& l) { return l.iterations ? l.iterations->current : nullptr; }
 
-/// Takes back the mark on top without counting it.
-void drop_top(Location& l) {
-  const bool was_loop = l.marks->open[--l.marks->count].is_loop;
-  l.walker.forget();
-  if (!was_loop || !current_loop(l)) return;
+bool in_iteration(Location& l) { return l.iterations && l.iterations->in_iteration; }
+
+// ---- The stack of open marks ----
+
+OpenMark& top(Location& l) { return l.marks->open[l.marks->count - 1]; }
+
+/// One more than the position of the innermost loop among the outer `count` marks, 0: there is none.
+std::uint32_t innermost_loop(const OpenMarks& marks, std::uint32_t count) {
+  while (count > 0 && !marks.open[count - 1].is_loop) --count;
+  return count;
+}
+
+/// Takes back the innermost mark without counting its time.
+void drop(Location& l) {
+  const OpenMark mark = l.marks->open[--l.marks->count];
+  l.walker.forget(mark.index);
+  if (!mark.is_loop || !current_loop(l)) return;
   if (l.iterations->inner_loops > 0) --l.iterations->inner_loops;
   else l.iterations->current = nullptr;
+}
+
+/// Closes the innermost mark and counts its time.
+void close(Location& l, Ticks now) {
+  const OpenMark& mark = top(l);
+  if (l.tree.node(mark.node).kind == NodeKind::Marked)
+    l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += now - mark.begin;
+  drop(l);
 }
 
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
@@ -46,30 +70,63 @@ void leave_iteration(Location& l) {
   l.iterations->in_iteration = false;
 }
 
+/// Drops marks, that were left without their end, until `count` are open.
+void leave(Location& l, std::uint32_t count) {
+  if (l.marks->count <= count) return;
+  for (; l.marks->count > count; drop(l)) misuse(l, "a loop or region was left without its end");
+  if (l.marks->at_iteration > count) l.marks->at_iteration = count;
+  if (in_iteration(l) && !current_loop(l)) leave_iteration(l);
+}
+
+bool on_own_stack(Location& l, std::uintptr_t address) {
+  const platform::StackBounds stack = l.walker.stack();
+  return address - stack.low < stack.high - stack.low;
+}
+
+/// Marks of functions that must have been left, because their frames would lie below the caller's stack pointer. A mark
+/// that is the last thing a function does may come as a jump: then it seems to be called from where the function was.
+void leave_gone(Location& l, const Registers& caller) {
+  OpenMarks* marks = l.marks;
+  if (!marks || !on_own_stack(l, caller.sp)) return;
+  const auto gone = [&](std::uintptr_t frame, std::uintptr_t called_from) {
+    return (frame < caller.sp || (frame == caller.sp && called_from != caller.pc)) && on_own_stack(l, frame);
+  };
+  if (marks->unfollowed > 0 && gone(marks->unfollowed_frame, marks->unfollowed_caller))
+    marks->unfollowed = marks->unfollowed_loops = 0;
+  std::uint32_t count = marks->count;
+  while (count > 0 && gone(marks->open[count - 1].frame, marks->open[count - 1].caller)) --count;
+  leave(l, count);
+}
+
 struct Place {
   NodeId node;  ///< of the call site that the mark is
   Activation activation;
 };
 
-/// Where the caller is, after dropping marks of activations that are gone: left by an exception, a jump or a return.
-Place place_of(Location& l, const platform::Registers& caller) {
-  Place place{};
-  place.node = path_of(l, {caller, false, nullptr}, &place.activation);
-  const platform::StackBounds stack = l.walker.stack();
-  const auto own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
-  const auto gone = [&](const OpenMark& mark) {
-    return own(mark.frame) && own(place.activation.frame) && mark.frame < place.activation.frame;
+/// Where the caller is, after dropping marks that it shows to be left.
+Place place_of(Location& l, const Registers& caller) {
+  leave_gone(l, caller);
+  const auto walk = [&] {
+    Place place{};
+    place.node = path_of(l, {caller, false, nullptr}, &place.activation);
+    return place;
   };
-  bool dropped = false;
-  for (OpenMarks& marks = *l.marks; marks.count > 0 && gone(marks.open[marks.count - 1]); dropped = true) drop_top(l);
-  if (!dropped) return place;
-  misuse(l, "a loop or region was left without its end");
-  if (l.iterations && l.iterations->in_iteration && !l.iterations->current) leave_iteration(l);
-  place.node = path_of(l, {caller, false, nullptr}, &place.activation);
-  return place;
+  const Place place = walk();
+  const OpenMarks& marks = *l.marks;
+  std::uint32_t count = marks.count;
+  const std::uintptr_t frame = place.activation.frame;
+  for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame <= frame && on_own_stack(l, frame); --i) {
+    const OpenMark& mark = marks.open[i - 1];
+    const bool other = mark.frame < frame || mark.caller != place.activation.caller;
+    if ((other && on_own_stack(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
+  }
+  if (count == marks.count) return place;
+  leave(l, count);
+  l.walker.forget(place.activation.index);
+  return walk();
 }
 
-/// The node of a mark below the call path `path`: the call site itself is not part of it, the function is.
+/// The node of a mark below the call path `path`, which ends in the mark's own call site.
 NodeId node_of_mark(Location& l, NodeId path, RegionId name) {
   bool full = false;
   const NodeId node = l.tree.child(path, NodeKind::Marked, static_cast<std::uint64_t>(name), full);
@@ -78,83 +135,121 @@ NodeId node_of_mark(Location& l, NodeId path, RegionId name) {
 }
 
 /// Opens a mark in the calling function. False: no room; it is ignored, and its end with it.
-bool open(Location& l, RegionId name, bool is_loop, const platform::Registers& caller) {
+bool open(Location& l, RegionId name, bool is_loop, const Registers& caller, Ticks entry) {
   OpenMarks* marks = marks_of(l);
   if (!marks) return false;
   const Place place = place_of(l, caller);
   if (marks->unfollowed > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
-    ++marks->unfollowed;
-    l.count_loss(Loss::MarkMisused);
+    if (marks->unfollowed++ == 0) {
+      marks->unfollowed_frame = place.activation.frame;  // on no stack when it is not known
+      marks->unfollowed_caller = place.activation.caller;
+    }
+    marks->unfollowed_loops += is_loop;
+    misuse(l, "more loops and regions are open in each other than can be followed");
     return false;
   }
   const NodeId node = node_of_mark(l, place.node, name);
   if (l.tree.node(node).kind == NodeKind::Marked) ++l.tree.values(node)[column_of(MetricId::MarkVisits)];
-  marks->open[marks->count++] = {place.activation.frame, name, is_loop, node, 0};
-  l.walker.forget(place.activation.index);
-  marks->open[marks->count - 1].begin = platform::now();
+  OpenMark& mark = marks->open[marks->count++];
+  mark = {.frame = place.activation.frame,
+          .caller = place.activation.caller,
+          .site = caller.pc,
+          .sp = caller.sp,
+          .iteration_begins = 0,
+          .iteration_ends = 0,
+          .begin = 0,
+          .node = node,
+          .index = place.activation.index,
+          .region = name,
+          .is_loop = is_loop};
+  l.walker.forget(mark.index);
+  mark.begin = platform::now();
+  l.unit.own += mark.begin - entry;
   return true;
 }
 
-/// A mark of an iteration without a loop that is cut. One that could not be followed was counted when it began.
-void not_in_a_loop(Location& l, const char* what) {
-  if (l.marks)
-    for (std::uint32_t i = 0; i < l.marks->count; ++i)
-      if (l.marks->open[i].is_loop) return;
-  if (!l.marks || l.marks->unfollowed == 0) misuse(l, what);
+/// The end of a mark that could not be followed is passed over.
+bool ends_unfollowed(Location& l, bool is_loop) {
+  OpenMarks* marks = l.marks;
+  if (!marks || marks->unfollowed == 0) return false;
+  if (is_loop && marks->unfollowed_loops == 0) {
+    marks->unfollowed = 0;  // regions, left by a loop outside of them
+    return false;
+  }
+  --marks->unfollowed;
+  if (marks->unfollowed_loops > marks->unfollowed || is_loop) --marks->unfollowed_loops;
+  return true;
 }
 
-/// Closes the innermost mark and counts its time.
-void close(Location& l, platform::Ticks now) {
-  const OpenMark& mark = l.marks->open[l.marks->count - 1];
-  if (l.tree.node(mark.node).kind == NodeKind::Marked)
-    l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += now - mark.begin;
-  drop_top(l);
+// ---- Iterations ----
+
+/// Whether an iteration mark at `caller` is one of the loop that is cut, after leaving loops that it shows to be left.
+/// `site` is where marks of its kind are kept.
+bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
+  leave_gone(l, caller);
+  OpenMarks* marks = l.marks;
+  if (marks && marks->unfollowed_loops > 0) return false;
+  const std::uint32_t innermost = marks ? innermost_loop(*marks, marks->count) : 0;
+  if (innermost == 0) {
+    if (!current_loop(l)) misuse(l, outside);
+    return false;
+  }
+  // A mark directly in the function of its loop is known again; one in a function that marks iterations for several
+  // loops is not, and belongs to the innermost.
+  std::uint32_t inside = 0;
+  for (std::uint32_t at = innermost; at > 0; inside = at, at = innermost_loop(*marks, at - 1))
+    if (marks->open[at - 1].sp == caller.sp && marks->open[at - 1].*site == caller.pc) {
+      if (inside) leave(l, inside - 1);
+      break;
+    }
+  OpenMark& loop = marks->open[innermost_loop(*marks, marks->count) - 1];
+  if (loop.sp == caller.sp) loop.*site = caller.pc;
+  return l.iterations && l.iterations->inner_loops == 0;
 }
 
 }  // namespace
 
-void begin_loop(Location& l, RegionId name, const platform::Registers& caller) {
+void begin_loop(Location& l, RegionId name, const Registers& caller) {
   if (current_loop(l) && (!l.marks || l.marks->count == 0)) {  // begun by a call: marks come first
     leave_iteration(l);
     l.iterations->current = nullptr;
   }
-  if (!open(l, name, true, caller)) return;
+  if (!open(l, name, true, caller, platform::now())) return;
   if (current_loop(l)) {
     ++l.iterations->inner_loops;
     return;
   }
+  if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside of one that could not be kept
   ClusteredLoop* loop = loop_of(l, name);
-  if (!loop) l.count_loss(Loss::IterationUnclustered);
+  if (!loop) misuse(l, "there are more loops than can be kept; iterations of the others are not");
   if (l.iterations) l.iterations->current = loop;
 }
 
-void end_loop(Location& l) {
-  const platform::Ticks now = platform::now();
-  if (l.marks && l.marks->unfollowed > 0) {
-    --l.marks->unfollowed;
-    return;
-  }
-  if (!l.marks) return misuse(l, "a loop ends that was not begun");
-  std::uint32_t at = l.marks->count;
-  while (at > 0 && !l.marks->open[at - 1].is_loop) --at;
+void end_loop(Location& l, const Registers& caller) {
+  const Ticks now = platform::now();
+  leave_gone(l, caller);
+  if (ends_unfollowed(l, true)) return;
+  const std::uint32_t at = l.marks ? innermost_loop(*l.marks, l.marks->count) : 0;
   if (at == 0) return misuse(l, "a loop ends that was not begun");
-  if (at < l.marks->count) misuse(l, "a loop ends before a region that was begun inside it");
-  while (l.marks->count > at) close(l, now);
   const bool outermost = current_loop(l) && l.iterations->inner_loops == 0;
   if (outermost && l.iterations->in_iteration) {
     misuse(l, "a loop ends inside an iteration; the iteration is not counted");
     leave_iteration(l);
+  } else if (at < l.marks->count) {
+    misuse(l, "a loop ends before a region that was begun inside it");
   }
-  close(l, now);
+  while (l.marks->count >= at) close(l, now);
+  l.unit.own += platform::now() - now;
 }
 
-void begin_iteration(Location& l) {
-  const platform::Ticks entry = platform::now();
-  if (!current_loop(l)) return not_in_a_loop(l, "an iteration begins outside of a loop");
+void begin_iteration(Location& l, const Registers& caller) {
+  const Ticks entry = platform::now();
+  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
+  if (!current_loop(l)) return;
   Iterations& all = *l.iterations;
-  if (all.inner_loops > 0) return;
   if (all.in_iteration) {
     misuse(l, "an iteration begins before the end of the one before; that one is not counted");
+    leave(l, l.marks->at_iteration);
     leave_iteration(l);
   }
   // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
@@ -162,48 +257,63 @@ void begin_iteration(Location& l) {
   const bool nothing_between =
       l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : platform::thread_cpu_ns();
-  const platform::Ticks now = platform::now();
+  const Ticks now = platform::now();
   l.unit.own += now - entry;
   end_unit(l, now, cpu);
   settle_unit(l);
   all.in_iteration = true;
+  l.marks->at_iteration = l.marks->count;
 }
 
-void end_iteration(Location& l) {
-  const platform::Ticks now = platform::now();
-  if (!current_loop(l)) return not_in_a_loop(l, "an iteration ends outside of a loop");
-  Iterations& all = *l.iterations;
-  if (all.inner_loops > 0) return;
-  if (!all.in_iteration) return misuse(l, "an iteration ends that was not begun");
+void end_iteration(Location& l, const Registers& caller) {
+  const Ticks now = platform::now();
+  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
+  if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
+  if (!l.iterations->in_iteration) return misuse(l, "an iteration ends that was not begun");
+  if (l.marks->count > l.marks->at_iteration) {
+    misuse(l, "an iteration ends before a region that was begun inside it");
+    while (l.marks->count > l.marks->at_iteration) close(l, now);
+  }
   end_unit(l, now, platform::thread_cpu_ns());
   take_iteration(l);
-  all.in_iteration = false;
+  l.iterations->in_iteration = false;
   l.unit.own += platform::now() - now;
   if (now >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
 }
 
-void begin_region(Location& l, RegionId name, const platform::Registers& caller) { (void)open(l, name, false, caller); }
-
-void end_region(Location& l, const RegionId* name) {
-  const platform::Ticks now = platform::now();
-  if (l.marks && l.marks->unfollowed > 0) {
-    --l.marks->unfollowed;
-    return;
-  }
-  if (!l.marks || l.marks->count == 0 || l.marks->open[l.marks->count - 1].is_loop)
-    return misuse(l, "a region ends that was not begun");
-  if (name && l.marks->open[l.marks->count - 1].region != *name) {
-    std::uint32_t at = l.marks->count;
-    while (at > 0 && !l.marks->open[at - 1].is_loop && l.marks->open[at - 1].region != *name) --at;
-    misuse(l, "a region ends before one that was begun inside it");
-    if (at == 0 || l.marks->open[at - 1].is_loop) return;
-    while (l.marks->count > at) close(l, now);
-  }
-  close(l, now);
+void begin_region(Location& l, RegionId name, const Registers& caller) {
+  (void)open(l, name, false, caller, platform::now());
 }
 
+void end_region(Location& l, std::string_view name, const Registers& caller) {
+  const Ticks now = platform::now();
+  leave_gone(l, caller);
+  if (ends_unfollowed(l, false)) return;
+  if (!l.marks || l.marks->count == 0 || top(l).is_loop) return misuse(l, "a region ends that was not begun");
+  const auto names = user_region_names();
+  const auto is_named = [&](const OpenMark& mark) {
+    const std::size_t position = static_cast<std::size_t>(mark.region) - first_user_region;
+    return position < names.size() && name == names[position];
+  };
+  if (!name.empty() && !is_named(top(l))) {
+    std::uint32_t at = l.marks->count;
+    while (at > 0 && !l.marks->open[at - 1].is_loop && !is_named(l.marks->open[at - 1])) --at;
+    if (at == 0 || l.marks->open[at - 1].is_loop) return misuse(l, "a region ends that was not begun");
+    misuse(l, "a region ends before one that was begun inside it");
+    while (l.marks->count > at) close(l, now);
+  }
+  if (in_iteration(l) && l.marks->count <= l.marks->at_iteration) {
+    misuse(l, "a region ends inside an iteration that began inside the region");
+    l.marks->at_iteration = l.marks->count - 1;
+  }
+  close(l, now);
+  l.unit.own += platform::now() - now;
+}
+
+void strange_name(Location& l) { misuse(l, "a name is empty, longer than 255 bytes, or no printable UTF-8"); }
+
 void iterate_at_call(Location& l, RegionId name) {
-  const platform::Ticks now = platform::now();
+  const Ticks now = platform::now();
   if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
   if (!current_loop(l)) {
     ClusteredLoop* loop = loop_of(l, name);
@@ -214,11 +324,18 @@ void iterate_at_call(Location& l, RegionId name) {
   if (l.iterations->in_iteration) take_iteration(l);
   else settle_unit(l);
   l.iterations->in_iteration = true;
+  if (l.marks) l.marks->at_iteration = 0;
   l.unit.own += platform::now() - now;
 }
 
+void end_marks(Location& l, Ticks now) {
+  if (!l.marks) return;
+  if (in_iteration(l) && innermost_loop(*l.marks, l.marks->count) > 0) l.count_loss(Loss::MarkMisused);
+  while (l.marks->count > 0) close(l, now);
+}
+
 void forget_marks(Location& l) {
-  if (l.marks) l.marks->count = l.marks->unfollowed = 0;
+  if (l.marks) l.marks->count = l.marks->unfollowed = l.marks->unfollowed_loops = 0;
   if (!l.iterations) return;
   l.iterations->current = nullptr;
   l.iterations->in_iteration = false;

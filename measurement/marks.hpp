@@ -3,9 +3,17 @@
 /// ordinary context inside a scope (location.hpp). `caller` are the registers of the function with the mark, its pc
 /// being the return address of the mark.
 ///
-/// The outermost loop of a thread is cut into iterations; loops inside it are regions. Marks that do not match are
-/// counted (Loss::MarkMisused), said once, and never make a wrong profile: what is in doubt counts as time outside of
+/// The outermost loop of a thread is cut into iterations; loops inside it are regions. A mark belongs to the activation
+/// of the function that begins it, and ends with it at the latest. Marks that do not match are counted
+/// (Loss::MarkMisused), said once, and never make a wrong profile: what is in doubt counts as time outside of
 /// iterations.
+///
+/// A mark was left without its end when a later mark shows that
+///  - its activation is gone: the stack pointer has risen above it, or another call has taken its place, or
+///  - it is begun once more in the same activation, or
+///  - an iteration mark of a loop outside of it comes by.
+/// What shows nothing of this, a function that is left and called again at the same place, stays below its mark until
+/// then.
 
 #include <string_view>
 
@@ -14,17 +22,21 @@
 namespace refrain::measurement {
 
 void begin_loop(Location& location, RegionId name, const platform::Registers& caller);
-void end_loop(Location& location);
-void begin_iteration(Location& location);
-void end_iteration(Location& location);
+void end_loop(Location& location, const platform::Registers& caller);
+void begin_iteration(Location& location, const platform::Registers& caller);
+void end_iteration(Location& location, const platform::Registers& caller);
 void begin_region(Location& location, RegionId name, const platform::Registers& caller);
 /// Ends the innermost region. With a name, it must be the one that is open.
-void end_region(Location& location, const RegionId* name);
+void end_region(Location& location, std::string_view name, const platform::Registers& caller);
+/// A mark whose name cannot be kept as it is.
+void strange_name(Location& location);
 
 /// Starts an iteration of the loop `name` at an MPI call, and ends the one before: for programs without marks.
 void iterate_at_call(Location& location, RegionId name);
 
-/// The thread's life has ended: what it had open ends with it.
+/// The thread's life ends now, in its last unit: what it has open ends with it.
+void end_marks(Location& location, platform::Ticks now);
+/// After `end_marks`: nothing is open any more.
 void forget_marks(Location& location);
 
 }  // namespace refrain::measurement

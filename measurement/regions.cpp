@@ -9,11 +9,12 @@
 namespace refrain::measurement {
 namespace {
 
-constexpr std::size_t longest_name = 255;
 constexpr const char* other_regions = "(other regions)";
+constexpr std::size_t slots = 4 * most_user_regions;
 
 struct Table {
   const char* names[most_user_regions];
+  std::atomic<std::uint16_t> index[slots];  ///< open addressing: 1 + position of the name, 0 is free
   std::atomic<std::size_t> count;
   std::atomic_flag busy;
   char* text;  ///< room for names that follow
@@ -29,10 +30,19 @@ class Lock {
   ~Lock() { table.busy.clear(std::memory_order_release); }
 };
 
-std::size_t find(std::string_view name, std::size_t count) {
-  std::size_t i = 0;
-  while (i < count && name != table.names[i]) ++i;
-  return i;
+std::size_t hash(std::string_view name) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return static_cast<std::size_t>(h ^ h >> 32);
+}
+
+/// The slot of the name, or the free one where it belongs.
+std::atomic<std::uint16_t>& find(std::string_view name) {
+  std::size_t at = hash(name) % slots;
+  for (;; at = (at + 1) % slots) {
+    const std::uint16_t position = table.index[at].load(std::memory_order_acquire);
+    if (position == 0 || name == table.names[position - 1]) return table.index[at];
+  }
 }
 
 const char* copy(std::string_view name) {
@@ -50,23 +60,63 @@ const char* copy(std::string_view name) {
   return text;
 }
 
-RegionId id_of(std::size_t index) { return RegionId{static_cast<std::uint16_t>(first_user_region + index)}; }
+RegionId id_of(std::size_t position) { return RegionId{static_cast<std::uint16_t>(first_user_region + position)}; }
+
+/// Bytes of the UTF-8 character that `text` begins with, 0 when it begins with none.
+std::size_t character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Longer than need be, surrogates, beyond the last code point; C1 controls.
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f) ||
+                     (first == 0xc2 && second < 0xa0);
+  return wrong ? 0 : size;
+}
 
 }  // namespace
 
-RegionId user_region(std::string_view name) {
-  name = name.substr(0, longest_name);
-  const std::size_t known = table.count.load(std::memory_order_acquire);
-  if (const std::size_t i = find(name, known); i < known) return id_of(i);
+RegionName::RegionName(std::string_view given) {
+  if (given.empty()) {
+    given = "(unnamed)";
+    as_given_ = false;
+  }
+  std::size_t size = 0;
+  while (!given.empty()) {
+    const std::size_t whole = character(given);
+    const std::size_t taken = whole ? whole : 1;
+    if (size + taken > longest_region_name) {
+      as_given_ = false;
+      break;
+    }
+    if (whole) std::memcpy(text_ + size, given.data(), whole);
+    else text_[size] = '?';
+    as_given_ = as_given_ && whole;
+    size += taken;
+    given.remove_prefix(taken);
+  }
+  size_ = static_cast<std::uint8_t>(size);
+}
+
+RegionId user_region(const RegionName& region, bool* is_new) {
+  const std::string_view name = region.view();
+  if (is_new) *is_new = false;
+  if (const std::uint16_t position = find(name).load(std::memory_order_acquire)) return id_of(position - 1u);
   const Lock lock;
+  std::atomic<std::uint16_t>& slot = find(name);
+  if (const std::uint16_t position = slot.load(std::memory_order_relaxed)) return id_of(position - 1u);
   const std::size_t count = table.count.load(std::memory_order_relaxed);
-  if (const std::size_t i = find(name, count); i < count) return id_of(i);
-  const bool last = count + 1 >= most_user_regions;
-  const char* text = last ? other_regions : copy(name);
-  if (!text) text = other_regions;
   if (count == most_user_regions) return id_of(count - 1);
-  table.names[count] = text;
+  const char* text = count + 1 < most_user_regions ? copy(name) : nullptr;
+  table.names[count] = text ? text : other_regions;
+  if (text) slot.store(static_cast<std::uint16_t>(count + 1), std::memory_order_release);
   table.count.store(count + 1, std::memory_order_release);
+  if (is_new) *is_new = true;
   return id_of(count);
 }
 

@@ -12,10 +12,25 @@ namespace refrain::measurement {
 /// Ids from here on are the program's; below are the adapter's.
 inline constexpr std::uint16_t first_user_region = 4096;
 inline constexpr std::size_t most_user_regions = 4096;
+inline constexpr std::size_t longest_region_name = 255;
+
+/// What a region is called: UTF-8 without control characters, 1 to 255 bytes. Other bytes become '?', an empty name
+/// "(unnamed)". Names that are the same after that are one region.
+class RegionName {
+ public:
+  explicit RegionName(std::string_view given);
+  std::string_view view() const { return {text_, size_}; }
+  bool is_as_given() const { return as_given_; }
+
+ private:
+  char text_[longest_region_name];
+  std::uint8_t size_ = 0;
+  bool as_given_ = true;
+};
 
 /// The id of a name, the same for equal names. Ordinary context, any thread. A name beyond the last id gets that of
-/// "(other regions)"; longer names than 255 bytes are cut.
-RegionId user_region(std::string_view name);
+/// "(other regions)". `is_new`: nobody has asked for it before.
+RegionId user_region(const RegionName& name, bool* is_new = nullptr);
 
 /// Names by id - first_user_region, for ever valid.
 std::span<const char* const> user_region_names();

@@ -90,6 +90,7 @@ Json callpaths(const Document& d) {
                   {"inclusive_mean_s", node.spread.mean},
                   {"inclusive_max_s", node.spread.max},
                   {"inclusive_standard_error_s", node.standard_error_s}});
+    if (node.marked) entry["region"] = {{"visits", node.mark_visits}, {"wall_s", node.mark_s}};
     if (d.options.callsites) entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}});
     list.push_back(std::move(entry));
   }

@@ -92,10 +92,11 @@ void after_fork_in_child() {
 
 // ---- start ---------------------------------------------------------------------------------------------------------
 
-/// One line for the whole process; the count is in the report.
+/// One line for the whole job; the count is in the report.
 void on_mark_misused(const char* what) {
   static std::atomic<bool> said{false};
-  if (!said.exchange(true)) say("marks of the program do not match: %s; more of it is only counted", what);
+  if (!said.exchange(true) && rank_by_environment() <= 0)
+    say("marks of the program do not match: %s; more of it is only counted", what);
 }
 
 bool configure() {

@@ -2,6 +2,9 @@
 
 #include "measurement/marks.hpp"
 
+#include <cstddef>
+#include <string_view>
+
 #include "measurement/regions.hpp"
 #include "refrain/refrain.h"
 
@@ -12,6 +15,7 @@ using measurement::current_location;
 using measurement::Inside;
 using measurement::Location;
 using measurement::RegionId;
+using measurement::RegionName;
 
 /// The measurement of the calling thread's location for the time of one mark; false when there is none: the thread is
 /// not measured, or the mark is inside MPI (a callback) or in a signal handler that interrupted Refrain.
@@ -41,54 +45,117 @@ class Scope {
   Location* location_;
 };
 
-/// Of the function that called this one, whose frame is at `frame`.
-struct Caller {
-  platform::Registers registers;
-  explicit Caller(const void* own_frame) {
-    const auto* frame = static_cast<const std::uintptr_t*>(own_frame);
-    registers = {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
-  }
-};
+/// The registers of the function that called an entry, by the entry's own frame.
+[[gnu::always_inline]] inline platform::Registers caller_of(const void* own_frame) {
+  const auto* frame = static_cast<const std::uintptr_t*>(own_frame);
+  return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
+}
+#define REFRAIN_CALLER caller_of(__builtin_frame_address(0))
 
-std::uintptr_t stack_of(const void* own_frame) {
-  return reinterpret_cast<std::uintptr_t>(static_cast<const std::uintptr_t*>(own_frame) + 2);
+/// The registers of the function that called `helper`, when that is what `caller` are of; a compiler may have made its
+/// call the last thing that it does, so that nothing is left of it.
+platform::Registers beyond(Location& location, const platform::Registers& caller, const void* helper) {
+  const unwind::Walk walk = location.walker.walk_fully({caller, false, nullptr});
+  if (walk.depth < 2) return caller;
+  const unwind::Frame& own = walk.frames[walk.depth - 1];
+  if (own.function != reinterpret_cast<std::uintptr_t>(helper)) return caller;
+  const unwind::Frame& outer = walk.frames[walk.depth - 2];
+  return {outer.pc, outer.sp, outer.fp};
 }
 
-/// The id of a name; kept with the mark, 0 until it is known.
-RegionId id_of(unsigned* kept, const char* name) {
+/// The id of a name.
+RegionId id_of(Location& location, std::string_view name) {
+  const RegionName clean(name);
+  bool is_new = false;
+  const RegionId id = measurement::user_region(clean, &is_new);
+  if (is_new && !clean.is_as_given()) measurement::strange_name(location);
+  return id;
+}
+/// The same, kept with the mark, 0 until it is known.
+RegionId id_of(Location& location, unsigned* kept, const char* name) {
   const unsigned known = __atomic_load_n(kept, __ATOMIC_RELAXED);
   if (known) return RegionId{static_cast<std::uint16_t>(known)};
-  const RegionId id = measurement::user_region(name ? name : "");
+  const RegionId id = id_of(location, name ? name : "");
   __atomic_store_n(kept, static_cast<unsigned>(id), __ATOMIC_RELAXED);
   return id;
 }
 
+// ---- C and C++ ----
+
 [[gnu::noinline]] void loop_begin(unsigned* name_id, const char* name) {
-  const void* frame = __builtin_frame_address(0);
-  if (Scope scope{stack_of(frame)}; scope)
-    measurement::begin_loop(scope.location(), id_of(name_id, name), Caller(frame).registers);
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope)
+    measurement::begin_loop(scope.location(), id_of(scope.location(), name_id, name), caller);
 }
 [[gnu::noinline]] void loop_end() {
-  if (Scope scope{stack_of(__builtin_frame_address(0))}; scope) measurement::end_loop(scope.location());
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope) measurement::end_loop(scope.location(), caller);
 }
 [[gnu::noinline]] void iteration_begin() {
-  if (Scope scope{stack_of(__builtin_frame_address(0))}; scope) measurement::begin_iteration(scope.location());
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope) measurement::begin_iteration(scope.location(), caller);
 }
 [[gnu::noinline]] void iteration_end() {
-  if (Scope scope{stack_of(__builtin_frame_address(0))}; scope) measurement::end_iteration(scope.location());
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope) measurement::end_iteration(scope.location(), caller);
 }
 [[gnu::noinline]] void region_begin(unsigned* name_id, const char* name) {
-  const void* frame = __builtin_frame_address(0);
-  if (Scope scope{stack_of(frame)}; scope)
-    measurement::begin_region(scope.location(), id_of(name_id, name), Caller(frame).registers);
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope)
+    measurement::begin_region(scope.location(), id_of(scope.location(), name_id, name), caller);
+}
+void end_named(Location& location, std::string_view name, const platform::Registers& caller) {
+  if (name.empty()) return measurement::end_region(location, {}, caller);
+  measurement::end_region(location, RegionName(name).view(), caller);
 }
 [[gnu::noinline]] void region_end(const char* name) {
-  Scope scope{stack_of(__builtin_frame_address(0))};
-  if (!scope) return;
-  if (!name || !*name) return measurement::end_region(scope.location(), nullptr);
-  const RegionId id = measurement::user_region(name);
-  measurement::end_region(scope.location(), &id);
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope) end_named(scope.location(), name ? name : "", caller);
 }
+
+// ---- Fortran ----
+
+/// A character argument: blanks at its end are padding. Compilers pass the length as int or as size_t.
+std::string_view text_of(const char* name, std::size_t length) {
+  if (!name) return {};
+  std::string_view text(name, static_cast<std::uint32_t>(length));
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+[[gnu::noinline]] void fortran_loop_begin(const char* name, std::size_t length) {
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope)
+    measurement::begin_loop(scope.location(), id_of(scope.location(), text_of(name, length)), caller);
+}
+[[gnu::noinline]] void fortran_region_begin(const char* name, std::size_t length) {
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope)
+    measurement::begin_region(scope.location(), id_of(scope.location(), text_of(name, length)), caller);
+}
+[[gnu::noinline]] void fortran_region_end(const char* name, std::size_t length) {
+  const auto caller = REFRAIN_CALLER;
+  if (Scope scope{caller.sp}; scope) end_named(scope.location(), text_of(name, length), caller);
+}
+[[gnu::noinline]] void fortran_first_mark(int mark, const char* name, int length, const void* helper) {
+  const auto near = REFRAIN_CALLER;
+  Scope scope{near.sp};
+  if (!scope) return;
+  Location& location = scope.location();
+  const auto caller = beyond(location, near, helper);
+  const std::string_view text = text_of(name, length > 0 ? static_cast<std::size_t>(length) : 0);
+  switch (mark) {
+    case 0: return measurement::begin_loop(location, id_of(location, text), caller);
+    case 1: return measurement::end_loop(location, caller);
+    case 2: return measurement::begin_iteration(location, caller);
+    case 3: return measurement::end_iteration(location, caller);
+    case 4: return measurement::begin_region(location, id_of(location, text), caller);
+    case 5: return end_named(location, text, caller);
+    default: return;
+  }
+}
+
+#undef REFRAIN_CALLER
 
 }  // namespace
 }  // namespace refrain::user
@@ -96,4 +163,20 @@ RegionId id_of(unsigned* kept, const char* name) {
 extern "C" [[gnu::visibility("default"), gnu::used]] const refrain_marks_v1 refrain_marks_v1 = {
     refrain::user::loop_begin,    refrain::user::loop_end,     refrain::user::iteration_begin,
     refrain::user::iteration_end, refrain::user::region_begin, refrain::user::region_end,
+};
+
+/// What the module of refrain.f90 looks for; it has the same type there.
+struct refrain_fortran_marks_v1 {
+  void (*first_mark)(int mark, const char* name, int length, const void* helper);
+  void (*loop_begin)(const char* name, std::size_t length);
+  void (*loop_end)();
+  void (*iteration_begin)();
+  void (*iteration_end)();
+  void (*region_begin)(const char* name, std::size_t length);
+  void (*region_end)(const char* name, std::size_t length);
+};
+extern "C" [[gnu::visibility("default"), gnu::used]] const refrain_fortran_marks_v1 refrain_fortran_marks_v1 = {
+    refrain::user::fortran_first_mark, refrain::user::fortran_loop_begin, refrain::user::loop_end,
+    refrain::user::iteration_begin,    refrain::user::iteration_end,      refrain::user::fortran_region_begin,
+    refrain::user::fortran_region_end,
 };

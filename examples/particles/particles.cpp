@@ -23,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <mpi.h>
+#include <refrain/refrain.h>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -360,7 +361,13 @@ int main(int argc, char** argv) {
   const particles::Options options = particles::parse_options(argc, argv);
   particles::Simulation simulation{options};
   const double begin = particles::cpu_seconds();
-  for (int s = 0; s < options.steps; ++s) simulation.step();
+  {
+    refrain::Loop loop("timestep");
+    for (int s = 0; s < options.steps; ++s) {
+      refrain::Iteration iteration;
+      simulation.step();
+    }
+  }
   if (options.time) std::fprintf(stderr, "loop_cpu_s %.6f\n", particles::cpu_seconds() - begin);
   simulation.print();
   MPI_Finalize();

@@ -10,6 +10,7 @@
  * fixed order, so the build with OpenMP (stencil_omp) prints the same digits as the one without.
  */
 #include <mpi.h>
+#include <refrain/refrain.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +207,13 @@ int main(int argc, char** argv) {
   initialize(&block, options.size);
 
   double residual = 0;
-  for (int s = 0; s < options.steps; ++s) residual = step(&topology, &block, options.imbalance);
+  REFRAIN_LOOP_BEGIN("timestep");
+  for (int s = 0; s < options.steps; ++s) {
+    REFRAIN_ITERATION_BEGIN();
+    residual = step(&topology, &block, options.imbalance);
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
 
   double sum = checksum(&topology, &block);
   if (topology.rank == 0)

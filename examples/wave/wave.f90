@@ -7,6 +7,7 @@
 ! for every cell. It enters with weight zero, so the output does not depend on it; `--imbalance 0` removes it.
 program wave
   use mpi
+  use refrain
   use, intrinsic :: iso_fortran_env, only: real64, error_unit
   implicit none
 
@@ -25,9 +26,13 @@ program wave
   call set_initial_shape()
 
   energy = 0
+  call refrain_loop_begin("timestep")
   do s = 1, steps
+    call refrain_iteration_begin()
     call step()
+    call refrain_iteration_end()
   end do
+  call refrain_loop_end()
 
   checksum = total_displacement()
   if (rank == 0) then

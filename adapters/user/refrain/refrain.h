@@ -11,7 +11,8 @@
 
    No link dependency: the program builds and runs without Refrain, and a mark then costs a load and a branch. Names are
    string literals. Begin and end of a mark belong into one function. The outermost loop of a thread is cut into
-   iterations; loops inside it become regions. Marks are per thread.
+   iterations; loops inside it become regions. Marks are per thread. Before glibc 2.34 a program that is linked with
+   -no-pie needs -ldl for its marks to be seen. Fortran has refrain.f90 and refrain_fortran.h.
 
    C++ has scope objects too, which end with their scope, also by an exception:
      refrain::Loop loop("timestep");  refrain::Iteration iteration;  refrain::Region region("solve"); */
@@ -42,14 +43,17 @@ struct refrain_marks_v1 {
 extern void* refrain_find_symbol_(void*, const char*) __asm__("dlsym") __attribute__((weak));
 
 static inline const struct refrain_marks_v1* refrain_marks_(void) {
-  static const struct refrain_marks_v1* marks;
-  static int looked;
-  if (__builtin_expect(!__atomic_load_n(&looked, __ATOMIC_ACQUIRE), 0)) {
-    const void* found = refrain_find_symbol_ ? refrain_find_symbol_((void*)0, "refrain_marks_v1") : (void*)0;
-    __atomic_store_n(&marks, (const struct refrain_marks_v1*)found, __ATOMIC_RELAXED);
-    __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
+#define REFRAIN_NOT_LOOKED_ ((const struct refrain_marks_v1*)1)
+  static const struct refrain_marks_v1* kept = REFRAIN_NOT_LOOKED_;
+  const struct refrain_marks_v1* marks = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+  if (__builtin_expect(!marks, 1)) return marks; /* the one branch of a mark without Refrain */
+  if (__builtin_expect(marks == REFRAIN_NOT_LOOKED_, 0)) {
+    void* found = refrain_find_symbol_ ? refrain_find_symbol_((void*)0, "refrain_marks_v1") : (void*)0;
+    marks = (const struct refrain_marks_v1*)found;
+    __atomic_store_n(&kept, marks, __ATOMIC_RELAXED);
   }
-  return __atomic_load_n(&marks, __ATOMIC_RELAXED);
+#undef REFRAIN_NOT_LOOKED_
+  return marks;
 }
 #else
 static inline const struct refrain_marks_v1* refrain_marks_(void) { return (const struct refrain_marks_v1*)0; }
@@ -101,10 +105,10 @@ class Loop {
 
 class Iteration {
  public:
-  Iteration() : marks_(refrain_marks_()) {
+  [[gnu::always_inline]] Iteration() : marks_(refrain_marks_()) {
     if (marks_) marks_->iteration_begin();
   }
-  ~Iteration() {
+  [[gnu::always_inline]] ~Iteration() {
     if (marks_) marks_->iteration_end();
   }
   Iteration(const Iteration&) = delete;
