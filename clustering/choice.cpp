@@ -13,15 +13,27 @@ float reluctance(double members) {
   return grown <= 1 ? grown : __builtin_sqrtf(grown);
 }
 
-/// Squared distance; `count` is a multiple of 4.
+using Four = float __attribute__((vector_size(16)));
+
+inline Four four_at(const float* from) {
+  Four out;
+  __builtin_memcpy(&out, from, sizeof out);
+  return out;
+}
+
+inline float sum_of(Four v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+
+/// Squared distance in four parts; `count` is a multiple of 4.
+inline Four squared_distances(const float* a, const float* b, std::size_t count, Four sum = Four{0, 0, 0, 0}) {
+  for (std::size_t d = 0; d < count; d += 4) {
+    const Four t = four_at(a + d) - four_at(b + d);
+    sum += t * t;
+  }
+  return sum;
+}
+
 inline float squared_distance(const float* a, const float* b, std::size_t count) {
-  float sum[4] = {};
-  for (std::size_t d = 0; d < count; d += 4)
-    for (std::size_t k = 0; k < 4; ++k) {
-      const float t = a[d + k] - b[d + k];
-      sum[k] += t * t;
-    }
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return sum_of(squared_distances(a, b, count));
 }
 
 /// Differences between sampled values count from so many times what sampling alone makes of equal ones.
@@ -141,9 +153,14 @@ void Clusterer::learn_slopes(PathClass& cls) {
   }
   for (std::size_t f = 0; f < flat_count_; ++f) {
     const FlatColumn& column = flat_[f];
-    const float whole = mean[column.overall == no_metric ? 0 : column.overall];
-    for (unsigned d = column.sketch_begin; d < column.sketch_begin + column.sketch_dims; ++d)
-      sketch[d] = cls.scale[f] * (sketch[d] - whole * cls.slope_sketch[d]);
+    if (!column.sketch_dims) continue;
+    const float whole = mean[column.overall], scale = cls.scale[f];
+    const float* slopes = cls.slope_sketch + column.sketch_begin;
+    float* out = sketch + column.sketch_begin;
+    for (unsigned d = 0; d < column.sketch_dims; d += 4) {
+      const Four rest = scale * (four_at(out + d) - whole * four_at(slopes + d));
+      __builtin_memcpy(out + d, &rest, sizeof rest);
+    }
   }
 }
 
@@ -181,14 +198,20 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
 Clusterer::Pair Clusterer::closest_pair_of_sketches() {
   Pair best;
   for (int attempt = 0; attempt < 8; ++attempt) {
+    // The least first, four at a time, then where it is.
+    const float* costs = nearest_costs_.data();
+    const auto slots = static_cast<std::uint32_t>(clusters_.size());
+    Four leasts = {huge_cost, huge_cost, huge_cost, huge_cost};
     std::uint32_t candidate = 0;
-    float least = huge_cost;
-    for (std::uint32_t i = 0; i < clusters_.size(); ++i)
-      if (nearest_costs_[i] < least) {
-        least = nearest_costs_[i];
-        candidate = i;
-      }
+    for (; candidate + 4 <= slots; candidate += 4) {
+      const Four here = four_at(costs + candidate);
+      leasts = here < leasts ? here : leasts;
+    }
+    for (; candidate < slots; ++candidate) leasts[0] = std::min(leasts[0], costs[candidate]);
+    const float least =
+        std::min(std::min(float{leasts[0]}, float{leasts[1]}), std::min(float{leasts[2]}, float{leasts[3]}));
     if (least == huge_cost) return best;
+    for (candidate = 0; costs[candidate] != least;) ++candidate;
     Cluster& c = clusters_[candidate];
     const float now =
         cost(candidate, static_cast<float>(c.members), c.nearest, static_cast<float>(clusters_[c.nearest].members));
@@ -206,20 +229,18 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
   const std::uint32_t favourite = cls.favourite;
   if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
     best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
-  const float* x = sketch_of(newcomer_);
+  const float *x = sketch_of(newcomer_), *sketches = sketches_.data(), *wards = wards_.data();
+  const std::size_t dims = sketch_dims_, exact_dims = exact_dims_, begin = exact_dims > 16 ? 16 : exact_dims;
+  const float doubt = sampled_doubt_;
   for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
-    const auto n = static_cast<float>(clusters[i].members);
-    const float ward = n / (n + 1), limit = best.a == none ? huge_cost : best.cost * (1 + 1 / n);
-    const float* y = sketch_of(i);
-    float exact = 0;
-    for (std::size_t d = 0; d < exact_dims_ && exact < limit; d += 8) {
-      const std::size_t count = exact_dims_ - d < 8 ? 4 : 8;
-      exact += squared_distance(x + d, y + d, count);
-    }
-    if (exact >= limit) continue;
-    const float sampled =
-        ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
-    const float d = ward * exact + (sampled > 0 ? sampled : 0);
+    const float ward = wards[i], *y = sketches + i * dims;
+    Four sums = squared_distances(x, y, begin);
+    if (best.a != none && ward * sum_of(sums) >= best.cost) continue;
+    sums = squared_distances(x + begin, y + begin, exact_dims - begin, sums);
+    const float exact = ward * sum_of(sums);
+    if (best.a != none && exact >= best.cost) continue;
+    const float sampled = ward * squared_distance(x + exact_dims, y + exact_dims, dims - exact_dims) - doubt;
+    const float d = exact + (sampled > 0 ? sampled : 0);
     if (best.a == none || d < best.cost) best = {i, newcomer_, d};
   }
   cls.favourite = best.a;

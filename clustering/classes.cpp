@@ -165,7 +165,9 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
     values += std::size_t{cls.parts[s].count} * columns_[s];
     longest = std::max<std::size_t>(longest, cls.parts[s].count);
   }
-  if (!deltas_.resize(values) || !work_.resize(longest) || !work_b_.resize(longest)) return false;
+  if (!deltas_.resize(values) || !delta_floats_.resize(values) || !work_.resize(longest) || !work_b_.resize(longest) ||
+      !work_floats_.resize(longest))
+    return false;
   if (algorithm_ == Algorithm::Refrain && signs_.size() < longest) {
     std::size_t i = signs_.size();
     if (!signs_.resize(longest)) return false;
@@ -189,7 +191,10 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
           part.base.width[c], part.base.data + part.base.offset(c),
           [&](auto* v) { subtract([v](std::uint32_t i) -> std::int64_t { return v[i]; }); },
           [&] { subtract([](std::uint32_t) -> std::int64_t { return 0; }); });
-      if (any) delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
+      if (!any) continue;
+      delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
+      float* floats = delta_floats_.data() + (out - deltas_.data());
+      for (std::uint32_t i = 0; i < part.count; ++i) floats[i] = static_cast<float>(out[i]);
     }
   }
   if (!sparse_.reserve(profile.paths.size())) return false;
@@ -216,32 +221,40 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
 void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& profile) {
   float* sketch = sketch_of(newcomer_);
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] = 0;
-  const std::int64_t* delta = deltas_.data();
+  const float *delta = delta_floats_.data(), *signs = signs_.data();
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t count = cls.parts[s].count;
-    for (unsigned c = 0; c < columns_[s]; ++c, delta += count) {
+    for (unsigned c = 0; count && c < columns_[s]; ++c, delta += count) {
       const FlatColumn& flat = flat_[flat_begin_[s] + c];
       if (!flat.sketch_dims || !(delta_nonzero_ >> (flat_begin_[s] + c) & 1)) continue;
       float* out = sketch + flat.sketch_begin;
       for (std::uint32_t i = 0; i < count; i += flat.sketch_dims) {
         const std::uint32_t end = std::min<std::uint32_t>(flat.sketch_dims, count - i);
-        for (std::uint32_t j = 0; j < end; ++j) out[j] += signs_[i + j] * static_cast<float>(delta[i + j]);
+        for (std::uint32_t j = 0; j < end; ++j) out[j] += signs[i + j] * delta[i + j];
       }
     }
   }
-  for (const std::uint32_t i : sparse_.view()) {
-    const TouchedPath& t = profile.paths[i];
-    const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
-    const float sign = hash >> 63 ? 1.0F : -1.0F;
-    const std::int64_t samples = !exact_[t.shape] && visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
-    const float inverse_samples = samples > 1 ? 1.0F / static_cast<float>(samples) : 1.0F;
-    for (unsigned c = 0; c < columns_[t.shape]; ++c) {
-      const FlatColumn& flat = flat_[flat_begin_[t.shape] + c];
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
+    const bool noisy = !exact_[s];
+    const std::uint8_t visits = noisy ? visits_[s] : no_column;
+    for (unsigned c = 0; c < columns_[s]; ++c) {
+      const FlatColumn& flat = flat_[flat_begin_[s] + c];
       if (!flat.sketch_dims) continue;
-      const auto value = static_cast<float>(t.values[c]);
-      sketch[flat.sketch_begin + (hash >> 40 & (flat.sketch_dims - 1U))] += sign * value;
-      if (!exact_[t.shape])
-        sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value * inverse_samples);
+      const std::uint64_t places = flat.sketch_dims - 1U;
+      float* out = sketch + flat.sketch_begin;
+      double noise = 0;
+      for (std::uint32_t e = begin; e < end; ++e) {
+        const TouchedPath& t = profile.paths[sparse_[e]];
+        const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
+        const auto value = static_cast<float>(t.values[c]);
+        out[hash >> 40 & places] += hash >> 63 ? value : -value;
+        const std::int64_t samples = visits != no_column ? t.values[visits] : 1;
+        noise += samples > 1 ? static_cast<double>(value * value * (1.0F / static_cast<float>(samples)))
+                             : static_cast<double>(value * value);
+      }
+      if (noisy) sampling_noise_[flat_begin_[s] + c] += noise;
     }
   }
 }

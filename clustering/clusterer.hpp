@@ -183,12 +183,14 @@ class Clusterer {
   void drop_staged();
   void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
   const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
+  const float* incoming_floats(const Part& part, const std::int64_t* values);
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
   void add_to_statistics(Cluster& c, const Cluster& from);
   float slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
   void refresh_sketches(PathClass& cls);
   void learn_slopes(PathClass& cls);
   void free_cluster(std::uint32_t slot);
+  void members_changed(std::uint32_t slot);
 
   // The choice of what to merge.
   struct Pair {
@@ -253,16 +255,18 @@ class Clusterer {
   std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path: value - base
+  platform::GrowableArray<float> delta_floats_;              ///< the same; undefined where a column has no delta
   std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
+  platform::GrowableArray<float> wards_;          ///< by slot: members / (members + 1), of Ward's cost of a newcomer
   /// Indices of the profile's paths that are not in the class's key, shape after shape.
   platform::GrowableArray<std::uint32_t> sparse_;
   std::uint32_t sparse_begin_[max_shapes + 1] = {};
   // Work space.
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
-  platform::GrowableArray<float> normalised_;
+  platform::GrowableArray<float> normalised_, work_floats_;
   PackedTable staged_[2 * max_shapes] = {};
   bool is_staged_[2 * max_shapes] = {};
 };
