@@ -39,6 +39,9 @@ inline float squared_distance(const float* a, const float* b, std::size_t count)
 /// Differences between sampled values count from so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
 
+/// 1 - r^2 of two overall metrics from which on they count as different.
+constexpr double least_determinant = 1e-4;
+
 }  // namespace
 
 Clusterer::Pair Clusterer::closest_pair() {
@@ -91,10 +94,25 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
 
 // --- refrain ---------------------------------------------------------------------------------------------------------
 
-float Clusterer::slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
-  const float* scatter = algorithm_ == Algorithm::Refrain ? part.scatter[flat_[flat].column] : nullptr;
-  if (!scatter || cls.overall_scatter[flat] <= 0) return 0;
-  return static_cast<float>(static_cast<double>(scatter[row]) / cls.overall_scatter[flat]);
+/// The regression of the path's values inside clusters on one overall metric, or on two where the two can be told
+/// apart.
+Clusterer::Slopes Clusterer::slopes_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
+  if (algorithm_ != Algorithm::Refrain) return {};
+  const double squares = cls.overall_scatter[flat];
+  const float *first = part.scatter[flat_[flat].column], *second = part.second_scatter[flat_[flat].column];
+  if (first && second) {
+    const double cross = cls.cross_scatter[flat], second_squares = cls.second_scatter[flat];
+    const double determinant = squares * second_squares - cross * cross;
+    if (determinant > least_determinant * squares * second_squares)
+      return {
+          static_cast<float>(
+              (static_cast<double>(first[row]) * second_squares - static_cast<double>(second[row]) * cross) /
+              determinant),
+          static_cast<float>((static_cast<double>(second[row]) * squares - static_cast<double>(first[row]) * cross) /
+                             determinant)};
+  }
+  if (!first || squares <= 0) return {};
+  return {static_cast<float>(static_cast<double>(first[row]) / squares), 0};
 }
 
 /// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
@@ -106,25 +124,33 @@ void Clusterer::refresh_sketches(PathClass& cls) {
       const unsigned flat = flat_begin_[s] + c;
       const FlatColumn& column = flat_[flat];
       if (!column.sketch_dims) continue;
-      float slopes[sketch_limit] = {};
+      float slopes[sketch_limit] = {}, second_slopes[sketch_limit] = {};
       const float whole = cls.direction[sketch_dims_ + flat];
       if (part.count == 0) {
         for (unsigned d = 0; whole > 0 && d < column.sketch_dims; ++d)
           slopes[d] = cls.direction[column.sketch_begin + d] / whole;
       } else if (part.scatter[c]) {
-        for (std::uint32_t i = 0; i < part.count; ++i)
-          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
+        for (std::uint32_t i = 0; i < part.count; ++i) {
+          const Slopes slope = slopes_of(cls, part, flat, i);
+          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope.first;
+          second_slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope.second;
+        }
       }
-      float* known = cls.slope_sketch + column.sketch_begin;
+      float *known = cls.slope_sketch + column.sketch_begin, *known_second = cls.second_sketch + column.sketch_begin;
       const float scale = inverse_mean_[column.overall], before = cls.scale[flat];
       const float back = before > 0 ? 1 / before : 0;
       for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
         float* sketch = sketch_of(i) + column.sketch_begin;
         const float mean = mean_of(i)[column.overall];
+        const float second_mean = column.second == no_metric ? 0 : mean_of(i)[column.second];
         for (unsigned d = 0; d < column.sketch_dims; ++d)
-          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean);
+          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean +
+                               (known_second[d] - second_slopes[d]) * second_mean);
       }
-      for (unsigned d = 0; d < column.sketch_dims; ++d) known[d] = slopes[d];
+      for (unsigned d = 0; d < column.sketch_dims; ++d) {
+        known[d] = slopes[d];
+        known_second[d] = second_slopes[d];
+      }
       cls.scale[flat] = scale;
     }
   }
@@ -157,8 +183,12 @@ void Clusterer::learn_slopes(PathClass& cls) {
     const float whole = mean[column.overall], scale = cls.scale[f];
     const float* slopes = cls.slope_sketch + column.sketch_begin;
     float* out = sketch + column.sketch_begin;
+    const float second = column.second == no_metric ? 0 : mean[column.second];
+    const float* second_slopes = cls.second_sketch + column.sketch_begin;
     for (unsigned d = 0; d < column.sketch_dims; d += 4) {
-      const Four rest = scale * (four_at(out + d) - whole * four_at(slopes + d));
+      Four rest = four_at(out + d) - whole * four_at(slopes + d);
+      if (second != 0) rest -= second * four_at(second_slopes + d);
+      rest *= scale;
       __builtin_memcpy(out + d, &rest, sizeof rest);
     }
   }

@@ -77,9 +77,10 @@ bool Clusterer::fill_part(Part& part, const IterationProfile& profile, std::uint
     for (unsigned c = 0; c < columns_[shape]; ++c) widths[c] = std::max(widths[c], width_of(t.values[c]));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    part.scatter = reinterpret_cast<float**>(heap_.allocate(columns_[shape] * sizeof(float*)));
+    part.scatter = reinterpret_cast<float**>(heap_.allocate(2 * columns_[shape] * sizeof(float*)));
     if (!part.scatter) return false;
-    std::memset(part.scatter, 0, columns_[shape] * sizeof(float*));
+    std::memset(part.scatter, 0, 2 * columns_[shape] * sizeof(float*));
+    part.second_scatter = part.scatter + columns_[shape];
   }
   if (!part.paths || !part.by_path || !part.base.allocate(heap_, columns_[shape], part.count, widths)) return false;
   part.base.rows = part.count;
@@ -115,13 +116,16 @@ std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64
     complete = complete && fill_part(cls.parts[s], profile, static_cast<std::uint8_t>(s));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    const std::size_t doubles = flat_count_ * sizeof(double);
+    const std::size_t doubles = 3 * flat_count_ * sizeof(double);
     const std::size_t floats = class_floats() * sizeof(float);
     cls.overall_scatter = reinterpret_cast<double*>(heap_.allocate(doubles));
     cls.slope_sketch = reinterpret_cast<float*>(heap_.allocate(floats));
     if (cls.overall_scatter) std::memset(cls.overall_scatter, 0, doubles);
     if (cls.slope_sketch) std::memset(cls.slope_sketch, 0, floats);
-    cls.direction = cls.slope_sketch + sketch_dims_;
+    cls.second_scatter = cls.overall_scatter + flat_count_;
+    cls.cross_scatter = cls.second_scatter + flat_count_;
+    cls.second_sketch = cls.slope_sketch + sketch_dims_;
+    cls.direction = cls.second_sketch + sketch_dims_;
     cls.scale = cls.direction + sketch_dims_ + flat_count_;
     complete = complete && cls.overall_scatter && cls.slope_sketch;
   }
@@ -150,10 +154,10 @@ void Clusterer::free_class(PathClass& cls) {
     heap_.free(reinterpret_cast<std::byte*>(part.paths), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.by_path), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.scatter),
-               columns_[s] * sizeof(float*));  // no column has been needed yet
+               2 * columns_[s] * sizeof(float*));  // no column has been needed yet
     part.base.free(heap_);
   }
-  heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), flat_count_ * sizeof(double));
+  heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), 3 * flat_count_ * sizeof(double));
   heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), class_floats() * sizeof(float));
   heap_.free(reinterpret_cast<std::byte*>(cls.parts), shapes_ * sizeof(Part));
   cls = PathClass{};

@@ -30,8 +30,15 @@ bool Clusterer::create(const Settings& settings) {
     flat_begin_[s] = static_cast<std::uint8_t>(flat);
     for (std::size_t c = 0; c < shape.columns.size(); ++c, ++flat) {
       const std::uint8_t overall = shape.columns[c].scales_with;
+      const std::uint8_t second = shape.columns[c].also_scales_with;
       if (overall != no_metric && overall >= metrics_) return false;
-      flat_[flat] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(c), overall, 0, 0};
+      if (second != no_metric && (second >= metrics_ || overall == no_metric)) return false;
+      flat_[flat] = {static_cast<std::uint8_t>(s),
+                     static_cast<std::uint8_t>(c),
+                     overall,
+                     second == overall ? no_metric : second,
+                     0,
+                     0};
       if (algorithm_ == Algorithm::Refrain && overall != no_metric && shape.columns[c].in_distance) ++compared;
     }
   }
@@ -245,7 +252,9 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
       const unsigned flat = flat_begin_[s] + k;
       const auto base = static_cast<std::uint64_t>(part.base.get(row, k));
       out.sum[k] = static_cast<std::int64_t>(c.members * base + static_cast<std::uint64_t>(c.tables[s].get(row, k)));
-      out.slope[k] = slope_of(cls, part, flat, row);
+      const Slopes slopes = slopes_of(cls, part, flat, row);
+      out.slope[k] = slopes.first;
+      out.second_slope[k] = slopes.second;
     }
     out.has_slopes = algorithm_ == Algorithm::Refrain;
     return out;
@@ -299,11 +308,11 @@ std::size_t Clusterer::search_bytes() const {
   if (algorithm_ != Algorithm::Refrain) return 0;
   std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 3 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
-    bytes += flat_count_ * sizeof(double) + class_floats() * sizeof(float);
+    bytes += 3 * flat_count_ * sizeof(double) + class_floats() * sizeof(float);
     for (std::size_t s = 0; s < shapes_; ++s)
       for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
-        bytes +=
-            sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
+        for (const float* const* scatters : {cls.parts[s].scatter, cls.parts[s].second_scatter})
+          bytes += sizeof(float*) + (scatters[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
   }
   return bytes;
 }

@@ -294,6 +294,16 @@ void Clusterer::swap_in_staged(Cluster& into, std::size_t index) {
   is_staged_[index] = false;
 }
 
+/// The products of a column, made when they are first needed. Without memory for them the column is taken for
+/// proportional.
+float* Clusterer::scatter_of(float** scatters, unsigned column, std::uint32_t count) {
+  if (!scatters[column]) {
+    scatters[column] = reinterpret_cast<float*>(heap_.allocate(count * sizeof(float)));
+    if (scatters[column]) std::memset(scatters[column], 0, count * sizeof(float));
+  }
+  return scatters[column];
+}
+
 void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from) {
   const double na = static_cast<double>(into.members), nb = from ? static_cast<double>(from->members) : 1;
   const bool slopes = algorithm_ == Algorithm::Refrain && into.members;
@@ -314,32 +324,39 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
       const double apart = slopes && overall != no_metric
                                ? static_cast<double>(mean_b[overall]) - static_cast<double>(mean_a[overall])
                                : 0;
-      if (apart != 0) cls.overall_scatter[flat] += apart * apart * (na * nb / (na + nb));
+      const std::uint8_t second = flat_[flat].second;
+      const double second_apart =
+          slopes && second != no_metric ? static_cast<double>(mean_b[second]) - static_cast<double>(mean_a[second]) : 0;
+      const double both = na * nb / (na + nb);
+      if (apart != 0 || second_apart != 0) {
+        cls.overall_scatter[flat] += apart * apart * both;
+        cls.cross_scatter[flat] += apart * second_apart * both;
+        cls.second_scatter[flat] += second_apart * second_apart * both;
+      }
       const std::int64_t* values = incoming(part, flat, from);
       if (!values && table.width[c] == 0) continue;
       if (values) cls.varies |= std::uint64_t{1} << flat;
-      float* scatter = nullptr;  // without memory for the products the column is taken for proportional
-      if (apart != 0) {
-        if (!part.scatter[c]) {
-          part.scatter[c] = reinterpret_cast<float*>(heap_.allocate(part.count * sizeof(float)));
-          if (part.scatter[c]) std::memset(part.scatter[c], 0, part.count * sizeof(float));
-        }
-        scatter = part.scatter[c];
-      }
-      const float* floats = values && scatter ? incoming_floats(part, values) : nullptr;
+      float* scatter = apart != 0 ? scatter_of(part.scatter, c, part.count) : nullptr;
+      float* second_scatter = second_apart != 0 ? scatter_of(part.second_scatter, c, part.count) : nullptr;
+      const float* floats = values && (scatter || second_scatter) ? incoming_floats(part, values) : nullptr;
       const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
-      const auto weight = static_cast<float>(apart * (na * nb / (na + nb)));
+      const auto weight = static_cast<float>(apart * both), second_weight = static_cast<float>(second_apart * both);
       with_width(
           table.width[c], table.data + table.offset(c),
           [&](auto* v) {
             using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
             auto* sum = const_cast<Stored*>(v);
-            if (floats)
-              for (std::uint32_t i = 0; i < part.count; ++i)
-                scatter[i] += weight * (floats[i] * inverse_b - static_cast<float>(sum[i]) * inverse_a);
-            else if (scatter)
-              for (std::uint32_t i = 0; i < part.count; ++i)
-                scatter[i] -= weight * (static_cast<float>(sum[i]) * inverse_a);
+            const auto add_products = [&](float* products, float factor) {
+              if (!products) return;
+              if (floats)
+                for (std::uint32_t i = 0; i < part.count; ++i)
+                  products[i] += factor * (floats[i] * inverse_b - static_cast<float>(sum[i]) * inverse_a);
+              else
+                for (std::uint32_t i = 0; i < part.count; ++i)
+                  products[i] -= factor * (static_cast<float>(sum[i]) * inverse_a);
+            };
+            add_products(scatter, weight);
+            add_products(second_scatter, second_weight);
             if (values)
               for (std::uint32_t i = 0; i < part.count; ++i)
                 sum[i] =
@@ -347,8 +364,12 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
           },
           [&] {
             // Sums of no width stay zero: the sums to come have been given their width before.
-            if (floats)
-              for (std::uint32_t i = 0; i < part.count; ++i) scatter[i] += weight * (floats[i] * inverse_b);
+            const auto add_products = [&](float* products, float factor) {
+              if (products && floats)
+                for (std::uint32_t i = 0; i < part.count; ++i) products[i] += factor * (floats[i] * inverse_b);
+            };
+            add_products(scatter, weight);
+            add_products(second_scatter, second_weight);
           });
     }
   }

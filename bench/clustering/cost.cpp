@@ -34,7 +34,7 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
                          : m < 12 ? Precision::Rounded
                          : m < 15 ? Precision::NotKept
                                   : Precision::Rounded};
-  const std::vector<Column> exact_columns{{4, true}, {1, true}, {5, false}, {6, true}, {7, false}, {8, true}};
+  const std::vector<Column> exact_columns{{4, true}, {1, true}, {5, false}, {6, true, 5}, {7, false}, {8, true, 7}};
   const std::vector<Column> sampled_columns{{9, false}, {12, true}};
   const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, 0, sampled_columns}};
   Settings settings;

@@ -248,6 +248,12 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           in.overall_value = static_cast<double>(vectors[i * metrics + overall]);
           in.has_slope = row.has_slopes;
           in.slope = row.slope[c];
+          const std::uint8_t second = shape.columns[c].also_scales_with;
+          if (second != no_metric && sequence.overall[second].precision != Precision::NotKept) {
+            in.second_slope = row.second_slope[c];
+            in.second_overall_sum = f.view.sum[second];
+            in.second_overall_value = static_cast<double>(vectors[i * metrics + second]);
+          }
         } else if (keeps_vectors && !shape.exact && mean_user > 0) {
           // What was recorded of user code follows the user time of the iteration, which is known.
           in.scales = true;
