@@ -21,7 +21,11 @@ inline Four four_at(const float* from) {
   return out;
 }
 
-inline float sum_of(Four v) { return (v[0] + v[1]) + (v[2] + v[3]); }
+inline float sum_of(Four v) {
+  using Indices = std::int32_t __attribute__((vector_size(16)));
+  v += __builtin_shuffle(v, Indices{2, 3, 0, 1});
+  return v[0] + v[1];
+}
 
 /// Squared distance in four parts; `count` is a multiple of 4.
 inline Four squared_distances(const float* a, const float* b, std::size_t count, Four sum = Four{0, 0, 0, 0}) {
@@ -260,18 +264,28 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
   if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
     best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
   const float *x = sketch_of(newcomer_), *sketches = sketches_.data(), *wards = wards_.data();
-  const std::size_t dims = sketch_dims_, exact_dims = exact_dims_, begin = exact_dims > 16 ? 16 : exact_dims;
+  const std::size_t dims = sketch_dims_, exact_dims = exact_dims_;
   const float doubt = sampled_doubt_;
+  float least = best.a == none ? huge_cost : best.cost;
   for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
     const float ward = wards[i], *y = sketches + i * dims;
-    Four sums = squared_distances(x, y, begin);
-    if (best.a != none && ward * sum_of(sums) >= best.cost) continue;
-    sums = squared_distances(x + begin, y + begin, exact_dims - begin, sums);
-    const float exact = ward * sum_of(sums);
-    if (best.a != none && exact >= best.cost) continue;
+    Four sums = {0, 0, 0, 0};
+    float exact = 0;
+    std::size_t d = 0;
+    for (; d + 16 <= exact_dims && exact < least; d += 16) {
+      sums = squared_distances(x + d, y + d, 16, sums);
+      exact = ward * sum_of(sums);
+    }
+    if (exact >= least) continue;
+    if (d < exact_dims) {
+      exact = ward * sum_of(squared_distances(x + d, y + d, exact_dims - d, sums));
+      if (exact >= least) continue;
+    }
     const float sampled = ward * squared_distance(x + exact_dims, y + exact_dims, dims - exact_dims) - doubt;
-    const float d = exact + (sampled > 0 ? sampled : 0);
-    if (best.a == none || d < best.cost) best = {i, newcomer_, d};
+    const float cost_here = exact + (sampled > 0 ? sampled : 0);
+    if (cost_here >= least) continue;
+    least = cost_here;
+    best = {i, newcomer_, cost_here};
   }
   cls.favourite = best.a;
   return best;

@@ -201,15 +201,19 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
       for (std::uint32_t i = 0; i < part.count; ++i) floats[i] = static_cast<float>(out[i]);
     }
   }
-  if (!sparse_.reserve(profile.paths.size())) return false;
-  sparse_.clear();
+  // Room for one more than there are paths: each is written first and counted then.
+  if (sparse_.size() <= profile.paths.size() && !sparse_.resize(profile.paths.size() + 1)) return false;
+  std::uint32_t *sparse = sparse_.data(), sparse_count = 0;
+  const auto path_count = static_cast<std::uint32_t>(profile.paths.size());
   for (std::size_t s = 0; s < shapes_; ++s) {
-    sparse_begin_[s] = static_cast<std::uint32_t>(sparse_.size());
+    sparse_begin_[s] = sparse_count;
     if (is_key_shape(cls, s)) continue;
-    for (std::uint32_t i = 0; i < profile.paths.size(); ++i)
-      if (profile.paths[i].shape == s) (void)sparse_.push_back(i);
+    for (std::uint32_t i = 0; i < path_count; ++i) {
+      sparse[sparse_count] = i;
+      sparse_count += profile.paths[i].shape == s;
+    }
   }
-  sparse_begin_[shapes_] = static_cast<std::uint32_t>(sparse_.size());
+  sparse_begin_[shapes_] = sparse_count;
   float* mean = mean_of(newcomer_);
   for (std::size_t m = 0; m < metrics_; ++m) mean[m] = static_cast<float>(profile.overall[m]);
   if (algorithm_ == Algorithm::ScorePShipped)

@@ -103,7 +103,7 @@ class Clusterer {
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::size_t sketch_limit = 96;
   static constexpr float huge_cost = 3e38F;
-  static constexpr std::uint8_t sketch_dims_per_column = 8;
+  static constexpr std::uint8_t sketch_dims_per_column = 4;
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {

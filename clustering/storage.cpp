@@ -157,7 +157,7 @@ void Clusterer::find_rows(const PackedTable& table, const IterationProfile& prof
 
 /// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
 bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profile) {
-  if (!found_.resize(sparse_.size()) || !missing_.reserve(sparse_.size())) return false;
+  if (!found_.resize(sparse_begin_[shapes_]) || !missing_.reserve(sparse_begin_[shapes_])) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
     if (begin == end) continue;
