@@ -13,19 +13,38 @@ float reluctance(double members) {
   return grown <= 1 ? grown : __builtin_sqrtf(grown);
 }
 
-/// Squared distance; `count` is a multiple of 4.
+using Four = float __attribute__((vector_size(16)));
+
+inline Four four_at(const float* from) {
+  Four out;
+  __builtin_memcpy(&out, from, sizeof out);
+  return out;
+}
+
+inline float sum_of(Four v) {
+  using Indices = std::int32_t __attribute__((vector_size(16)));
+  v += __builtin_shuffle(v, Indices{2, 3, 0, 1});
+  return v[0] + v[1];
+}
+
+/// Squared distance in four parts; `count` is a multiple of 4.
+inline Four squared_distances(const float* a, const float* b, std::size_t count, Four sum = Four{0, 0, 0, 0}) {
+  for (std::size_t d = 0; d < count; d += 4) {
+    const Four t = four_at(a + d) - four_at(b + d);
+    sum += t * t;
+  }
+  return sum;
+}
+
 inline float squared_distance(const float* a, const float* b, std::size_t count) {
-  float sum[4] = {};
-  for (std::size_t d = 0; d < count; d += 4)
-    for (std::size_t k = 0; k < 4; ++k) {
-      const float t = a[d + k] - b[d + k];
-      sum[k] += t * t;
-    }
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return sum_of(squared_distances(a, b, count));
 }
 
 /// Differences between sampled values count from so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
+
+/// 1 - r^2 of two overall metrics from which on they count as different.
+constexpr double least_determinant = 1e-4;
 
 }  // namespace
 
@@ -79,10 +98,25 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
 
 // --- refrain ---------------------------------------------------------------------------------------------------------
 
-float Clusterer::slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
-  const float* scatter = algorithm_ == Algorithm::Refrain ? part.scatter[flat_[flat].column] : nullptr;
-  if (!scatter || cls.overall_scatter[flat] <= 0) return 0;
-  return static_cast<float>(static_cast<double>(scatter[row]) / cls.overall_scatter[flat]);
+/// The regression of the path's values inside clusters on one overall metric, or on two where the two can be told
+/// apart.
+Clusterer::Slopes Clusterer::slopes_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const {
+  if (algorithm_ != Algorithm::Refrain) return {};
+  const double squares = cls.overall_scatter[flat];
+  const float *first = part.scatter[flat_[flat].column], *second = part.second_scatter[flat_[flat].column];
+  if (first && second) {
+    const double cross = cls.cross_scatter[flat], second_squares = cls.second_scatter[flat];
+    const double determinant = squares * second_squares - cross * cross;
+    if (determinant > least_determinant * squares * second_squares)
+      return {
+          static_cast<float>(
+              (static_cast<double>(first[row]) * second_squares - static_cast<double>(second[row]) * cross) /
+              determinant),
+          static_cast<float>((static_cast<double>(second[row]) * squares - static_cast<double>(first[row]) * cross) /
+                             determinant)};
+  }
+  if (!first || squares <= 0) return {};
+  return {static_cast<float>(static_cast<double>(first[row]) / squares), 0};
 }
 
 /// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
@@ -94,25 +128,33 @@ void Clusterer::refresh_sketches(PathClass& cls) {
       const unsigned flat = flat_begin_[s] + c;
       const FlatColumn& column = flat_[flat];
       if (!column.sketch_dims) continue;
-      float slopes[sketch_limit] = {};
+      float slopes[sketch_limit] = {}, second_slopes[sketch_limit] = {};
       const float whole = cls.direction[sketch_dims_ + flat];
       if (part.count == 0) {
         for (unsigned d = 0; whole > 0 && d < column.sketch_dims; ++d)
           slopes[d] = cls.direction[column.sketch_begin + d] / whole;
       } else if (part.scatter[c]) {
-        for (std::uint32_t i = 0; i < part.count; ++i)
-          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope_of(cls, part, flat, i);
+        for (std::uint32_t i = 0; i < part.count; ++i) {
+          const Slopes slope = slopes_of(cls, part, flat, i);
+          slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope.first;
+          second_slopes[i & (column.sketch_dims - 1U)] += signs_[i] * slope.second;
+        }
       }
-      float* known = cls.slope_sketch + column.sketch_begin;
+      float *known = cls.slope_sketch + column.sketch_begin, *known_second = cls.second_sketch + column.sketch_begin;
       const float scale = inverse_mean_[column.overall], before = cls.scale[flat];
       const float back = before > 0 ? 1 / before : 0;
       for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
         float* sketch = sketch_of(i) + column.sketch_begin;
         const float mean = mean_of(i)[column.overall];
+        const float second_mean = column.second == no_metric ? 0 : mean_of(i)[column.second];
         for (unsigned d = 0; d < column.sketch_dims; ++d)
-          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean);
+          sketch[d] = scale * (sketch[d] * back + (known[d] - slopes[d]) * mean +
+                               (known_second[d] - second_slopes[d]) * second_mean);
       }
-      for (unsigned d = 0; d < column.sketch_dims; ++d) known[d] = slopes[d];
+      for (unsigned d = 0; d < column.sketch_dims; ++d) {
+        known[d] = slopes[d];
+        known_second[d] = second_slopes[d];
+      }
       cls.scale[flat] = scale;
     }
   }
@@ -141,9 +183,18 @@ void Clusterer::learn_slopes(PathClass& cls) {
   }
   for (std::size_t f = 0; f < flat_count_; ++f) {
     const FlatColumn& column = flat_[f];
-    const float whole = mean[column.overall == no_metric ? 0 : column.overall];
-    for (unsigned d = column.sketch_begin; d < column.sketch_begin + column.sketch_dims; ++d)
-      sketch[d] = cls.scale[f] * (sketch[d] - whole * cls.slope_sketch[d]);
+    if (!column.sketch_dims) continue;
+    const float whole = mean[column.overall], scale = cls.scale[f];
+    const float* slopes = cls.slope_sketch + column.sketch_begin;
+    float* out = sketch + column.sketch_begin;
+    const float second = column.second == no_metric ? 0 : mean[column.second];
+    const float* second_slopes = cls.second_sketch + column.sketch_begin;
+    for (unsigned d = 0; d < column.sketch_dims; d += 4) {
+      Four rest = four_at(out + d) - whole * four_at(slopes + d);
+      if (second != 0) rest -= second * four_at(second_slopes + d);
+      rest *= scale;
+      __builtin_memcpy(out + d, &rest, sizeof rest);
+    }
   }
 }
 
@@ -181,14 +232,20 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
 Clusterer::Pair Clusterer::closest_pair_of_sketches() {
   Pair best;
   for (int attempt = 0; attempt < 8; ++attempt) {
+    // The least first, four at a time, then where it is.
+    const float* costs = nearest_costs_.data();
+    const auto slots = static_cast<std::uint32_t>(clusters_.size());
+    Four leasts = {huge_cost, huge_cost, huge_cost, huge_cost};
     std::uint32_t candidate = 0;
-    float least = huge_cost;
-    for (std::uint32_t i = 0; i < clusters_.size(); ++i)
-      if (nearest_costs_[i] < least) {
-        least = nearest_costs_[i];
-        candidate = i;
-      }
+    for (; candidate + 4 <= slots; candidate += 4) {
+      const Four here = four_at(costs + candidate);
+      leasts = here < leasts ? here : leasts;
+    }
+    for (; candidate < slots; ++candidate) leasts[0] = std::min(leasts[0], costs[candidate]);
+    const float least =
+        std::min(std::min(float{leasts[0]}, float{leasts[1]}), std::min(float{leasts[2]}, float{leasts[3]}));
     if (least == huge_cost) return best;
+    for (candidate = 0; costs[candidate] != least;) ++candidate;
     Cluster& c = clusters_[candidate];
     const float now =
         cost(candidate, static_cast<float>(c.members), c.nearest, static_cast<float>(clusters_[c.nearest].members));
@@ -206,21 +263,29 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls) {
   const std::uint32_t favourite = cls.favourite;
   if (favourite < clusters_.size() && clusters[favourite].members && &classes_[clusters[favourite].cls] == &cls)
     best = {favourite, newcomer_, cost(newcomer_, 1, favourite, static_cast<float>(clusters[favourite].members))};
-  const float* x = sketch_of(newcomer_);
+  const float *x = sketch_of(newcomer_), *sketches = sketches_.data(), *wards = wards_.data();
+  const std::size_t dims = sketch_dims_, exact_dims = exact_dims_;
+  const float doubt = sampled_doubt_;
+  float least = best.a == none ? huge_cost : best.cost;
   for (std::uint32_t i = cls.head; i != none; i = clusters[i].next) {
-    const auto n = static_cast<float>(clusters[i].members);
-    const float ward = n / (n + 1), limit = best.a == none ? huge_cost : best.cost * (1 + 1 / n);
-    const float* y = sketch_of(i);
+    const float ward = wards[i], *y = sketches + i * dims;
+    Four sums = {0, 0, 0, 0};
     float exact = 0;
-    for (std::size_t d = 0; d < exact_dims_ && exact < limit; d += 8) {
-      const std::size_t count = exact_dims_ - d < 8 ? 4 : 8;
-      exact += squared_distance(x + d, y + d, count);
+    std::size_t d = 0;
+    for (; d + 16 <= exact_dims && exact < least; d += 16) {
+      sums = squared_distances(x + d, y + d, 16, sums);
+      exact = ward * sum_of(sums);
     }
-    if (exact >= limit) continue;
-    const float sampled =
-        ward * squared_distance(x + exact_dims_, y + exact_dims_, sketch_dims_ - exact_dims_) - sampled_doubt_;
-    const float d = ward * exact + (sampled > 0 ? sampled : 0);
-    if (best.a == none || d < best.cost) best = {i, newcomer_, d};
+    if (exact >= least) continue;
+    if (d < exact_dims) {
+      exact = ward * sum_of(squared_distances(x + d, y + d, exact_dims - d, sums));
+      if (exact >= least) continue;
+    }
+    const float sampled = ward * squared_distance(x + exact_dims, y + exact_dims, dims - exact_dims) - doubt;
+    const float cost_here = exact + (sampled > 0 ? sampled : 0);
+    if (cost_here >= least) continue;
+    least = cost_here;
+    best = {i, newcomer_, cost_here};
   }
   cls.favourite = best.a;
   return best;

@@ -77,9 +77,10 @@ bool Clusterer::fill_part(Part& part, const IterationProfile& profile, std::uint
     for (unsigned c = 0; c < columns_[shape]; ++c) widths[c] = std::max(widths[c], width_of(t.values[c]));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    part.scatter = reinterpret_cast<float**>(heap_.allocate(columns_[shape] * sizeof(float*)));
+    part.scatter = reinterpret_cast<float**>(heap_.allocate(2 * columns_[shape] * sizeof(float*)));
     if (!part.scatter) return false;
-    std::memset(part.scatter, 0, columns_[shape] * sizeof(float*));
+    std::memset(part.scatter, 0, 2 * columns_[shape] * sizeof(float*));
+    part.second_scatter = part.scatter + columns_[shape];
   }
   if (!part.paths || !part.by_path || !part.base.allocate(heap_, columns_[shape], part.count, widths)) return false;
   part.base.rows = part.count;
@@ -115,13 +116,16 @@ std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64
     complete = complete && fill_part(cls.parts[s], profile, static_cast<std::uint8_t>(s));
   }
   if (algorithm_ == Algorithm::Refrain) {
-    const std::size_t doubles = flat_count_ * sizeof(double);
+    const std::size_t doubles = 3 * flat_count_ * sizeof(double);
     const std::size_t floats = class_floats() * sizeof(float);
     cls.overall_scatter = reinterpret_cast<double*>(heap_.allocate(doubles));
     cls.slope_sketch = reinterpret_cast<float*>(heap_.allocate(floats));
     if (cls.overall_scatter) std::memset(cls.overall_scatter, 0, doubles);
     if (cls.slope_sketch) std::memset(cls.slope_sketch, 0, floats);
-    cls.direction = cls.slope_sketch + sketch_dims_;
+    cls.second_scatter = cls.overall_scatter + flat_count_;
+    cls.cross_scatter = cls.second_scatter + flat_count_;
+    cls.second_sketch = cls.slope_sketch + sketch_dims_;
+    cls.direction = cls.second_sketch + sketch_dims_;
     cls.scale = cls.direction + sketch_dims_ + flat_count_;
     complete = complete && cls.overall_scatter && cls.slope_sketch;
   }
@@ -150,10 +154,10 @@ void Clusterer::free_class(PathClass& cls) {
     heap_.free(reinterpret_cast<std::byte*>(part.paths), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.by_path), part.count * sizeof(std::uint32_t));
     heap_.free(reinterpret_cast<std::byte*>(part.scatter),
-               columns_[s] * sizeof(float*));  // no column has been needed yet
+               2 * columns_[s] * sizeof(float*));  // no column has been needed yet
     part.base.free(heap_);
   }
-  heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), flat_count_ * sizeof(double));
+  heap_.free(reinterpret_cast<std::byte*>(cls.overall_scatter), 3 * flat_count_ * sizeof(double));
   heap_.free(reinterpret_cast<std::byte*>(cls.slope_sketch), class_floats() * sizeof(float));
   heap_.free(reinterpret_cast<std::byte*>(cls.parts), shapes_ * sizeof(Part));
   cls = PathClass{};
@@ -165,7 +169,9 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
     values += std::size_t{cls.parts[s].count} * columns_[s];
     longest = std::max<std::size_t>(longest, cls.parts[s].count);
   }
-  if (!deltas_.resize(values) || !work_.resize(longest) || !work_b_.resize(longest)) return false;
+  if (!deltas_.resize(values) || !delta_floats_.resize(values) || !work_.resize(longest) || !work_b_.resize(longest) ||
+      !work_floats_.resize(longest))
+    return false;
   if (algorithm_ == Algorithm::Refrain && signs_.size() < longest) {
     std::size_t i = signs_.size();
     if (!signs_.resize(longest)) return false;
@@ -189,18 +195,25 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
           part.base.width[c], part.base.data + part.base.offset(c),
           [&](auto* v) { subtract([v](std::uint32_t i) -> std::int64_t { return v[i]; }); },
           [&] { subtract([](std::uint32_t) -> std::int64_t { return 0; }); });
-      if (any) delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
+      if (!any) continue;
+      delta_nonzero_ |= std::uint64_t{1} << (flat_begin_[s] + c);
+      float* floats = delta_floats_.data() + (out - deltas_.data());
+      for (std::uint32_t i = 0; i < part.count; ++i) floats[i] = static_cast<float>(out[i]);
     }
   }
-  if (!sparse_.reserve(profile.paths.size())) return false;
-  sparse_.clear();
+  // Room for one more than there are paths: each is written first and counted then.
+  if (sparse_.size() <= profile.paths.size() && !sparse_.resize(profile.paths.size() + 1)) return false;
+  std::uint32_t *sparse = sparse_.data(), sparse_count = 0;
+  const auto path_count = static_cast<std::uint32_t>(profile.paths.size());
   for (std::size_t s = 0; s < shapes_; ++s) {
-    sparse_begin_[s] = static_cast<std::uint32_t>(sparse_.size());
+    sparse_begin_[s] = sparse_count;
     if (is_key_shape(cls, s)) continue;
-    for (std::uint32_t i = 0; i < profile.paths.size(); ++i)
-      if (profile.paths[i].shape == s) (void)sparse_.push_back(i);
+    for (std::uint32_t i = 0; i < path_count; ++i) {
+      sparse[sparse_count] = i;
+      sparse_count += profile.paths[i].shape == s;
+    }
   }
-  sparse_begin_[shapes_] = static_cast<std::uint32_t>(sparse_.size());
+  sparse_begin_[shapes_] = sparse_count;
   float* mean = mean_of(newcomer_);
   for (std::size_t m = 0; m < metrics_; ++m) mean[m] = static_cast<float>(profile.overall[m]);
   if (algorithm_ == Algorithm::ScorePShipped)
@@ -216,32 +229,40 @@ bool Clusterer::prepare_newcomer(const PathClass& cls, const IterationProfile& p
 void Clusterer::sketch_newcomer(const PathClass& cls, const IterationProfile& profile) {
   float* sketch = sketch_of(newcomer_);
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] = 0;
-  const std::int64_t* delta = deltas_.data();
+  const float *delta = delta_floats_.data(), *signs = signs_.data();
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t count = cls.parts[s].count;
-    for (unsigned c = 0; c < columns_[s]; ++c, delta += count) {
+    for (unsigned c = 0; count && c < columns_[s]; ++c, delta += count) {
       const FlatColumn& flat = flat_[flat_begin_[s] + c];
       if (!flat.sketch_dims || !(delta_nonzero_ >> (flat_begin_[s] + c) & 1)) continue;
       float* out = sketch + flat.sketch_begin;
       for (std::uint32_t i = 0; i < count; i += flat.sketch_dims) {
         const std::uint32_t end = std::min<std::uint32_t>(flat.sketch_dims, count - i);
-        for (std::uint32_t j = 0; j < end; ++j) out[j] += signs_[i + j] * static_cast<float>(delta[i + j]);
+        for (std::uint32_t j = 0; j < end; ++j) out[j] += signs[i + j] * delta[i + j];
       }
     }
   }
-  for (const std::uint32_t i : sparse_.view()) {
-    const TouchedPath& t = profile.paths[i];
-    const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
-    const float sign = hash >> 63 ? 1.0F : -1.0F;
-    const std::int64_t samples = !exact_[t.shape] && visits_[t.shape] != no_column ? t.values[visits_[t.shape]] : 1;
-    const float inverse_samples = samples > 1 ? 1.0F / static_cast<float>(samples) : 1.0F;
-    for (unsigned c = 0; c < columns_[t.shape]; ++c) {
-      const FlatColumn& flat = flat_[flat_begin_[t.shape] + c];
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
+    const bool noisy = !exact_[s];
+    const std::uint8_t visits = noisy ? visits_[s] : no_column;
+    for (unsigned c = 0; c < columns_[s]; ++c) {
+      const FlatColumn& flat = flat_[flat_begin_[s] + c];
       if (!flat.sketch_dims) continue;
-      const auto value = static_cast<float>(t.values[c]);
-      sketch[flat.sketch_begin + (hash >> 40 & (flat.sketch_dims - 1U))] += sign * value;
-      if (!exact_[t.shape])
-        sampling_noise_[flat_begin_[t.shape] + c] += static_cast<double>(value * value * inverse_samples);
+      const std::uint64_t places = flat.sketch_dims - 1U;
+      float* out = sketch + flat.sketch_begin;
+      double noise = 0;
+      for (std::uint32_t e = begin; e < end; ++e) {
+        const TouchedPath& t = profile.paths[sparse_[e]];
+        const std::uint64_t hash = (static_cast<std::uint64_t>(t.path) + 1) * 0x9e3779b97f4a7c15;
+        const auto value = static_cast<float>(t.values[c]);
+        out[hash >> 40 & places] += hash >> 63 ? value : -value;
+        const std::int64_t samples = visits != no_column ? t.values[visits] : 1;
+        noise += samples > 1 ? static_cast<double>(value * value * (1.0F / static_cast<float>(samples)))
+                             : static_cast<double>(value * value);
+      }
+      if (noisy) sampling_noise_[flat_begin_[s] + c] += noise;
     }
   }
 }

@@ -30,8 +30,15 @@ bool Clusterer::create(const Settings& settings) {
     flat_begin_[s] = static_cast<std::uint8_t>(flat);
     for (std::size_t c = 0; c < shape.columns.size(); ++c, ++flat) {
       const std::uint8_t overall = shape.columns[c].scales_with;
+      const std::uint8_t second = shape.columns[c].also_scales_with;
       if (overall != no_metric && overall >= metrics_) return false;
-      flat_[flat] = {static_cast<std::uint8_t>(s), static_cast<std::uint8_t>(c), overall, 0, 0};
+      if (second != no_metric && (second >= metrics_ || overall == no_metric)) return false;
+      flat_[flat] = {static_cast<std::uint8_t>(s),
+                     static_cast<std::uint8_t>(c),
+                     overall,
+                     second == overall ? no_metric : second,
+                     0,
+                     0};
       if (algorithm_ == Algorithm::Refrain && overall != no_metric && shape.columns[c].in_distance) ++compared;
     }
   }
@@ -68,8 +75,10 @@ void Clusterer::destroy() {
   integer_means_.release();
   key_values_.release();
   deltas_.release();
+  delta_floats_.release();
   signs_.release();
   nearest_costs_.release();
+  wards_.release();
   work_.release();
   work_b_.release();
   found_.release();
@@ -78,6 +87,7 @@ void Clusterer::destroy() {
   pick_a_.release();
   pick_b_.release();
   normalised_.release();
+  work_floats_.release();
   metrics_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = 0;
   cluster_count_ = next_label_ = 0;
   overflow_class_ = last_class_ = newcomer_ = none;
@@ -101,7 +111,7 @@ bool Clusterer::take_newcomer_slot() {
   const std::size_t slots = clusters_.size() + 1;
   // A freed slot must find room in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
-      !nearest_costs_.resize(slots) || !order_.reserve(slots) ||
+      !nearest_costs_.resize(slots) || !wards_.resize(slots) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
@@ -242,7 +252,9 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
       const unsigned flat = flat_begin_[s] + k;
       const auto base = static_cast<std::uint64_t>(part.base.get(row, k));
       out.sum[k] = static_cast<std::int64_t>(c.members * base + static_cast<std::uint64_t>(c.tables[s].get(row, k)));
-      out.slope[k] = slope_of(cls, part, flat, row);
+      const Slopes slopes = slopes_of(cls, part, flat, row);
+      out.slope[k] = slopes.first;
+      out.second_slope[k] = slopes.second;
     }
     out.has_slopes = algorithm_ == Algorithm::Refrain;
     return out;
@@ -264,7 +276,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 
 std::size_t Clusterer::bytes_in_use() const {
   return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
-         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * sizeof(float) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 2 * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
 
@@ -274,8 +286,9 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(signs_) + pages(nearest_costs_) + pages(work_) + pages(work_b_) + pages(found_) + pages(sparse_) +
-         pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_);
+         pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
+         pages(found_) + pages(sparse_) + pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_) +
+         pages(work_floats_);
 }
 
 std::size_t Clusterer::profile_bytes() const {
@@ -293,13 +306,13 @@ std::size_t Clusterer::profile_bytes() const {
 
 std::size_t Clusterer::search_bytes() const {
   if (algorithm_ != Algorithm::Refrain) return 0;
-  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 2 * sizeof(float));
+  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 3 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
-    bytes += flat_count_ * sizeof(double) + class_floats() * sizeof(float);
+    bytes += 3 * flat_count_ * sizeof(double) + class_floats() * sizeof(float);
     for (std::size_t s = 0; s < shapes_; ++s)
       for (unsigned c = 0; cls.parts[s].count && c < columns_[s]; ++c)
-        bytes +=
-            sizeof(float*) + (cls.parts[s].scatter[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
+        for (const float* const* scatters : {cls.parts[s].scatter, cls.parts[s].second_scatter})
+          bytes += sizeof(float*) + (scatters[c] ? BlockHeap::rounded(cls.parts[s].count * sizeof(float)) : 0);
   }
   return bytes;
 }

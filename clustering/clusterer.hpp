@@ -55,8 +55,9 @@ struct PathRow {
   std::uint8_t shape;
   std::uint32_t columns;
   bool has_slopes;
-  std::int64_t sum[max_columns];  ///< over the cluster's members
-  float slope[max_columns];       ///< for reconstruct(); of the path's class, meaningful when has_slopes
+  std::int64_t sum[max_columns];    ///< over the cluster's members
+  float slope[max_columns];         ///< for reconstruct(); of the path's class, meaningful when has_slopes
+  float second_slope[max_columns];  ///< of the second overall metric, 0 for columns without one
 };
 
 class Clusterer {
@@ -102,11 +103,11 @@ class Clusterer {
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::size_t sketch_limit = 96;
   static constexpr float huge_cost = 3e38F;
-  static constexpr std::uint8_t sketch_dims_per_column = 8;
+  static constexpr std::uint8_t sketch_dims_per_column = 4;
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {
-    std::uint8_t shape, column, overall;
+    std::uint8_t shape, column, overall, second;
     std::uint8_t sketch_dims;  ///< 0: not in the sketch
     std::uint16_t sketch_begin;
   };
@@ -120,6 +121,7 @@ class Clusterer {
     /// Per column, made when it is first needed: per path, the pooled sum inside clusters of products with the overall
     /// metric.
     float** scatter;
+    float** second_scatter;  ///< the same with the second overall metric, for columns that have one
   };
   struct PathClass {
     std::uint64_t hash;
@@ -130,7 +132,10 @@ class Clusterer {
     Part* parts;              ///< per shape
     std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
     double* overall_scatter;  ///< per flat column: pooled sum of squares of its overall metric
+    double* second_scatter;   ///< per flat column: of its second overall metric
+    double* cross_scatter;    ///< per flat column: pooled sum of products of the two
     float* slope_sketch;      ///< sketch of the slopes, which has been taken away from the sketches of clusters
+    float* second_sketch;     ///< the same of the second slopes
     float* direction;         ///< sampled columns: sums of the sketch, then of the overall metric per flat column
     float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
     std::uint64_t adds;
@@ -151,7 +156,7 @@ class Clusterer {
   std::int64_t* maxima(const Cluster& c) const { return sums(c) + 2 * metrics_; }
   double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * metrics_); }
   float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 4 * metrics_); }
-  std::size_t class_floats() const { return 2 * sketch_dims_ + 2 * flat_count_; }
+  std::size_t class_floats() const { return 3 * sketch_dims_ + 2 * flat_count_; }
   std::size_t statistics_bytes() const { return metrics_ * (4 * 8 + 4); }
   float* mean_of(std::uint32_t slot) { return means_.data() + slot * metrics_; }
   float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot * sketch_dims_; }
@@ -183,12 +188,18 @@ class Clusterer {
   void drop_staged();
   void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
   const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
+  const float* incoming_floats(const Part& part, const std::int64_t* values);
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
   void add_to_statistics(Cluster& c, const Cluster& from);
-  float slope_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
+  struct Slopes {
+    float first = 0, second = 0;
+  };
+  Slopes slopes_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
+  float* scatter_of(float** scatters, unsigned column, std::uint32_t count);
   void refresh_sketches(PathClass& cls);
   void learn_slopes(PathClass& cls);
   void free_cluster(std::uint32_t slot);
+  void members_changed(std::uint32_t slot);
 
   // The choice of what to merge.
   struct Pair {
@@ -253,16 +264,18 @@ class Clusterer {
   std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path: value - base
+  platform::GrowableArray<float> delta_floats_;              ///< the same; undefined where a column has no delta
   std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
+  platform::GrowableArray<float> wards_;          ///< by slot: members / (members + 1), of Ward's cost of a newcomer
   /// Indices of the profile's paths that are not in the class's key, shape after shape.
   platform::GrowableArray<std::uint32_t> sparse_;
   std::uint32_t sparse_begin_[max_shapes + 1] = {};
   // Work space.
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
-  platform::GrowableArray<float> normalised_;
+  platform::GrowableArray<float> normalised_, work_floats_;
   PackedTable staged_[2 * max_shapes] = {};
   bool is_staged_[2 * max_shapes] = {};
 };

@@ -16,10 +16,14 @@ struct ReconstructionInput {
   bool has_slope = false;        ///< `slope` is known; otherwise the value is proportional to the overall metric
   float slope = 0;               ///< change of the column per change of the overall metric
   bool integral = true;          ///< counts, bytes, ticks: round to the nearest integer
+  // Of the second overall metric, for columns that have one (Column::also_scales_with) and `has_slope`.
+  float second_slope = 0;
+  std::int64_t second_overall_sum = 0;
+  double second_overall_value = 0;
 };
 
-/// The mean of the cluster, moved along the slope by what sets the iteration's overall metric apart from the cluster's
-/// mean. Never negative where the mean is not. A cluster of one member gives the value exactly.
+/// The mean of the cluster, moved along the slopes by what sets the iteration's overall metrics apart from the
+/// cluster's means. Never negative where the mean is not. A cluster of one member gives the value exactly.
 inline double reconstruct(const ReconstructionInput& in) {
   if (in.members == 0) return 0;
   const double n = static_cast<double>(in.members);
@@ -27,7 +31,10 @@ inline double reconstruct(const ReconstructionInput& in) {
   double value = mean;
   if (in.scales && in.members > 1) {
     const double overall_mean = static_cast<double>(in.overall_sum) / n;
-    if (in.has_slope) value = mean + static_cast<double>(in.slope) * (in.overall_value - overall_mean);
+    if (in.has_slope)
+      value = mean + static_cast<double>(in.slope) * (in.overall_value - overall_mean) +
+              static_cast<double>(in.second_slope) *
+                  (in.second_overall_value - static_cast<double>(in.second_overall_sum) / n);
     else if (in.overall_sum != 0) value = mean * (in.overall_value / overall_mean);
     if (mean >= 0 && value < 0) value = 0;
   }

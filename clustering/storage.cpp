@@ -84,6 +84,13 @@ const std::int64_t* Clusterer::incoming(const Part& part, unsigned flat, const C
   return out + std::size_t{column.column} * part.count;
 }
 
+/// What incoming() has given, as floats.
+const float* Clusterer::incoming_floats(const Part& part, const std::int64_t* values) {
+  if (values != work_b_.data()) return delta_floats_.data() + (values - deltas_.data());
+  for (std::uint32_t i = 0; i < part.count; ++i) work_floats_[i] = static_cast<float>(values[i]);
+  return work_floats_.data();
+}
+
 bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from) {
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Part& part = cls.parts[s];
@@ -91,6 +98,7 @@ bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Clu
     if (part.count == 0) continue;
     if (work_.size() < part.count && !work_.resize(part.count)) return false;
     if (work_b_.size() < part.count && !work_b_.resize(part.count)) return false;
+    if (work_floats_.size() < part.count && !work_floats_.resize(part.count)) return false;
     Widths widths;
     std::memcpy(widths, table.width, sizeof widths);
     bool grows = false;
@@ -149,7 +157,7 @@ void Clusterer::find_rows(const PackedTable& table, const IterationProfile& prof
 
 /// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
 bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profile) {
-  if (!found_.resize(sparse_.size()) || !missing_.reserve(sparse_.size())) return false;
+  if (!found_.resize(sparse_begin_[shapes_]) || !missing_.reserve(sparse_begin_[shapes_])) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
     if (begin == end) continue;
@@ -286,6 +294,16 @@ void Clusterer::swap_in_staged(Cluster& into, std::size_t index) {
   is_staged_[index] = false;
 }
 
+/// The products of a column, made when they are first needed. Without memory for them the column is taken for
+/// proportional.
+float* Clusterer::scatter_of(float** scatters, unsigned column, std::uint32_t count) {
+  if (!scatters[column]) {
+    scatters[column] = reinterpret_cast<float*>(heap_.allocate(count * sizeof(float)));
+    if (scatters[column]) std::memset(scatters[column], 0, count * sizeof(float));
+  }
+  return scatters[column];
+}
+
 void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from) {
   const double na = static_cast<double>(into.members), nb = from ? static_cast<double>(from->members) : 1;
   const bool slopes = algorithm_ == Algorithm::Refrain && into.members;
@@ -306,33 +324,53 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
       const double apart = slopes && overall != no_metric
                                ? static_cast<double>(mean_b[overall]) - static_cast<double>(mean_a[overall])
                                : 0;
-      if (apart != 0) cls.overall_scatter[flat] += apart * apart * (na * nb / (na + nb));
+      const std::uint8_t second = flat_[flat].second;
+      const double second_apart =
+          slopes && second != no_metric ? static_cast<double>(mean_b[second]) - static_cast<double>(mean_a[second]) : 0;
+      const double both = na * nb / (na + nb);
+      if (apart != 0 || second_apart != 0) {
+        cls.overall_scatter[flat] += apart * apart * both;
+        cls.cross_scatter[flat] += apart * second_apart * both;
+        cls.second_scatter[flat] += second_apart * second_apart * both;
+      }
       const std::int64_t* values = incoming(part, flat, from);
       if (!values && table.width[c] == 0) continue;
       if (values) cls.varies |= std::uint64_t{1} << flat;
-      std::int64_t* sum = work_.data();
-      table.read(c, sum);
-      if (apart != 0) {
-        float*& scatter = part.scatter[c];
-        if (!scatter) {
-          scatter = reinterpret_cast<float*>(heap_.allocate(part.count * sizeof(float)));
-          if (scatter) std::memset(scatter, 0, part.count * sizeof(float));
-        }
-        const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
-        const auto weight = static_cast<float>(apart * (na * nb / (na + nb)));
-        if (!scatter)
-          ;  // without memory the column is taken for proportional
-        else if (values)
-          for (std::uint32_t i = 0; i < part.count; ++i)
-            scatter[i] += weight * (static_cast<float>(values[i]) * inverse_b - static_cast<float>(sum[i]) * inverse_a);
-        else
-          for (std::uint32_t i = 0; i < part.count; ++i)
-            scatter[i] -= weight * (static_cast<float>(sum[i]) * inverse_a);
-      }
-      if (!values) continue;
-      for (std::uint32_t i = 0; i < part.count; ++i)
-        sum[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(values[i]));
-      table.write(c, 0, sum, part.count);
+      float* scatter = apart != 0 ? scatter_of(part.scatter, c, part.count) : nullptr;
+      float* second_scatter = second_apart != 0 ? scatter_of(part.second_scatter, c, part.count) : nullptr;
+      const float* floats = values && (scatter || second_scatter) ? incoming_floats(part, values) : nullptr;
+      const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
+      const auto weight = static_cast<float>(apart * both), second_weight = static_cast<float>(second_apart * both);
+      with_width(
+          table.width[c], table.data + table.offset(c),
+          [&](auto* v) {
+            using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
+            auto* sum = const_cast<Stored*>(v);
+            const auto add_products = [&](float* products, float factor) {
+              if (!products) return;
+              if (floats)
+                for (std::uint32_t i = 0; i < part.count; ++i)
+                  products[i] += factor * (floats[i] * inverse_b - static_cast<float>(sum[i]) * inverse_a);
+              else
+                for (std::uint32_t i = 0; i < part.count; ++i)
+                  products[i] -= factor * (static_cast<float>(sum[i]) * inverse_a);
+            };
+            add_products(scatter, weight);
+            add_products(second_scatter, second_weight);
+            if (values)
+              for (std::uint32_t i = 0; i < part.count; ++i)
+                sum[i] =
+                    static_cast<Stored>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(values[i]));
+          },
+          [&] {
+            // Sums of no width stay zero: the sums to come have been given their width before.
+            const auto add_products = [&](float* products, float factor) {
+              if (products && floats)
+                for (std::uint32_t i = 0; i < part.count; ++i) products[i] += factor * (floats[i] * inverse_b);
+            };
+            add_products(scatter, weight);
+            add_products(second_scatter, second_weight);
+          });
     }
   }
 }
@@ -359,6 +397,11 @@ void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
           },
           [] {});
   }
+}
+
+void Clusterer::members_changed(std::uint32_t slot) {
+  const auto n = static_cast<float>(clusters_[slot].members);
+  wards_[slot] = n / (n + 1);
 }
 
 bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
@@ -403,6 +446,7 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   ++owner.clusters;
   ++owner.adds;
   ++cluster_count_;
+  members_changed(newcomer_);
   newcomer_ = none;
   return true;
 }
@@ -425,6 +469,7 @@ bool Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const Iterat
   const float share = 1.0F / static_cast<float>(c.members + 1);
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
   add_to_statistics(c, iteration, profile);
+  members_changed(slot);
   ++cls.adds;
   if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
   return true;
@@ -454,6 +499,7 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
       static_cast<float>(static_cast<double>(from.members) / static_cast<double>(to.members + from.members));
   for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
   add_to_statistics(to, from);
+  members_changed(a);
   (void)merges_.push_back({from.label, to.label});
   free_cluster(b);
   if (algorithm_ == Algorithm::Refrain) {

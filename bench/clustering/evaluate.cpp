@@ -9,6 +9,7 @@
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/reconstruct.hpp"
+#include "clustering/sample_store.hpp"
 
 namespace refrain::bench {
 
@@ -24,7 +25,7 @@ struct Final {
 
 }  // namespace
 
-Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters) {
+Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters, std::size_t sample_bytes) {
   const bool keeps_vectors = algorithm == Algorithm::Refrain;
   const auto shapes = sequence.shape_views();
   Settings settings;
@@ -35,7 +36,10 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   settings.shapes = shapes;
   Clusterer clusterer;
   IterationLog log;
-  if (!clusterer.create(settings) || !log.create(sequence.overall)) throw std::runtime_error("no memory");
+  SampleStore store;
+  if (!clusterer.create(settings) || !log.create(sequence.overall) ||
+      (sample_bytes && !store.create(shapes, sample_bytes)))
+    throw std::runtime_error("no memory");
 
   const std::size_t count = sequence.iterations.size();
   std::vector<std::vector<TouchedPath>> touched;
@@ -63,6 +67,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       close();
       (void)log.append(i, added.label, it.overall);
     }
+    if (sample_bytes) store.append(touched[i]);
   }
   close();
   out.microseconds = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
@@ -75,6 +80,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   if (keeps_vectors)
     for (const auto& block : blocks) out.vectors += block.size();
   if (keeps_vectors) out.vectors += merges.size() * sizeof(Merge);
+  out.samples = store.data().size() + store.references().size_bytes();
+  out.sample_stride = store.stride();
 
   // Labels to clusters: the merges backwards, each label looks at one that is resolved already.
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;
@@ -136,14 +143,34 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     flat_count += s.columns.size();
   }
   std::vector<double> wrong(flat_count), size(flat_count), overall_wrong(metrics), overall_size(metrics);
-  double user_wrong = 0, user_size = 0;
+  double user_wrong = 0, user_size = 0, oracle_wrong = 0, weight_size = 0;
   // Values by path of the iteration in hand, stamped with its number.
   std::vector<std::int64_t> value_at;
   std::vector<std::size_t> stamp;
   std::vector<double> user_at;
   std::vector<std::size_t> user_stamp;
   std::vector<std::unordered_map<std::size_t, std::unordered_map<std::uint32_t, double>>> shares_of(finals.size());
+  SampleReader samples;
+  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.stride()))
+    throw std::runtime_error("samples unreadable");
+  bool more_samples = sample_bytes && samples.next();
+  std::vector<std::int64_t> kept_value;  // by path and column, of an iteration whose samples are kept
+  std::vector<std::size_t> kept_stamp;
   for (std::size_t i = 0; i < count; ++i) {
+    while (more_samples && samples.ordinal() < i) more_samples = samples.next();
+    if (samples.damaged()) throw std::runtime_error("samples damaged");
+    const bool samples_kept = more_samples && samples.ordinal() == i && samples.kept();
+    if (samples_kept)
+      for (const TouchedPath& t : samples.paths()) {
+        const auto path = static_cast<std::size_t>(t.path);
+        if (kept_stamp.size() <= path) {
+          kept_stamp.resize(path + 1, ~std::size_t{0});
+          kept_value.resize((path + 1) * max_columns);
+        }
+        kept_stamp[path] = i;
+        std::copy(t.values, t.values + sequence.shapes[t.shape].columns.size(),
+                  kept_value.begin() + static_cast<std::ptrdiff_t>(path * max_columns));
+      }
     const auto& it = sequence.iterations[i];
     const Final& f = finals[index_of.at(static_cast<std::uint32_t>(labels[i]))];
     const double n = static_cast<double>(f.view.members);
@@ -180,6 +207,14 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       user_size += time;
       user_wrong += time;
     }
+    // Somebody who knows the true times is this far from the samples.
+    for (const auto& [path, time] : it.true_user) {
+      const bool here = path < stamp.size() && stamp[path] == i;
+      const std::size_t last = sequence.shapes.back().columns.size() - 1;
+      const double weight = here ? static_cast<double>(value_at[path * max_columns + last]) : 0;
+      oracle_wrong += std::fabs(weight - time);
+      weight_size += weight;
+    }
     const auto user_of = [&](auto&& value) {
       if (sequence.user_time_of.empty()) return 0.0;
       double rest = 2 * value(sequence.user_time_of[0]);
@@ -202,7 +237,6 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     for (const PathRow& row : f.rows) {
       const auto path = static_cast<std::uint32_t>(row.path);
       const ShapeTable& shape = sequence.shapes[row.shape];
-      if (!shape.exact && keeps_vectors) continue;
       for (unsigned c = 0; c < row.columns; ++c) {
         const std::uint8_t overall = shape.columns[c].scales_with;
         ReconstructionInput in;
@@ -214,17 +248,32 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           in.overall_value = static_cast<double>(vectors[i * metrics + overall]);
           in.has_slope = row.has_slopes;
           in.slope = row.slope[c];
+          const std::uint8_t second = shape.columns[c].also_scales_with;
+          if (second != no_metric && sequence.overall[second].precision != Precision::NotKept) {
+            in.second_slope = row.second_slope[c];
+            in.second_overall_sum = f.view.sum[second];
+            in.second_overall_value = static_cast<double>(vectors[i * metrics + second]);
+          }
+        } else if (keeps_vectors && !shape.exact && mean_user > 0) {
+          // What was recorded of user code follows the user time of the iteration, which is known.
+          in.scales = true;
+          in.overall_sum = static_cast<std::int64_t>(mean_user * n);
+          in.overall_value = user;
         }
         double got = keeps_vectors ? reconstruct(in) : reconstruct_mean(in);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
+        if (samples_kept && !shape.exact)
+          got = path < kept_stamp.size() && kept_stamp[path] == i
+                    ? static_cast<double>(kept_value[path * max_columns + c])
+                    : 0;
         compare(path, row.shape, c, got);
       }
-      if (shape.exact || sequence.user_time_of.empty()) continue;
+      if (shape.exact || keeps_vectors || sequence.user_time_of.empty()) continue;
       // True user time: the path's share of the weights, of the cluster's mean.
       const double total = f.share_total[row.shape];
       compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
     }
-    for (std::size_t s = 0; keeps_vectors && s < sequence.shapes.size(); ++s) {
+    for (std::size_t s = 0; keeps_vectors && !sequence.user_time_of.empty() && s < sequence.shapes.size(); ++s) {
       if (sequence.shapes[s].exact) continue;
       const Pool& pool =
           pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
@@ -237,18 +286,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         for (auto& [path, share] : shares)
           share = sampled_share(pool.whole, pool.paths.at(path), share, f.share_total[s]);
       }
-      for (const auto& [path, share] : shares) {
-        if (!sequence.user_time_of.empty()) compare_user(path, share * user);
-        // Samples and weights are expected in proportion to the user time, when that is known.
-        for (unsigned c = 0; c < sequence.shapes[s].columns.size(); ++c) {
-          const std::uint8_t m = sequence.shapes[s].columns[c].scales_with;
-          double whole = static_cast<double>(f.view.sum[m]) / n;
-          if (sequence.overall[m].precision != Precision::NotKept)
-            whole = static_cast<double>(vectors[i * metrics + m]);
-          else if (mean_user > 0) whole *= user / mean_user;
-          compare(path, s, c, share * whole);
-        }
-      }
+      for (const auto& [path, share] : shares) compare_user(path, share * user);
     }
   }
   std::size_t families = 0;
@@ -266,6 +304,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     }
   out.path_error /= static_cast<double>(families);
   out.path_error_true /= static_cast<double>(families);
+  out.oracle = weight_size > 0 ? oracle_wrong / weight_size / static_cast<double>(families) : 0;
   out.user_true = user_size > 0 ? user_wrong / user_size : 0;
   std::size_t in_distance = 0;
   for (std::size_t m = 0; m < metrics; ++m) {

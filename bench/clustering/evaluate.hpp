@@ -18,6 +18,7 @@ struct Result {
   std::vector<double> column_error;
   double path_error = 0;       ///< mean of column_error over the metrics that occur, against what was recorded
   double path_error_true = 0;  ///< the same with the user code's true time in the place of its samples
+  double oracle = 0;           ///< path_error of somebody who knows everything but where chance let the samples fall
   double user_true = 0;        ///< that metric alone
   double count_error = 0;      ///< largest over visits, messages, bytes
   std::vector<double> overall_error;
@@ -25,11 +26,15 @@ struct Result {
   double overall_mean = 0;                      ///< mean over metrics in the distance
   std::size_t profiles = 0;                     ///< bytes: rows, overall sums, path lists
   std::size_t search = 0;                       ///< bytes: sketches and slopes
-  std::size_t vectors = 0;                      ///< bytes of the iteration log
-  double microseconds = 0;                      ///< an iteration, clustering and log
-  std::size_t bytes() const { return profiles + search + vectors; }
+  std::size_t vectors = 0;                      ///< bytes of the iteration log and the map
+  std::size_t samples = 0;                      ///< bytes of the sample store
+  std::uint64_t sample_stride = 1;              ///< one in so many iterations has its samples kept
+  double microseconds = 0;                      ///< an iteration, clustering, log and sample store
+  std::size_t bytes() const { return profiles + search + vectors + samples; }
 };
 
-Result evaluate(const Sequence& sequence, clustering::Algorithm algorithm, std::uint32_t clusters);
+/// `sample_bytes`: room for the samples of single iterations, 0: none are kept.
+Result evaluate(const Sequence& sequence, clustering::Algorithm algorithm, std::uint32_t clusters,
+                std::size_t sample_bytes);
 
 }  // namespace refrain::bench

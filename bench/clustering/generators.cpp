@@ -146,9 +146,9 @@ Sequence generate(const std::string& name) {
                  {{Calls, true},
                   {Mpi, true},
                   {MessagesSent, false},
-                  {BytesSent, true},
+                  {BytesSent, true, MessagesSent},
                   {MessagesReceived, false},
-                  {BytesReceived, true}}},
+                  {BytesReceived, true, MessagesReceived}}},
                 {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
   // Optional parts: enough of them for the number of classes. With g parts the frequent combinations number about that.

@@ -340,6 +340,10 @@ TEST(Clusterer, settings_out_of_range_are_refused) {
   const std::vector<Shape> shapes{{true, 0, bad}};
   s.shapes = shapes;
   EXPECT_FALSE(clusterer.create(s));
+  const std::vector<Column> bad_second{{0, true, static_cast<std::uint8_t>(test::metrics)}};
+  const std::vector<Shape> second_shapes{{true, 0, bad_second}};
+  s.shapes = second_shapes;
+  EXPECT_FALSE(clusterer.create(s));
   const std::vector<OverallColumn> many(max_overall + 1);
   s = test::settings(Algorithm::Refrain, 4);
   s.overall = many;
@@ -382,6 +386,49 @@ TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
         }
       }
   }
+}
+
+/// Bytes of one call path follow the solver's steps, those of another the load: one overall metric cannot tell them
+/// apart.
+TEST(Reconstruct, bytes_that_follow_the_steps_or_the_load_are_told_apart_by_two_overall_metrics) {
+  std::mt19937_64 random(7);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  Record record;
+  std::vector<Iteration> all(2000);
+  for (Iteration& it : all) {
+    const auto steps = static_cast<std::int64_t>(20 + random() % 30), load = static_cast<std::int64_t>(random() % 1000);
+    it.paths = {{1, 0, {steps, 5000, 640 * steps}}, {2, 0, {3, 100, 50 * load}}, {3, 0, {2 * steps, 300, 20 * load}}};
+    for (const auto& p : it.paths) {
+      it.overall[2] += p.values[0];
+      it.overall[1] += p.values[1];
+      it.overall[3] += p.values[2];
+    }
+    it.overall[0] = it.overall[1] + 10000;
+    ASSERT_EQ(add(clusterer, record, it), Error::None);
+  }
+  double wrong_with_two = 0, wrong_with_one = 0, bytes = 0;
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+    const ClusterView view = clusterer.cluster(k);
+    for (const std::size_t i : record.members(view.label))
+      for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
+        const PathRow row = clusterer.path(k, r);
+        ReconstructionInput in{row.sum[2], view.members,   view.sum[3],  static_cast<double>(all[i].overall[3]),
+                               true,       row.has_slopes, row.slope[2], true};
+        const double with_one = reconstruct(in);
+        in.second_slope = row.second_slope[2];
+        in.second_overall_sum = view.sum[2];
+        in.second_overall_value = static_cast<double>(all[i].overall[2]);
+        for (const auto& p : all[i].paths) {
+          if (p.id != static_cast<std::uint32_t>(row.path)) continue;
+          wrong_with_two += std::fabs(reconstruct(in) - static_cast<double>(p.values[2]));
+          wrong_with_one += std::fabs(with_one - static_cast<double>(p.values[2]));
+          bytes += static_cast<double>(p.values[2]);
+        }
+      }
+  }
+  EXPECT_LT(wrong_with_two, 0.001 * bytes);
+  EXPECT_GT(wrong_with_one, 10 * wrong_with_two);
 }
 
 TEST(Reconstruct, a_cluster_of_one_gives_the_value_and_nothing_becomes_negative) {

@@ -16,7 +16,7 @@ inline const std::vector<OverallColumn> overall_columns{{true, Precision::Exact}
                                                         {true, Precision::Exact},
                                                         {true, Precision::Exact},
                                                         {true, Precision::Rounded}};
-inline const std::vector<Column> exact_columns{{2, true}, {1, true}, {3, true}};
+inline const std::vector<Column> exact_columns{{2, true}, {1, true}, {3, true, 2}};
 inline const std::vector<Column> sampled_columns{{4, false}, {4, true}};
 inline const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, no_column, sampled_columns}};
 

@@ -1,0 +1,106 @@
+#pragma once
+/// The samples of single iterations, in a fixed number of bytes.
+///
+/// What samples say of one iteration is mostly chance, so clusters cannot tell it: members of a cluster share their
+/// shares, not their samples. It is little, though: a sample needs about one byte and a half here and five to seven in
+/// the profile of a cluster. While there is room every iteration's samples are kept. When the room is used up every
+/// second record is dropped and from then on only every second iteration is kept, then every fourth, and so on:
+/// the iterations that are kept are those whose ordinal is a multiple of stride().
+///
+/// Which call paths were sampled and how often is kept exactly, other values of a path with a relative error of at most
+/// `sample_value_error` (1.6 % in the mean over evenly spread values). The exact sums over iterations are those of the
+/// clusters, always.
+///
+/// Thread safety: none, one per location, ordinary context. No I/O. Memory: mapped once by create().
+///
+/// Format of data(), all of it: for the ordinals 0, stride, 2 stride, ... a record each: a varint of its bytes, then
+/// the bytes; no bytes: the iteration is not kept, its samples alone were too many. A record is a string of bits,
+/// lowest bit of the first byte first. Per sampled shape, in order: Elias-gamma of the paths + 1; when there are paths,
+/// Elias-gamma of 1 + the zigzag difference of the lowest id from the reference of the shape, then in Rice code the
+/// distances of the other ids from the id before, less 1; the visits column, if the shape has one, less 1; each other
+/// column as the zigzag difference of its code, less the code of the visits, from the reference of the column. Each
+/// sequence in Rice code begins with three bits (ids: five) for its parameter. A code is floating point with 4 bits of
+/// fraction.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "clustering/types.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::clustering {
+
+inline constexpr double sample_value_error = 1.0 / 32;
+
+class SampleStore {
+ public:
+  /// Paths of the shapes that are not exact are kept. False: no memory, or settings out of range.
+  [[nodiscard]] bool create(std::span<const Shape> shapes, std::size_t bytes);
+  void destroy();
+
+  /// The next iteration, whatever its number: ordinals count calls. Costs nothing but a comparison when the iteration
+  /// is not one that is kept.
+  void append(std::span<const TouchedPath> paths);
+
+  std::uint64_t stride() const { return stride_; }
+  std::uint64_t count() const { return count_; }  ///< iterations appended
+  std::span<const std::byte> data() const { return {data_, used_}; }
+  /// What a reader needs beside the data. Per sampled shape: one for the ids, then one per column.
+  std::span<const std::int32_t> references() const { return {references_, columns_}; }
+
+ private:
+  struct Entry {
+    std::uint64_t key;  ///< path, then index among the touched paths
+  };
+  bool encode(std::span<const TouchedPath> paths);
+  void thin();
+
+  std::byte* data_ = nullptr;
+  std::size_t capacity_ = 0, used_ = 0;
+  std::uint64_t stride_ = 1, count_ = 0;
+  std::size_t shapes_ = 0, columns_ = 0;
+  bool sampled_[max_shapes] = {};
+  std::uint8_t visits_[max_shapes] = {};
+  std::uint8_t shape_columns_[max_shapes] = {};
+  std::uint8_t first_column_[max_shapes] = {};
+  std::int32_t references_[max_shapes * (max_columns + 1)] = {};
+  bool has_reference_[max_shapes * (max_columns + 1)] = {};
+  platform::Bytes record_;
+  platform::GrowableArray<Entry> sorted_;
+  platform::GrowableArray<std::uint64_t> numbers_;
+};
+
+/// Reads the records one after the other. Damaged input makes it end early, never read outside the data.
+class SampleReader {
+ public:
+  /// `shapes`, `references` and `stride` as the store had them.
+  [[nodiscard]] bool open(std::span<const std::byte> data, std::span<const Shape> shapes,
+                          std::span<const std::int32_t> references, std::uint64_t stride);
+
+  /// Goes to the next iteration that has a record. False: there is none.
+  [[nodiscard]] bool next();
+  std::uint64_t ordinal() const { return ordinal_; }
+  bool kept() const { return kept_; }
+  /// The sampled paths of the iteration, ascending by shape and path; `values` point into the reader.
+  std::span<const TouchedPath> paths() const { return paths_.view(); }
+  bool damaged() const { return damaged_; }
+
+ private:
+  bool decode(std::span<const std::byte> record);
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0;
+  std::uint64_t ordinal_ = 0, next_ordinal_ = 0, stride_ = 1;
+  bool kept_ = false, damaged_ = false;
+  std::size_t shapes_ = 0;
+  bool sampled_[max_shapes] = {};
+  std::uint8_t visits_[max_shapes] = {};
+  std::uint8_t shape_columns_[max_shapes] = {};
+  std::uint8_t first_column_[max_shapes] = {};
+  std::int32_t references_[max_shapes * (max_columns + 1)] = {};
+  platform::GrowableArray<TouchedPath> paths_;
+  platform::GrowableArray<std::int64_t> values_;
+};
+
+}  // namespace refrain::clustering

@@ -1,0 +1,143 @@
+#include "clustering/sample_store.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+
+#include "tests/unit/clustering/sequences.hpp"
+
+namespace refrain::clustering {
+namespace {
+
+/// The test shapes with the number of samples as the column that counts visits.
+const std::vector<Shape> counting_shapes{{true, 0, test::exact_columns}, {false, 0, test::sampled_columns}};
+
+using Samples = std::map<std::uint32_t, std::vector<std::int64_t>>;
+
+Samples samples_of(const test::Iteration& it) {
+  Samples out;
+  for (const auto& p : it.paths)
+    if (p.shape == 1) out[p.id] = p.values;
+  return out;
+}
+
+Samples samples_of(const SampleReader& reader) {
+  Samples out;
+  for (const TouchedPath& p : reader.paths())
+    out[static_cast<std::uint32_t>(p.path)] = {p.values, p.values + test::sampled_columns.size()};
+  return out;
+}
+
+void expect_near(const Samples& got, const Samples& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (const auto& [path, values] : expected) {
+    ASSERT_TRUE(got.contains(path));
+    EXPECT_EQ(got.at(path)[0], values[0]) << "samples are exact";
+    EXPECT_NEAR(static_cast<double>(got.at(path)[1]), static_cast<double>(values[1]),
+                std::fabs(static_cast<double>(values[1])) * sample_value_error);
+  }
+}
+
+TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
+  const auto all = test::random_iterations(3, 2000, 4);
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 1 << 20));
+  std::size_t samples = 0;  // call paths with samples
+  for (const auto& it : all) {
+    store.append(it.touched());
+    samples += samples_of(it).size();
+  }
+  EXPECT_EQ(store.stride(), 1U);
+  SampleReader reader;
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ASSERT_TRUE(reader.next());
+    EXPECT_TRUE(reader.kept());
+    EXPECT_EQ(reader.ordinal(), i);
+    expect_near(samples_of(reader), samples_of(all[i]));
+  }
+  EXPECT_FALSE(reader.next());
+  EXPECT_FALSE(reader.damaged());
+  EXPECT_LT(store.data().size(), 3 * samples + 4 * all.size());
+}
+
+TEST(SampleStore, without_room_every_second_iteration_goes_and_the_rest_stays_readable) {
+  const auto all = test::random_iterations(5, 5000, 4);
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 4096));
+  for (const auto& it : all) {
+    store.append(it.touched());
+    EXPECT_LE(store.data().size(), 4096U);
+  }
+  EXPECT_EQ(store.count(), all.size());
+  EXPECT_GE(store.stride(), 4U);
+  EXPECT_GT(store.data().size(), 1500U) << "room is used";
+  SampleReader reader;
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  std::size_t records = 0;
+  while (reader.next()) {
+    EXPECT_EQ(reader.ordinal(), records++ * store.stride());
+    expect_near(samples_of(reader), samples_of(all[reader.ordinal()]));
+  }
+  EXPECT_FALSE(reader.damaged());
+  EXPECT_EQ(records, (all.size() + store.stride() - 1) / store.stride());
+}
+
+TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
+  std::vector<test::Iteration> all(3);
+  for (std::uint32_t p = 0; p < 3000; ++p) all[1].paths.push_back({p * 17, 1, {1, 10000000}});
+  all[2].paths.push_back({5, 1, {1, 10000000}});
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 8192));
+  for (const auto& it : all) store.append(it.touched());
+  SampleReader reader;
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.next());
+  EXPECT_TRUE(reader.kept()) << "no sample is known as well";
+  EXPECT_TRUE(reader.paths().empty());
+  ASSERT_TRUE(reader.next());
+  EXPECT_FALSE(reader.kept());
+  ASSERT_TRUE(reader.next());
+  EXPECT_TRUE(reader.kept());
+  EXPECT_EQ(reader.paths().size(), 1U);
+}
+
+TEST(SampleStore, values_of_every_size_and_sign_come_back) {
+  test::Iteration it;
+  std::uint32_t id = 0;
+  for (const std::int64_t v : {std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{31}, std::int64_t{1000},
+                               INT64_MAX, INT64_MIN + 1, std::int64_t{-5}, std::int64_t{1} << 40})
+    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{17}, std::int64_t{1} << 50})
+      it.paths.push_back({id += 1 + id * 2 % 1000003, 1, {n, v}});
+  it.paths.push_back({0xffffffff, 1, {1, 10000000}});
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
+  store.append(it.touched());
+  SampleReader reader;
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.next());
+  expect_near(samples_of(reader), samples_of(it));
+}
+
+TEST(SampleStore, damaged_data_ends_the_reading_and_nothing_else) {
+  const auto all = test::random_iterations(9, 60, 4);
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
+  for (const auto& it : all) store.append(it.touched());
+  std::mt19937_64 random(1);
+  for (unsigned round = 0; round < 2000; ++round) {
+    std::vector<std::byte> bytes(store.data().begin(), store.data().end());
+    bytes.resize(round % 2 ? random() % (bytes.size() + 1) : bytes.size());
+    for (std::uint64_t n = random() % 8; n > 0 && !bytes.empty(); --n)
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    SampleReader reader;
+    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.stride()));
+    std::size_t records = 0;
+    while (reader.next()) ++records;
+    EXPECT_LE(records, bytes.size());
+  }
+}
+
+}  // namespace
+}  // namespace refrain::clustering
