@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of whole programs, measured and unmeasured runs in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
 
-Names: mpi_call dilation memory finalize, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
+Names: mpi_call dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
 """
 import os
 import re
@@ -116,8 +116,50 @@ def finalize(work: Path) -> None:
     row("finalize beyond MPI_Finalize, 64 ranks on this machine, 500 call paths", f"{added:.2f} s", "<= 0.5 s", added <= 0.5)
 
 
+def iterations(work: Path) -> None:
+    """Iterations of 100 us: what the marks add, beyond what the MPI calls cost, from empty iterations, whose difference is
+    no small part of a large number; and pairs of whole runs with the work in them."""
+    program, count = str(BIN / "bench/iterations"), 100_000
+
+    def cpu_us(measured: bool, amount: int, paths: int, **options: str) -> float:
+        return float(run(1, [program, str(count), str(amount), str(paths)], measured, work, **options)[0])
+
+    for paths, bound in ((1, 1.0), (30, 100.0)):
+        added = [cpu_us(True, 0, paths) - cpu_us(False, 0, paths) for _ in range(7)]
+        median = statistics.median(added)
+        row(f"added to an iteration with {paths} MPI calls (and their call paths), MPI calls included",
+            f"{median:.2f} us ({min(added):.2f} to {max(added):.2f}): {median:.2f} % of 100 us",
+            "<= 1 %" if paths == 1 else "", median <= bound)
+    amount = int(20_000 * 100 / cpu_us(False, 20_000, 1))
+    ratios = []
+    for _ in range(15 if FULL else 5):
+        bare, with_refrain = cpu_us(False, amount, 1), cpu_us(True, amount, 1)
+        ratios.append(100 * (with_refrain / bare - 1))
+    error = statistics.stdev(ratios) / len(ratios) ** 0.5
+    row(f"the same by {len(ratios)} pairs of runs of 10^5 iterations of {bare:.0f} us",
+        f"{statistics.mean(ratios):+.2f} % (standard error {error:.2f})", "<= 1 %", statistics.mean(ratios) <= 1 + 2 * error)
+
+
+def iteration_files(work: Path) -> None:
+    """1,300 iterations on 64 ranks of this machine: 64 clusters against every iteration stored, both compressed."""
+    ranks, steps = (64, 1300) if FULL else (8, 1300)
+    size = {}
+    for clusters in (64, 4096):
+        experiment = Path(tempfile.mkdtemp(dir=work)) / "experiment"
+        command = [str(REFRAIN), "run", "--", "mpirun.openmpi", "-n", str(ranks), str(BIN / "examples/stencil"),
+                   "--size", "64", "--steps", str(steps)]
+        done = subprocess.run(command, env=environment(experiment, CLUSTERS=str(clusters), MEMORY="1G"), cwd=work, text=True,
+                              capture_output=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: exit {done.returncode}: {done.stderr[-500:]}")
+        size[clusters] = (experiment / "profile.refrain").stat().st_size
+    share = 100 * size[64] / size[4096]
+    row(f"profile of {steps} iterations on {ranks} ranks, 64 clusters", f"{size[64]:,} of {size[4096]:,} bytes: {share:.1f} %",
+        "<= 8 %", share <= 8)
+
+
 def main() -> None:
-    wanted = sys.argv[2:] or ["mpi_call", "dilation", "memory", "finalize"]
+    wanted = sys.argv[2:] or ["mpi_call", "dilation", "memory", "finalize", "iterations", "iteration_files"]
     print("| figure | measured | must reach | holds |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
         for name in wanted:

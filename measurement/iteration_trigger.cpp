@@ -70,7 +70,7 @@ bool is_power_of_two(std::uint64_t n) { return (n & (n - 1)) == 0; }
 }  // namespace
 
 void set_trigger(RegionId region, std::string_view function, std::int64_t every, std::string_view name) {
-  trigger = {function, every, user_region(name)};
+  trigger = {function, every, user_region(RegionName(name))};
   if (!function.empty()) look_for_function();
   trigger_region.store(region, std::memory_order_release);
 }

@@ -1,0 +1,51 @@
+/* A marked loop of short iterations, each WORK dependent multiplications and one MPI_Allreduce from one of PATHS call
+   paths. Prints the CPU time of an iteration in microseconds. Usage: iterations ITERATIONS WORK PATHS */
+#include <mpi.h>
+#include <refrain/refrain.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile int keep_frame;
+
+__attribute__((noinline)) static void reduce(unsigned path, int depth) {
+  double in = 1, out;
+  if (depth == 0) {
+    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+  } else if (path & 1) {
+    reduce(path >> 1, depth - 1);
+    keep_frame = 1;
+  } else {
+    reduce(path >> 1, depth - 1);
+    keep_frame = 2;
+  }
+}
+
+__attribute__((noinline)) static double work(long n) {
+  volatile double start = 1.0000001;
+  double x = start;
+  for (long i = 0; i < n; ++i) x = x * start - 1e-9;
+  return x;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const long iterations = argc > 1 ? atol(argv[1]) : 100000, amount = argc > 2 ? atol(argv[2]) : 0;
+  const unsigned paths = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
+  struct timespec begin, end;
+  double sum = 0;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+  REFRAIN_LOOP_BEGIN("loop");
+  for (long i = 0; i < iterations; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    sum += work(amount);
+    for (unsigned p = 0; p < paths; ++p) reduce(p, 9);
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+  const double us = (double)(end.tv_sec - begin.tv_sec) * 1e6 + (double)(end.tv_nsec - begin.tv_nsec) * 1e-3;
+  MPI_Finalize();
+  printf("%.6f\n", us / (double)iterations);
+  return sum == 0.125;
+}
