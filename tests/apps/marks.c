@@ -71,7 +71,17 @@ NOINLINE static double around(void) {
   return spent;
 }
 
+/* One call that is made before, in and after a region; an optimizer would make several of it. */
+__attribute__((noinline, noclone, optimize("O0"))) static void now_and_then(void) {
+  for (int i = 0; i < 12; ++i) {
+    if (i == 3) REFRAIN_REGION_BEGIN("a while");
+    if (i == 8) REFRAIN_REGION_END("a while");
+    communicate();
+  }
+}
+
 static void regions(void) {
+  now_and_then();
   const double region = around();
   descend(5);
   double outer = 0, inner = 0;
@@ -341,8 +351,9 @@ static int too_many_loops(void) {
   ONE_LOOP("good")
   ONE_LOOP("a")
   ONE_LOOP("b")
-  ONE_LOOP("c") ONE_LOOP("d") ONE_LOOP("e") ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j")
-      ONE_LOOP("k") ONE_LOOP("l") ONE_LOOP("m") ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
+  ONE_LOOP("c")
+  ONE_LOOP("d") ONE_LOOP("e") ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j") ONE_LOOP("k")
+      ONE_LOOP("l") ONE_LOOP("m") ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
 }
 
 #define TEN(x) x x x x x x x x x x

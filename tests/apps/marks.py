@@ -86,6 +86,8 @@ class Marks(TestCase):
             visits = lambda *below: report.sum("visits", lambda c: c["path"][-2:] == ["communicate", "MPI_Sendrecv"]
                                                and c["path"][:-2][-len(below):] == list(below)
                                                and c["path"].count(below[0]) == below.count(below[0]))
+            self.assertEqual(5, visits("now_and_then", "a while"))
+            self.assertEqual(7, visits("now_and_then"))
             inlined = [c["path"][-4:] for c in report.callpaths if c["path"][-1] == "MPI_Iprobe"]
             self.assertEqual([["regions", "outer", "communicate_inlined", "MPI_Iprobe"]], inlined)
             self.assertEqual(2, visits("around"), "before and after the region")
@@ -203,6 +205,10 @@ class Marks(TestCase):
 
     def test_a_region_left_by_return(self) -> None:
         for report in self.both("early_return"):
+            if report.totals["mpi_calls"] > 0:
+                visits = [report.sum("visits", lambda c: c["path"][:-2][-len(path):] == path) for path in
+                          (["early_return", "knows_nothing"], ["comes_after", "unrelated"], ["forgets", "forgotten"])]
+                self.assertEqual([6, 6, 3], visits)
             for name in ("knows_nothing", "unrelated"):
                 paths = [c["path"] for c in report.callpaths if name in c["path"]]
                 self.assertTrue(paths or name == "knows_nothing")
@@ -231,7 +237,7 @@ class Marks(TestCase):
     def test_a_region_that_lasts_to_the_end_of_the_run(self) -> None:
         for report in self.both("never_ended"):
             (region,) = self.regions(report, "whole run")
-            self.assert_near(region["region"]["wall_s"], 0.06, 0.06, "the whole run")
+            self.assertGreater(region["region"]["wall_s"], 20 * 0.003)
 
     def test_scope_objects_and_exceptions(self) -> None:
         for program in ("marks_scopes", "marks_scopes_plain"):
