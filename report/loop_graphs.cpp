@@ -128,10 +128,8 @@ class LoopsText : TextPage {
   // ---- graph and map
 
   void iterations(const LoopGroup& group) {
-    std::string what = view_.metric.name + (view_.metric.quantity == analysis::Quantity::Seconds &&
-                                                    (view_.metric.name == "wall" || view_.metric.name == "user")
-                                                ? " time"
-                                                : "");
+    std::string what = view_.metric.name;
+    if (view_.metric.quantity == analysis::Quantity::Seconds) what += " time";
     if (view_.callpath) what += " in " + view_.callpath_name;
     line(paint(style_.strong, cut_to(about(group) + ", " + what, width())));
     const std::size_t room = std::max<std::size_t>(

@@ -162,6 +162,14 @@ TEST(IterationsText, folds_to_the_terminal) {
   }
 }
 
+TEST(IterationsText, one_slow_iteration_stays_visible_among_many) {
+  std::vector<Iteration> many(1'000, ten_iterations(1)[0]);
+  many[500] = ten_iterations(1)[6];
+  const std::string text = rendered(experiment_of({{{"step", many}}}), iterations(), {63, false, false});
+  EXPECT_NE(text.find("rank 0 |" + std::string(25, '.') + "@" + std::string(24, '.') + "\n"), text.npos) << text;
+  EXPECT_NE(text.find("5.00 ms |" + std::string(25, ' ') + ":\n"), text.npos) << text;
+}
+
 TEST(IterationsText, ranks_may_end_early) {
   auto fewer = ten_iterations(1);
   fewer.resize(5);
