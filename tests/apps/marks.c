@@ -353,8 +353,9 @@ static int too_many_loops(void) {
   ONE_LOOP("b")
   ONE_LOOP("c")
   ONE_LOOP("d")
-  ONE_LOOP("e") ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j") ONE_LOOP("k") ONE_LOOP("l")
-      ONE_LOOP("m") ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
+  ONE_LOOP("e")
+  ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j") ONE_LOOP("k") ONE_LOOP("l") ONE_LOOP("m")
+      ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
 }
 
 #define TEN(x) x x x x x x x x x x
