@@ -340,22 +340,35 @@ static int too_many_open(void) {
 }
 
 static int too_many_loops(void) {
-#define ONE_LOOP(name)          \
-  REFRAIN_LOOP_BEGIN(name);     \
-  for (int i = 0; i < 3; ++i) { \
-    REFRAIN_ITERATION_BEGIN();  \
-    communicate();              \
-    REFRAIN_ITERATION_END();    \
-  }                             \
-  REFRAIN_LOOP_END();
-  ONE_LOOP("good")
-  ONE_LOOP("a")
-  ONE_LOOP("b")
-  ONE_LOOP("c")
-  ONE_LOOP("d")
-  ONE_LOOP("e")
-  ONE_LOOP("f") ONE_LOOP("g") ONE_LOOP("h") ONE_LOOP("i") ONE_LOOP("j") ONE_LOOP("k") ONE_LOOP("l") ONE_LOOP("m")
-      ONE_LOOP("n") ONE_LOOP("o") ONE_LOOP("p") ONE_LOOP("q") return 2;
+#define ONE_LOOP(name)            \
+  do {                            \
+    REFRAIN_LOOP_BEGIN(name);     \
+    for (int i = 0; i < 3; ++i) { \
+      REFRAIN_ITERATION_BEGIN();  \
+      communicate();              \
+      REFRAIN_ITERATION_END();    \
+    }                             \
+    REFRAIN_LOOP_END();           \
+  } while (0)
+  ONE_LOOP("good");
+  ONE_LOOP("a");
+  ONE_LOOP("b");
+  ONE_LOOP("c");
+  ONE_LOOP("d");
+  ONE_LOOP("e");
+  ONE_LOOP("f");
+  ONE_LOOP("g");
+  ONE_LOOP("h");
+  ONE_LOOP("i");
+  ONE_LOOP("j");
+  ONE_LOOP("k");
+  ONE_LOOP("l");
+  ONE_LOOP("m");
+  ONE_LOOP("n");
+  ONE_LOOP("o");
+  ONE_LOOP("p");
+  ONE_LOOP("q");
+  return 2;
 }
 
 #define TEN(x) x x x x x x x x x x
