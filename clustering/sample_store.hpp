@@ -2,9 +2,9 @@
 /// The samples of single iterations, in a fixed number of bytes.
 ///
 /// What samples say of one iteration is mostly chance, so clusters cannot tell it: members of a cluster share their
-/// shares, not their samples. It is little, though: a sample needs about one byte and a half here and five to seven in
-/// the profile of a cluster. While there is room every iteration's samples are kept. When the room is used up every
-/// second record is dropped and from then on only every second iteration is kept, then every fourth, and so on:
+/// shares, not their samples. It is little, though: a call path needs about one byte and a half here and seven to
+/// twelve in the profile of a cluster. While there is room every iteration's samples are kept. When the room is used up
+/// every second record is dropped and from then on only every second iteration is kept, then every fourth, and so on:
 /// the iterations that are kept are those whose ordinal is a multiple of stride().
 ///
 /// Which call paths were sampled and how often is kept exactly, other values of a path with a relative error of at most
