@@ -98,13 +98,20 @@ void on_spill_wanted(Location& location) {
   writing.clear(std::memory_order_release);
 }
 
+/// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
+bool others_have_loops() {
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l != measurement::current_location && l->iterations) return true;
+  return false;
+}
+
 /// Everything of this rank as it is now, while the other threads are held.
 void write_snapshot() {
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (const int error = spill(*l)) return give_up(error);
   RankRecordBuilder builder;
   const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
-  measurement::resume_others();
+  if (!others_have_loops()) measurement::resume_others();  // what the record points to is this thread's
   if (!built) return;
   const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
   if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
@@ -143,7 +150,8 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
 void stop_snapshots() {
   measurement::lifecycle.spill_wanted = nullptr;
   measurement::lifecycle.snapshot_is_due = nullptr;
-  while (writing.test_and_set(std::memory_order_acquire)) sched_yield();
+  // Another thread may be writing; or this one, when a signal handler ends the process: then it would wait for itself.
+  for (int i = 0; i < 10'000 && writing.test_and_set(std::memory_order_acquire); ++i) sched_yield();
 }
 
 Spilled map_spilled() {

@@ -126,7 +126,34 @@ class Killed(TestCase):
             self.assertEqual(count, sum(c["size"] for c in location["clusters"]))
             self.assertNotIn(-1, location["cluster_of"])
 
-    def ranks_of(self, launcher: int) -> list[int]:
+    def test_threads_with_loops_are_held_while_a_snapshot_is_taken(self) -> None:
+        experiment = self.directory / "experiment"
+        settings = {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1"}
+        program = PROGRAMS / "iterations_threads"
+        job = subprocess.Popen(list(map(str, [REFRAIN, "run", "--", *mpirun(1, program)])), cwd=self.directory,
+                               env=clean_environment(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(4)
+            victims = self.ranks_of(job.pid, program)
+            self.assertEqual(1, len(victims))
+            os.kill(victims[0], signal.SIGKILL)
+            job.wait(timeout=60)
+        finally:
+            job.kill()
+            job.wait()
+        report = Report(experiment, "--iterations")
+        self.assert_time_conserved(report)
+        locations = report.data["loops"][0]["per_location"]
+        self.assertEqual([0, 1, 2], sorted(l["thread"] for l in locations))
+        for location in locations:
+            count = len(location["wall_s"])
+            self.assertGreater(count, 1000)
+            self.assertEqual(count, sum(c["size"] for c in location["clusters"]))
+            self.assertNotIn(-1, location["cluster_of"])
+            self.assertEqual({1 if location["thread"] == 0 else 0}, set(location["mpi_calls"]))
+            self.assertLess(max(location["wall_s"]), 4)
+
+    def ranks_of(self, launcher: int, program: Path = LOOP) -> list[int]:
         """The processes of the program among the launcher's descendants."""
         parents, found = {}, []
         for entry in Path("/proc").iterdir():
@@ -134,7 +161,7 @@ class Killed(TestCase):
                 continue
             try:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                if os.readlink(entry / "exe") == str(LOOP):
+                if os.readlink(entry / "exe") == str(program):
                     found.append(int(entry.name))
             except OSError:
                 continue
