@@ -1,12 +1,20 @@
 #pragma once
 /// REFRAIN_ITERATION_AT taken apart: MPI_FUNCTION[@FUNCTION][/N].
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "config/number.hpp"
 
 namespace refrain::config {
+
+/// substr can throw, which the runtime half has no library for.
+constexpr std::string_view first_of(std::string_view text, std::size_t count) { return {text.data(), count}; }
+constexpr std::string_view without_first(std::string_view text, std::size_t count) {
+  text.remove_prefix(count);
+  return text;
+}
 
 struct IterationAt {
   std::string_view mpi_function;
@@ -18,15 +26,15 @@ struct IterationAt {
 constexpr IterationAt parse_iteration_at(std::string_view text) {
   IterationAt at;
   if (const auto slash = text.rfind('/'); slash != std::string_view::npos) {
-    const ParsedNumber number = parse_number(text.substr(slash + 1), false);
+    const ParsedNumber number = parse_number(without_first(text, slash + 1), false);
     if (number.fault != NumberFault::None || number.value < 1) return at;
     at.every = number.value;
-    text = text.substr(0, slash);
+    text = first_of(text, slash);
   }
   if (const auto sign = text.find('@'); sign != std::string_view::npos) {
-    at.function = text.substr(sign + 1);
+    at.function = without_first(text, sign + 1);
     if (at.function.empty()) return at;
-    text = text.substr(0, sign);
+    text = first_of(text, sign);
   }
   at.mpi_function = text;
   at.good = text.starts_with("MPI_") && text.size() > 4;

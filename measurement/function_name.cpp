@@ -2,7 +2,13 @@
 
 #include <cstddef>
 
+#include "config/iteration_at.hpp"
+
 namespace refrain::measurement {
+
+using config::first_of;
+using config::without_first;
+
 namespace {
 
 /// Takes "3run" off the front of `rest`. False: there is no such name.
@@ -11,7 +17,7 @@ bool take_name(std::string_view& rest, std::string_view& name) {
   while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && length < 100'000)
     length = length * 10 + static_cast<std::size_t>(rest[digits++] - '0');
   if (digits == 0 || length == 0 || length > rest.size() - digits) return false;
-  name = rest.substr(digits, length);
+  name = first_of(without_first(rest, digits), length);
   rest.remove_prefix(digits + length);
   return true;
 }
@@ -19,8 +25,8 @@ bool take_name(std::string_view& rest, std::string_view& name) {
 /// Takes "run" off the end of "Verlet::run".
 std::string_view take_last(std::string_view& wanted) {
   const auto colons = wanted.rfind("::");
-  const std::string_view last = colons == std::string_view::npos ? wanted : wanted.substr(colons + 2);
-  wanted = colons == std::string_view::npos ? std::string_view() : wanted.substr(0, colons);
+  const std::string_view last = colons == std::string_view::npos ? wanted : without_first(wanted, colons + 2);
+  wanted = colons == std::string_view::npos ? std::string_view() : first_of(wanted, colons);
   return last;
 }
 
@@ -52,7 +58,7 @@ bool skip_arguments(std::string_view& rest) {
 }
 
 bool is_cxx_function(std::string_view symbol, std::string_view wanted) {
-  std::string_view rest = symbol.substr(2), names[most_names];
+  std::string_view rest = without_first(symbol, 2), names[most_names];
   std::size_t count = 0;
   const bool nested = rest.starts_with('N');
   if (nested) rest.remove_prefix(1);
@@ -83,11 +89,11 @@ bool is_function(std::string_view symbol, std::string_view wanted) {
   if (wanted.empty()) {
     if (symbol.size() == last.size() + 1 && symbol.starts_with(last) && symbol.back() == '_') return true;
     const auto mod = symbol.find("_MOD_");
-    return symbol.starts_with("__") && mod != std::string_view::npos && symbol.substr(mod + 5) == last;
+    return symbol.starts_with("__") && mod != std::string_view::npos && without_first(symbol, mod + 5) == last;
   }
   return symbol.size() == 2 + wanted.size() + 5 + last.size() && symbol.starts_with("__") &&
-         symbol.substr(2, wanted.size()) == wanted && symbol.substr(2 + wanted.size(), 5) == "_MOD_" &&
-         symbol.ends_with(last);
+         without_first(symbol, 2).starts_with(wanted) &&
+         without_first(symbol, 2 + wanted.size()).starts_with("_MOD_") && symbol.ends_with(last);
 }
 
 }  // namespace refrain::measurement
