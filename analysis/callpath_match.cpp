@@ -4,6 +4,8 @@
 #include <cctype>
 #include <set>
 
+#include "config/edit_distance.hpp"
+
 namespace refrain::analysis {
 namespace {
 
@@ -21,21 +23,6 @@ std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -77,7 +64,8 @@ std::vector<std::string> similar_functions(const CallTree& tree, std::string_vie
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& name : names) {
     const std::string lower = lower_case(without_parameters(name));
-    const std::size_t distance = edit_distance(last, lower);
+    std::vector<std::size_t> row(lower.size() + 1);
+    const std::size_t distance = config::edit_distance(last, lower, row.data());
     const bool contains =
         !last.empty() && (lower.find(last) != lower.npos || (lower.size() > 2 && last.find(lower) != last.npos));
     if (contains) ranked.emplace_back(0, name);

@@ -7,8 +7,8 @@
 #include "archive/error_text.hpp"
 #include "archive/format.hpp"
 #include "archive/output_file.hpp"
-#include "archive/utf8.hpp"
 #include "config/line.hpp"
+#include "config/utf8.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {
@@ -83,7 +83,7 @@ class JsonWriter {
   void string(std::string_view text) {
     put("\"");
     while (!text.empty()) {
-      const std::size_t n = utf8_length(text);
+      const std::size_t n = config::utf8_length(text);
       const char c = text[0];
       if (n == 0) {
         put("\\ufffd");

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/line.hpp"
@@ -63,25 +61,10 @@ bool OutputFile::close() {
   return good;
 }
 
-MappedFile::~MappedFile() {
-  if (address_) munmap(address_, size_);
-}
-
-bool MappedFile::open(const char* directory, const char* name) {
+bool map_file(const char* directory, const char* name, platform::MappedFile& file) {
   char path[PATH_MAX];
-  if (!join(path, directory, name)) return error = ENAMETOOLONG, false;
-  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return error = errno, false;
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) {
-    error = errno;
-  } else if (status.st_size > 0) {
-    void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (address == MAP_FAILED) error = errno;
-    else address_ = address, size_ = static_cast<std::size_t>(status.st_size);
-  }
-  ::close(descriptor);
-  return error == 0;
+  if (!join(path, directory, name)) return file.error = ENAMETOOLONG, false;
+  return file.open(path);
 }
 
 int rename_in(const char* directory, const char* from, const char* to) {

@@ -7,7 +7,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "platform/mapped_file.hpp"
 
 namespace refrain::archive {
 
@@ -30,23 +31,8 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-/// A file of the directory, read by mapping it.
-class MappedFile {
- public:
-  MappedFile() = default;
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile();
-
-  [[nodiscard]] bool open(const char* directory, const char* name);
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
-
-  int error = 0;
-
- private:
-  void* address_ = nullptr;
-  std::size_t size_ = 0;
-};
+/// Maps a file of the directory. False: `file.error` has the errno value.
+[[nodiscard]] bool map_file(const char* directory, const char* name, platform::MappedFile& file);
 
 /// Renames `from` to `to`, both in `directory`. Returns 0 or the errno value; on failure `from` is removed.
 int rename_in(const char* directory, const char* from, const char* to);

@@ -12,6 +12,7 @@
 
 #include "clustering/types.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/unit_totals.hpp"
 
 namespace refrain::archive {
 
@@ -37,13 +38,9 @@ struct PathValues {
   std::uint32_t first;  ///< index of the first column in Unit::columns
 };
 
-struct Unit {
+struct Unit : measurement::UnitTotals {
   std::int32_t loop = -1;
   std::int32_t cluster = -1;
-  std::int64_t wall = 0, mpi = 0, own = 0, cpu_ns = 0, mpi_calls = 0;
-  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
-  std::int64_t weight_user_ns = 0, weight_mpi_ns = 0;
-  double weight_user_squared = 0;
   std::vector<PathValues> values;  ///< ascending by path
   std::vector<std::int64_t> columns;
 };
@@ -73,7 +70,7 @@ struct Loop {
   std::vector<std::byte> log;                                   ///< blocks, one behind the other
 };
 
-struct Location {
+struct LocationDefinition {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
   std::int64_t os_thread_id = 0;
@@ -81,6 +78,9 @@ struct Location {
   std::int64_t begin = 0, end = 0;
   std::int64_t arena_bytes = 0;
   std::vector<std::int64_t> losses;  ///< by measurement::Loss
+};
+
+struct Location : LocationDefinition {
   std::vector<Unit> units;
   std::vector<Loop> loops;  ///< by Unit::loop
 };
@@ -95,25 +95,32 @@ struct Cost {
   double median = 0, low = 0, high = 0;  ///< ticks
 };
 
-struct Rank {
+struct RankDefinition {
   std::int32_t rank = 0;
   std::int64_t process_id = 0;
   std::string host;
   double ticks_per_second = 1e9;
   std::int64_t begin_epoch_ns = 0;
   Cost call_cost, tick_cost;
-  std::vector<Location> locations;
   std::vector<Communicator> communicators;
+};
+
+struct Rank : RankDefinition {
+  std::vector<Location> locations;
   std::uint64_t spilled_bytes = 0;  ///< of iterations-<rank>.refrain that `locations` already hold
 };
 
-struct Profile {
+/// What all ranks share.
+struct ProfileDefinitions {
   std::string version;              ///< of the Refrain that wrote it
   std::int32_t ranks_expected = 1;  ///< size of the job
   bool complete = false;
   std::vector<std::string> regions;
   std::vector<ProfileModule> modules;
   std::vector<CallPath> paths;
+};
+
+struct Profile : ProfileDefinitions {
   std::vector<Rank> ranks;  ///< ascending by rank; fewer than expected in an incomplete experiment
 };
 

@@ -230,12 +230,9 @@ class LocationsReader {
     Unit unit;
     unit.loop = narrow(in_);
     unit.cluster = narrow(in_);
-    std::int64_t* const totals[] = {&unit.wall,           &unit.mpi,          &unit.own,       &unit.cpu_ns,
-                                    &unit.mpi_calls,      &unit.ticks_user,   &unit.ticks_mpi, &unit.ticks_lost,
-                                    &unit.weight_user_ns, &unit.weight_mpi_ns};
     for (std::uint64_t i = 0; i < totals_; ++i) {
       const std::int64_t value = in_.signed_varint();
-      if (i < std::size(totals)) *totals[i] = value;
+      if (i < std::size(measurement::unit_total_table)) unit.*measurement::unit_total_table[i] = value;
     }
     unit.weight_user_squared = finite(in_);
     read_values(unit);

@@ -110,15 +110,11 @@ void combine_rows(const Row* first, const Row* last, std::int64_t (&out)[measure
   }
 }
 
-constexpr std::size_t unit_totals = 10;  // told in the section: later versions append
-
 bool encode_unit(const UnitRecord& unit, const LocationRecord& location, const Numbers& paths, GrowableArray<Row>& rows,
                  Encoder& out) {
   out.signed_varint(unit.loop);
   out.signed_varint(unit.cluster);
-  for (std::int64_t value : {unit.wall, unit.mpi, unit.own, unit.cpu_ns, unit.mpi_calls, unit.ticks_user,
-                             unit.ticks_mpi, unit.ticks_lost, unit.weight_user_ns, unit.weight_mpi_ns})
-    out.signed_varint(value);
+  for (const auto total : measurement::unit_total_table) out.signed_varint(unit.*total);
   out.real(unit.weight_user_squared);
 
   rows.clear();
@@ -153,7 +149,7 @@ bool encode_locations(const RankRecord& record, DefinitionSet& definitions, Enco
   if (!resolver.create()) return false;
   GrowableArray<Row> rows;
   Numbers paths;
-  out.varint(unit_totals);
+  out.varint(std::size(measurement::unit_total_table));  // later versions append
   out.varint(record.locations.size());
   for (const LocationRecord& location : record.locations) {
     paths.clear();

@@ -10,6 +10,7 @@
 #include "clustering/clusterer.hpp"
 #include "measurement/definitions.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
 
@@ -32,21 +33,10 @@ struct ValueRecord {
   const std::int64_t* values;
 };
 
-/// A leaf unit of the time rules: the time outside loops (`loop` = -1), later a cluster of iterations.
-struct UnitRecord {
+/// A leaf unit of the time rules: the time outside loops (`loop` = -1), or a cluster of iterations.
+struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;
-  std::int64_t wall;  ///< ticks
-  std::int64_t mpi;   ///< ticks in outermost MPI calls
-  std::int64_t own;   ///< ticks of Refrain's own longer work (exchange at MPI_Init), measured, besides calls and ticks
-  std::int64_t cpu_ns;          ///< thread CPU time
-  std::int64_t mpi_calls;       ///< outermost calls: each costs RankRecord::call_cost
-  std::int64_t ticks_user;      ///< timer ticks that found user code
-  std::int64_t ticks_mpi;       ///< ... an MPI call
-  std::int64_t ticks_lost;      ///< ... Refrain itself or nothing to attribute; all ticks cost RankRecord::tick_cost
-  std::int64_t weight_user_ns;  ///< W_user
-  std::int64_t weight_mpi_ns;   ///< W_mpi
-  double weight_user_squared;   ///< sum of w^2 over user ticks, ns^2, for the standard error
   std::span<const ValueRecord> values;
 };
 

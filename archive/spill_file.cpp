@@ -28,9 +28,9 @@ int SpillFile::append(const char* directory, std::int32_t rank, std::span<const 
   return 0;
 }
 
-int SpillFile::map(const char* directory, std::int32_t rank, MappedFile& file) const {
+int SpillFile::map(const char* directory, std::int32_t rank, platform::MappedFile& file) const {
   const ErrnoKeeper keeper;
-  if (!file.open(directory, Name(rank).text)) return file.error;
+  if (!map_file(directory, Name(rank).text, file)) return file.error;
   return file.bytes().size() < bytes_ ? EIO : 0;
 }
 

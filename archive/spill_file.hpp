@@ -19,7 +19,7 @@ class SpillFile {
   /// Returns 0 or the errno value; what failed is overwritten by the next one.
   int append(const char* directory, std::int32_t rank, std::span<const std::byte> frames);
   /// Maps what was written. Returns 0 or the errno value.
-  int map(const char* directory, std::int32_t rank, MappedFile& file) const;
+  int map(const char* directory, std::int32_t rank, platform::MappedFile& file) const;
   void remove(const char* directory, std::int32_t rank);
 
  private:

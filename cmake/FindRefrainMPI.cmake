@@ -4,6 +4,7 @@
 #   mpi_NAME                  interface target for C and C++ programs: include directories and libraries
 #   REFRAIN_MPICC_NAME, REFRAIN_MPIFORT_NAME, REFRAIN_MPIEXEC_NAME   the commands (cache variables)
 #   REFRAIN_MPI_INCLUDES_NAME the include directories
+#   REFRAIN_HAS_FORTRAN_NAME  whether the Fortran wrapper and a compiler behind it are there
 set(mpis)
 foreach(mpi openmpi mpich)
   find_program(REFRAIN_MPICC_${mpi} mpicc.${mpi} DOC "C compiler wrapper of ${mpi}")
@@ -18,6 +19,13 @@ foreach(mpi openmpi mpich)
     message(STATUS "MPI: ${REFRAIN_MPICC_${mpi}} -show failed; ${mpi} is left out")
     continue()
   endif()
+  # A wrapper may be there without the compiler behind it.
+  set(status 1)
+  if(REFRAIN_MPIFORT_${mpi})
+    execute_process(COMMAND ${REFRAIN_MPIFORT_${mpi}} --version OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE status)
+  endif()
+  string(COMPARE EQUAL "${status}" 0 has_fortran)
+  set(REFRAIN_HAS_FORTRAN_${mpi} ${has_fortran} CACHE INTERNAL "whether ${mpi} compiles Fortran")
   separate_arguments(shown UNIX_COMMAND "${shown}")
   set(includes ${shown})
   list(FILTER includes INCLUDE REGEX "^-I")

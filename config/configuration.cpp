@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include "config/edit_distance.hpp"
 #include "config/iteration_at.hpp"
 #include "config/line.hpp"
 #include "config/number.hpp"
@@ -133,29 +134,14 @@ string_view store(Configuration& out, const Rule& rule, string_view value) {
   return {};
 }
 
-/// Edits (insert, delete, replace) that turn one name into the other; both are at most `longest_shown` long.
-std::size_t edit_distance(string_view a, string_view b) {
-  std::size_t row[longest_shown + 1];
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 /// The variable whose name is nearest, when it is near enough to have been meant.
 string_view nearest_variable(string_view name) {
   string_view nearest;
   if (name.size() > longest_shown) return nearest;
   std::size_t fewest = 1 + name.size() / 4;
   auto consider = [&](string_view candidate) {
-    std::size_t edits = edit_distance(name, candidate);
+    std::size_t row[longest_shown + 1];  // names of the tables are no longer
+    std::size_t edits = edit_distance(name, candidate, row);
     if (edits > fewest || (edits == fewest && !nearest.empty())) return;
     fewest = edits;
     nearest = candidate;

@@ -1,20 +1,13 @@
 #pragma once
 /// REFRAIN_ITERATION_AT taken apart: MPI_FUNCTION[@FUNCTION][/N].
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "config/number.hpp"
+#include "config/text.hpp"
 
 namespace refrain::config {
-
-/// substr can throw, which the runtime half has no library for.
-constexpr std::string_view first_of(std::string_view text, std::size_t count) { return {text.data(), count}; }
-constexpr std::string_view without_first(std::string_view text, std::size_t count) {
-  text.remove_prefix(count);
-  return text;
-}
 
 struct IterationAt {
   std::string_view mpi_function;

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "config/iteration_at.hpp"
+#include "config/text.hpp"
 
 namespace refrain::measurement {
 

@@ -1,7 +1,5 @@
 #include "measurement/iterations.hpp"
 
-#include <new>
-
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
@@ -14,21 +12,6 @@ using clustering::Shape;
 IterationSettings iteration_settings;
 
 namespace {
-
-template <class T>
-constexpr std::size_t pages_of = (sizeof(T) + 4095) & ~std::size_t{4095};
-
-template <class T>
-T* make() {
-  void* memory = platform::map_pages(pages_of<T>);
-  return memory ? new (memory) T : nullptr;
-}
-template <class T>
-void unmake(T* object) {
-  if (!object) return;
-  object->~T();
-  platform::unmap_pages(object, pages_of<T>);
-}
 
 constexpr Column follows(Overall metric, bool in_distance = true) {
   return {static_cast<std::uint8_t>(metric), in_distance};
@@ -86,36 +69,49 @@ void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
 }  // namespace
 
 ClusteredLoop* loop_of(Location& location, RegionId region) {
-  if (!location.iterations) location.iterations = make<Iterations>();
+  if (!location.iterations) location.iterations = platform::make_on_pages<Iterations>();
   Iterations* all = location.iterations;
   if (!all) return nullptr;
   for (std::uint32_t i = 0; i < all->count; ++i)
     if (all->loops[i]->region == region) return all->loops[i];
   if (all->count == Iterations::most_loops) return nullptr;
-  auto* loop = make<ClusteredLoop>();
+  auto* loop = platform::make_on_pages<ClusteredLoop>();
   if (!loop) return nullptr;
   loop->region = region;
   if (!create(*loop)) {
-    unmake(loop);
+    platform::unmake_on_pages(loop);
     return nullptr;
   }
   all->loops[all->count++] = loop;
   return loop;
 }
 
+namespace {
+
+struct OverallTotal {
+  Overall metric;
+  std::int64_t UnitTotals::*total;
+};
+constexpr OverallTotal overall_totals[] = {{Overall::Wall, &UnitTotals::wall},
+                                           {Overall::Mpi, &UnitTotals::mpi},
+                                           {Overall::Own, &UnitTotals::own},
+                                           {Overall::Cpu, &UnitTotals::cpu_ns},
+                                           {Overall::MpiCalls, &UnitTotals::mpi_calls},
+                                           {Overall::TicksUser, &UnitTotals::ticks_user},
+                                           {Overall::TicksMpi, &UnitTotals::ticks_mpi},
+                                           {Overall::TicksLost, &UnitTotals::ticks_lost},
+                                           {Overall::WeightUser, &UnitTotals::weight_user_ns},
+                                           {Overall::WeightMpi, &UnitTotals::weight_mpi_ns}};
+static_assert(std::size(overall_totals) == std::size(unit_total_table));
+
+constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::WeightUserSquared, us^2
+
+}  // namespace
+
 void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]) {
   const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
-  put(Overall::Wall, unit.wall);
-  put(Overall::Mpi, unit.mpi);
-  put(Overall::Own, unit.own);
-  put(Overall::Cpu, unit.cpu_ns);
-  put(Overall::MpiCalls, unit.mpi_calls);
-  put(Overall::TicksUser, unit.ticks_user);
-  put(Overall::TicksMpi, unit.ticks_mpi);
-  put(Overall::TicksLost, unit.ticks_lost);
-  put(Overall::WeightUser, unit.weight_user_ns);
-  put(Overall::WeightMpi, unit.weight_mpi_ns);
-  put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared * 1e-6));
+  for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
+  put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
   std::int64_t traffic[4] = {};
   for (const std::uint32_t id : tree.touched()) {
     const Node& node = tree.node(NodeId{id});
@@ -131,18 +127,9 @@ void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&r
 
 UnitTotals totals_of(std::span<const std::int64_t> row) {
   const auto get = [&](Overall metric) { return row[static_cast<std::size_t>(metric)]; };
-  UnitTotals unit{};
-  unit.wall = get(Overall::Wall);
-  unit.cpu_ns = get(Overall::Cpu);
-  unit.mpi = get(Overall::Mpi);
-  unit.own = get(Overall::Own);
-  unit.mpi_calls = get(Overall::MpiCalls);
-  unit.ticks_user = get(Overall::TicksUser);
-  unit.ticks_mpi = get(Overall::TicksMpi);
-  unit.ticks_lost = get(Overall::TicksLost);
-  unit.weight_user_ns = get(Overall::WeightUser);
-  unit.weight_mpi_ns = get(Overall::WeightMpi);
-  unit.weight_user_squared = static_cast<double>(get(Overall::WeightUserSquared)) * 1e6;
+  UnitTotals unit;
+  for (const auto [metric, total] : overall_totals) unit.*total = get(metric);
+  unit.weight_user_squared = static_cast<double>(get(Overall::WeightUserSquared)) * square_of_overall;
   return unit;
 }
 
@@ -175,13 +162,6 @@ void take_iteration(Location& l) {
     if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);
   l.unit = {};
   l.tree.start_anew();
-}
-
-void destroy_iterations(Location& location) {
-  if (!location.iterations) return;
-  for (std::uint32_t i = 0; i < location.iterations->count; ++i) unmake(location.iterations->loops[i]);
-  unmake(location.iterations);
-  location.iterations = nullptr;
 }
 
 }  // namespace refrain::measurement

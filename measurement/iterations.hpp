@@ -74,6 +74,4 @@ void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&r
 /// The same back.
 UnitTotals totals_of(std::span<const std::int64_t> row);
 
-void destroy_iterations(Location& location);
-
 }  // namespace refrain::measurement

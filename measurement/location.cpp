@@ -6,21 +6,6 @@ namespace refrain::measurement {
 
 constinit thread_local Location* current_location = nullptr;
 
-UnitTotals& UnitTotals::operator+=(const UnitTotals& other) {
-  wall += other.wall;
-  cpu_ns += other.cpu_ns;
-  mpi += other.mpi;
-  own += other.own;
-  mpi_calls += other.mpi_calls;
-  ticks_user += other.ticks_user;
-  ticks_mpi += other.ticks_mpi;
-  ticks_lost += other.ticks_lost;
-  weight_user_ns += other.weight_user_ns;
-  weight_mpi_ns += other.weight_mpi_ns;
-  weight_user_squared += other.weight_user_squared;
-  return *this;
-}
-
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   l.unit.wall += now - l.begin;
   if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;

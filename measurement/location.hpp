@@ -10,6 +10,7 @@
 
 #include "measurement/call_tree.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/interval_timer.hpp"
 #include "unwind/walker.hpp"
@@ -31,21 +32,6 @@ enum class Gate : std::uint8_t {
   Open,
   Paused,  ///< another thread reads it: entries wait, ticks pass
   Shut,    ///< its measurement is ending
-};
-
-/// Sums of a unit: an iteration, or the time outside of iterations. See archive::UnitRecord for the meaning of each.
-/// `wall` and `cpu_ns` of the unit in progress hold what earlier threads of a pooled location have used up; the running
-/// one's part is added when it or the unit ends.
-struct UnitTotals {
-  platform::Ticks wall;
-  std::int64_t cpu_ns;
-  platform::Ticks mpi;
-  platform::Ticks own;
-  std::int64_t mpi_calls;
-  std::int64_t ticks_user, ticks_mpi, ticks_lost;
-  std::int64_t weight_user_ns, weight_mpi_ns;
-  double weight_user_squared;
-  UnitTotals& operator+=(const UnitTotals& other);
 };
 
 /// A loop or region that the program has begun and not ended.
@@ -84,7 +70,9 @@ struct alignas(64) Location {
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
-  UnitTotals unit{};                    ///< in progress
+  /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
+  /// part is added when it or the unit ends.
+  UnitTotals unit{};
 
   unwind::Walker walker;
   CallTree tree;
@@ -139,6 +127,19 @@ inline bool may_enter(Location& location, Inside before) {
 /// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
 /// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
+
+/// Begins a scope on the calling thread's location: Refrain's bookkeeping until `inside` is set again. `sp`: where the
+/// program's stack ends that called. False: none may begin here, nothing is measured.
+[[gnu::always_inline]] inline bool enter_scope(Location& location, std::uintptr_t sp) {
+  if (location.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
+    if (!leave_abandoned_scope(location, sp)) return false;
+  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!may_enter(location, Inside::User)) [[unlikely]]
+    return false;
+  location.scope_sp = sp;
+  return true;
+}
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
 void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);

@@ -1,7 +1,6 @@
 #include "measurement/locations.hpp"
 
 #include <cstring>
-#include <new>
 #include <sched.h>
 #include <sys/prctl.h>
 
@@ -13,8 +12,6 @@ namespace {
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
-
-constexpr std::size_t location_bytes = (sizeof(Location) + 4095) & ~std::size_t{4095};
 
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
@@ -50,16 +47,15 @@ Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() { all.store(nullptr, std::memory_order_release); }
 
 Location* make_detached_location(const LocationSettings& settings) {
-  void* memory = platform::map_pages(location_bytes);
-  if (!memory) return nullptr;
-  auto* l = new (memory) Location;
+  auto* l = platform::make_on_pages<Location>();
+  if (!l) return nullptr;
   if (!l->tree.create(settings.memory)) {
-    platform::unmap_pages(memory, location_bytes);
+    platform::unmake_on_pages(l);
     return nullptr;
   }
   if (!l->walker.create(platform::own_stack(), settings.callpath_depth, settings.backend)) {
     l->tree.destroy();
-    platform::unmap_pages(memory, location_bytes);
+    platform::unmake_on_pages(l);
     return nullptr;
   }
   return l;
@@ -69,7 +65,7 @@ void free_detached_location(Location* l) {
   forget_marks(*l);
   l->walker.destroy();
   l->tree.destroy();
-  platform::unmap_pages(l, location_bytes);
+  platform::unmake_on_pages(l);
 }
 
 Location* begin_location(const LocationSettings& settings) {

@@ -1,7 +1,5 @@
 #include "measurement/marks.hpp"
 
-#include <new>
-
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
@@ -18,7 +16,6 @@ using platform::Ticks;
 
 /// Microseconds on every counter.
 constexpr Ticks short_pause = 10'000;
-constexpr std::size_t marks_bytes = (sizeof(OpenMarks) + 4095) & ~std::size_t{4095};
 
 void misuse(Location& l, const char* what) {
   l.count_loss(Loss::MarkMisused);
@@ -26,8 +23,7 @@ void misuse(Location& l, const char* what) {
 }
 
 OpenMarks* marks_of(Location& l) {
-  if (!l.marks)
-    if (void* memory = platform::map_pages(marks_bytes)) l.marks = new (memory) OpenMarks{};
+  if (!l.marks) l.marks = platform::make_on_pages<OpenMarks>();
   return l.marks;
 }
 

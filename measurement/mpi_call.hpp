@@ -49,13 +49,8 @@ template <class Before, class Call, class After>
   if (!location) return call();
   auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
   const auto sp = reinterpret_cast<std::uintptr_t>(frame + 2);
-  if (location->inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
-    if (!leave_abandoned_scope(*location, sp)) return call();
-  location->inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(*location, Inside::User)) [[unlikely]]
-    return call();  // the measurement of this thread is ending
-  location->scope_sp = sp;
+  if (!enter_scope(*location, sp)) [[unlikely]]
+    return call();
   if (trigger_region.load(std::memory_order_relaxed) == region) [[unlikely]]
     call_of_trigger(*location, {frame[1], sp, frame[0]});
   std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});

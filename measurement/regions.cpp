@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sched.h>
 
+#include "config/utf8.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -62,23 +63,6 @@ const char* copy(std::string_view name) {
 
 RegionId id_of(std::size_t position) { return RegionId{static_cast<std::uint16_t>(first_user_region + position)}; }
 
-/// Bytes of the UTF-8 character that `text` begins with, 0 when it begins with none.
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f;
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Longer than need be, surrogates, beyond the last code point; C1 controls.
-  const unsigned char second = byte(1);
-  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f) ||
-                     (first == 0xc2 && second < 0xa0);
-  return wrong ? 0 : size;
-}
-
 }  // namespace
 
 RegionName::RegionName(std::string_view given) {
@@ -88,7 +72,8 @@ RegionName::RegionName(std::string_view given) {
   }
   std::size_t size = 0;
   while (!given.empty()) {
-    const std::size_t whole = character(given);
+    const std::size_t length = config::utf8_length(given);
+    const std::size_t whole = config::is_control(given, length) ? 0 : length;
     const std::size_t taken = whole ? whole : 1;
     if (size + taken > longest_region_name) {
       as_given_ = false;

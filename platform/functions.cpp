@@ -2,46 +2,28 @@
 
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "platform/mapped_file.hpp"
 
 namespace refrain::platform {
 namespace {
 
-/// A file of a module, mapped; every access is checked against its size.
+/// A file of a module; every access is checked against its size.
 class ElfFile {
  public:
-  explicit ElfFile(const char* path) {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    struct stat status;
-    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
-      void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-      if (address != MAP_FAILED) {
-        begin_ = static_cast<const char*>(address);
-        size_ = static_cast<std::size_t>(status.st_size);
-      }
-    }
-    close(descriptor);
-  }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
-  ~ElfFile() {
-    if (begin_) munmap(const_cast<char*>(begin_), size_);
-  }
+  explicit ElfFile(const char* path) { (void)file_.open(path); }
 
   /// `count` items at `offset`, null when they are not all there.
   template <class T>
   const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
-    if (!begin_ || offset > size_ || count > (size_ - offset) / sizeof(T) || offset % alignof(T) != 0) return nullptr;
-    return reinterpret_cast<const T*>(begin_ + offset);
+    const auto bytes = file_.bytes();
+    if (offset > bytes.size() || count > (bytes.size() - offset) / sizeof(T) || offset % alignof(T) != 0)
+      return nullptr;
+    return reinterpret_cast<const T*>(bytes.data() + offset);
   }
 
  private:
-  const char* begin_ = nullptr;
-  std::size_t size_ = 0;
+  MappedFile file_;
 };
 
 void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shdr& names, const Module& module,

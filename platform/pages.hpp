@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <type_traits>
 
@@ -17,6 +18,19 @@ void* map_pages(std::size_t bytes);
 void unmap_pages(void* address, std::size_t bytes);
 /// Grows a mapping, which may move. Null when the kernel refuses; the old mapping then stays.
 void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes);
+
+/// One object on pages of its own, value-initialised. Null: no memory.
+template <class T>
+T* make_on_pages() {
+  void* memory = map_pages(sizeof(T));
+  return memory ? new (memory) T{} : nullptr;
+}
+template <class T>
+void unmake_on_pages(T* object) {
+  if (!object) return;
+  object->~T();
+  unmap_pages(object, sizeof(T));
+}
 
 /// A vector of trivially copyable items on mapped pages. Not for handlers: growing calls the kernel.
 template <class T>

@@ -29,9 +29,7 @@ std::string csv_report(const Document& document) {
                      count_columns, sites ? ",module,file,line" : "");
   for (std::uint32_t i = 1; i < document.tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = document.tree.nodes[i];
-    std::string path;
-    for (const auto& name : path_to(document.tree, i)) path += (path.empty() ? "" : ";") + name;
-    out += fmt::format("{},{},{},{},{},{},{},{}", csv_field(path), name_of(node.kind), node.exclusive_s,
+    out += fmt::format("{},{},{},{},{},{},{},{}", csv_path(document.tree, i), name_of(node.kind), node.exclusive_s,
                        node.inclusive_s, counts(node.exclusive), node.spread.min, node.spread.mean, node.spread.max);
     if (sites) out += fmt::format(",{},{},{}", csv_field(node.module), csv_field(node.file), node.line);
     out += "\r\n";

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/call_tree.hpp"
+
 namespace refrain::report {
 
 inline std::string csv_field(std::string_view text) {
@@ -14,6 +16,13 @@ inline std::string csv_field(std::string_view text) {
     result += c;
   }
   return result + "\"";
+}
+
+/// The names from the root to a node, with semicolons between them.
+inline std::string csv_path(const analysis::CallTree& tree, std::uint32_t node) {
+  std::string path;
+  for (const auto& name : analysis::path_to(tree, node)) path += (path.empty() ? "" : ";") + name;
+  return csv_field(path);
 }
 
 }  // namespace refrain::report

@@ -1,12 +1,9 @@
-#include <nlohmann/json.hpp>
-
+#include "report/json_dump.hpp"
 #include "report/loop_view.hpp"
 #include "report/overview.hpp"
 
 namespace refrain::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json counts(const analysis::Counts& c) {
   return {{"visits", c.visits},
@@ -125,9 +122,6 @@ Json communicators(const archive::Profile& profile) {
                       {"name", c.name}});
   return list;
 }
-
-/// Names and arguments may hold any bytes; JSON may not.
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
 

@@ -4,17 +4,15 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "analysis/cluster_differences.hpp"
 #include "analysis/iterations.hpp"
 #include "report/csv_field.hpp"
+#include "report/json_dump.hpp"
 #include "report/loop_view.hpp"
 
 namespace refrain::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Integers as such, anything else with all its digits.
 void append_number(std::string& out, double value) {
@@ -22,14 +20,6 @@ void append_number(std::string& out, double value) {
   if (value == std::trunc(value) && std::abs(value) < largest_integer)
     fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(value));
   else fmt::format_to(std::back_inserter(out), "{}", std::isfinite(value) ? value : 0.0);
-}
-
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-std::string path_text(const analysis::CallTree& tree, std::uint32_t node) {
-  std::string text;
-  for (const auto& name : path_to(tree, node)) text += (text.empty() ? "" : ";") + name;
-  return text;
 }
 
 std::string iterations_csv(const Document& d) {
@@ -83,8 +73,7 @@ std::string clusters_csv(const Document& d) {
         }
         const auto& most = s.differences[0];
         out += fmt::format("{},{},{},{}\r\n", most.metric + (most.seconds ? "_s" : ""),
-                           most.node == 0 ? "" : csv_field(path_text(d.tree, most.node)), most.cluster_mean,
-                           most.loop_mean);
+                           most.node == 0 ? "" : csv_path(d.tree, most.node), most.cluster_mean, most.loop_mean);
       }
     }
   return out;

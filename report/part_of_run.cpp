@@ -16,38 +16,15 @@ archive::Experiment shell_of(const archive::Experiment& experiment) {
   archive::Experiment shell;
   shell.directory = experiment.directory;
   shell.manifest = experiment.manifest;
-  const archive::Profile& from = experiment.profile;
-  archive::Profile& to = shell.profile;
-  to.version = from.version;
-  to.ranks_expected = from.ranks_expected;
-  to.complete = from.complete;
-  to.regions = from.regions;
-  to.modules = from.modules;
-  to.paths = from.paths;
-  for (const auto& rank : from.ranks) {
-    archive::Rank& copy = to.ranks.emplace_back();
-    copy.rank = rank.rank;
-    copy.process_id = rank.process_id;
-    copy.host = rank.host;
-    copy.ticks_per_second = rank.ticks_per_second;
-    copy.begin_epoch_ns = rank.begin_epoch_ns;
-    copy.call_cost = rank.call_cost;
-    copy.tick_cost = rank.tick_cost;
-    copy.communicators = rank.communicators;
-  }
+  static_cast<archive::ProfileDefinitions&>(shell.profile) = experiment.profile;
+  for (const auto& rank : experiment.profile.ranks)
+    static_cast<archive::RankDefinition&>(shell.profile.ranks.emplace_back()) = rank;
   return shell;
 }
 
 void put(archive::Experiment& shell, const LoopOfLocation& of, archive::Unit unit) {
-  const archive::Location& from = *of.location;
   archive::Location location;
-  location.rank = from.rank;
-  location.thread = from.thread;
-  location.os_thread_id = from.os_thread_id;
-  location.name = from.name;
-  location.begin = from.begin;
-  location.end = from.end;
-  location.losses = from.losses;
+  static_cast<archive::LocationDefinition&>(location) = *of.location;
   location.units.push_back(std::move(unit));
   for (auto& rank : shell.profile.ranks)
     if (rank.rank == of.rank->rank) rank.locations.push_back(std::move(location));

@@ -46,22 +46,12 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, std::int
   archive::UnitRecord unit{};
   unit.loop = loop;
   unit.cluster = cluster;
-  unit.wall = totals.wall;
-  unit.mpi = totals.mpi;
-  unit.own = totals.own;
-  unit.cpu_ns = totals.cpu_ns;
+  static_cast<measurement::UnitTotals&>(unit) = totals;
   if (wall_clock_weights_) {
     const double seconds =
         static_cast<double>(totals.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
     unit.cpu_ns = static_cast<std::int64_t>(seconds * 1e9);
   }
-  unit.mpi_calls = totals.mpi_calls;
-  unit.ticks_user = totals.ticks_user;
-  unit.ticks_mpi = totals.ticks_mpi;
-  unit.ticks_lost = totals.ticks_lost;
-  unit.weight_user_ns = totals.weight_user_ns;
-  unit.weight_mpi_ns = totals.weight_mpi_ns;
-  unit.weight_user_squared = totals.weight_user_squared;
   return units_.push_back(unit) && unit_values_.push_back({first_value, values_.size() - first_value});
 }
 
@@ -99,7 +89,7 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
   return add_unit(measurement::totals_of(view.sum), loop_index, static_cast<std::int32_t>(index), first_value);
 }
 
-bool RankRecordBuilder::add_loop(const Location&, ClusteredLoop& loop, std::int32_t index) {
+bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
   const auto names = measurement::user_region_names();
   const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
   const Extent clusters{clusters_.size(), loop.clusterer.cluster_count()};
@@ -132,7 +122,7 @@ bool RankRecordBuilder::add(const Location& l) {
   if (!add_outside(l, in_progress)) return false;
   const std::uint32_t loops = l.iterations ? l.iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
-    if (!add_loop(l, *l.iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+    if (!add_loop(*l.iterations->loops[i], static_cast<std::int32_t>(i))) return false;
   extents.units.count = units_.size() - extents.units.first;
   extents.loops.count = loops;
 

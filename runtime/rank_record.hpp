@@ -31,8 +31,7 @@ class RankRecordBuilder {
 
   [[nodiscard]] bool add(const measurement::Location& location);
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress);
-  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop,
-                              std::int32_t index);
+  [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
                               std::size_t first_value);

@@ -32,8 +32,8 @@ constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
 constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
 archive::SpillFile spill_file;
-constinit platform::NeverDestroyed<archive::MappedFile> mapped;  ///< the same at the end
-std::atomic_flag writing;                                        ///< one thread writes; the others go on without
+constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the same at the end
+std::atomic_flag writing;                                         ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
 std::int32_t own_rank = 0;

@@ -22,16 +22,7 @@ using measurement::RegionName;
 class Scope {
  public:
   explicit Scope(std::uintptr_t sp) : location_(current_location) {
-    if (!location_) return;
-    if (location_->inside.load(std::memory_order_relaxed) != Inside::User &&
-        !measurement::leave_abandoned_scope(*location_, sp)) {
-      location_ = nullptr;
-      return;
-    }
-    location_->inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    location_->scope_sp = sp;
-    if (!measurement::may_enter(*location_, Inside::User)) location_ = nullptr;
+    if (location_ && !measurement::enter_scope(*location_, sp)) location_ = nullptr;
   }
   ~Scope() {
     if (!location_) return;

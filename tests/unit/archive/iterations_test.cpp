@@ -109,7 +109,7 @@ TEST_F(Spilled, iterations_stay_in_their_file) {
 }
 
 TEST_F(Spilled, iterations_are_taken_into_the_profile) {
-  archive::MappedFile mapped;
+  platform::MappedFile mapped;
   ASSERT_EQ(file.map(directory.c_str(), 0, mapped), 0);
   SampleRank sample = later();
   sample.record().early_iterations = mapped.bytes();

@@ -77,19 +77,10 @@ void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uin
   thread.nodes = std::move(nodes);
   thread.values = std::move(values);
   const auto n = static_cast<std::int64_t>(threads_.size());
-  thread.unit = {-1,
+  thread.unit = {{1'000'000 + n, 300'000 + n, 20 + n, 600'000 + n, 12 + n, 7 + n, 2 + n, 1 + n, 500'000 + n, 90'000 + n,
+                  1.5e12 + static_cast<double>(n)},
                  -1,
-                 1'000'000 + n,
-                 300'000 + n,
-                 20 + n,
-                 600'000 + n,
-                 12 + n,
-                 7 + n,
-                 2 + n,
-                 1 + n,
-                 500'000 + n,
-                 90'000 + n,
-                 1.5e12 + static_cast<double>(n),
+                 -1,
                  {}};
 }
 

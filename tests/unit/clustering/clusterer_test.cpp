@@ -360,12 +360,7 @@ TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
   for (Iteration& it : all) {
     const auto steps = static_cast<std::int64_t>(20 + random() % 30);
     it.paths = {{1, 0, {1, 5000, 800}}, {2, 0, {steps, 100 * steps, 64 * steps}}, {3, 0, {2 * steps, 300 * steps, 0}}};
-    for (const auto& p : it.paths) {
-      it.overall[2] += p.values[0];
-      it.overall[1] += p.values[1];
-      it.overall[3] += p.values[2];
-    }
-    it.overall[0] = it.overall[1] + 10000;
+    it.add_up(10000);
     ASSERT_EQ(add(clusterer, record, it), Error::None);
   }
   for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
@@ -399,12 +394,7 @@ TEST(Reconstruct, bytes_that_follow_the_steps_or_the_load_are_told_apart_by_two_
   for (Iteration& it : all) {
     const auto steps = static_cast<std::int64_t>(20 + random() % 30), load = static_cast<std::int64_t>(random() % 1000);
     it.paths = {{1, 0, {steps, 5000, 640 * steps}}, {2, 0, {3, 100, 50 * load}}, {3, 0, {2 * steps, 300, 20 * load}}};
-    for (const auto& p : it.paths) {
-      it.overall[2] += p.values[0];
-      it.overall[1] += p.values[1];
-      it.overall[3] += p.values[2];
-    }
-    it.overall[0] = it.overall[1] + 10000;
+    it.add_up(10000);
     ASSERT_EQ(add(clusterer, record, it), Error::None);
   }
   double wrong_with_two = 0, wrong_with_one = 0, bytes = 0;

@@ -39,6 +39,20 @@ struct Iteration {
   };
   std::vector<Path> paths;
 
+  /// The overall metrics that follow from the paths; `rest`: wall time outside of MPI.
+  void add_up(std::int64_t rest) {
+    for (const Path& p : paths) {
+      if (p.shape == 0) {
+        overall[2] += p.values[0];
+        overall[1] += p.values[1];
+        overall[3] += p.values[2];
+      } else {
+        overall[4] += p.values[1];
+      }
+    }
+    overall[0] = overall[1] + rest;
+  }
+
   std::set<std::uint32_t> exact_set() const {
     std::set<std::uint32_t> set;
     for (const Path& p : paths)
@@ -72,16 +86,7 @@ inline std::vector<Iteration> random_iterations(unsigned seed, std::size_t count
       if (!there) it.paths.push_back({id, 1, {1 + below(3), 10000000 + below(100000)}});
     }
     std::shuffle(it.paths.begin(), it.paths.end(), random);
-    for (const auto& p : it.paths) {
-      if (p.shape == 0) {
-        it.overall[2] += p.values[0];
-        it.overall[1] += p.values[1];
-        it.overall[3] += p.values[2];
-      } else {
-        it.overall[4] += p.values[1];
-      }
-    }
-    it.overall[0] = it.overall[1] + 500000 + below(100000);
+    it.add_up(500000 + below(100000));
   }
   return out;
 }

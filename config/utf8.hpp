@@ -1,10 +1,10 @@
 #pragma once
-/// For both halves: no allocation, no exceptions.
+/// Characters of UTF-8. For both halves: no allocation, no exceptions.
 
 #include <cstddef>
 #include <string_view>
 
-namespace refrain::archive {
+namespace refrain::config {
 
 /// Length of the well-formed UTF-8 character at the start of `text`, 0 when there is none (RFC 3629).
 inline std::size_t utf8_length(std::string_view text) {
@@ -27,4 +27,12 @@ inline std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-}  // namespace refrain::archive
+/// True when the character of `length` bytes at the start of `text` is a control character: below U+0020, U+007F to
+/// U+009F.
+inline bool is_control(std::string_view text, std::size_t length) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (length == 1) return first < 0x20 || first == 0x7f;
+  return length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+}
+
+}  // namespace refrain::config

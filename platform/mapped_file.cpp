@@ -1,0 +1,30 @@
+#include "platform/mapped_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace refrain::platform {
+
+MappedFile::~MappedFile() {
+  if (address_) munmap(address_, size_);
+}
+
+bool MappedFile::open(const char* path) {
+  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return error = errno, false;
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) {
+    error = errno;
+  } else if (status.st_size > 0) {
+    void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (address == MAP_FAILED) error = errno;
+    else address_ = address, size_ = static_cast<std::size_t>(status.st_size);
+  }
+  close(descriptor);
+  return error == 0;
+}
+
+}  // namespace refrain::platform
