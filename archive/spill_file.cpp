@@ -29,7 +29,6 @@ int SpillFile::append(const char* directory, std::int32_t rank, std::span<const 
 }
 
 int SpillFile::map(const char* directory, std::int32_t rank, platform::MappedFile& file) const {
-  const ErrnoKeeper keeper;
   if (!map_file(directory, Name(rank).text, file)) return file.error;
   return file.bytes().size() < bytes_ ? EIO : 0;
 }

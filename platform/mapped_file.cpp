@@ -13,17 +13,20 @@ MappedFile::~MappedFile() {
 }
 
 bool MappedFile::open(const char* path) {
+  const int kept = errno;
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return error = errno, false;
   struct stat status;
-  if (fstat(descriptor, &status) != 0) {
+  if (descriptor < 0) {
+    error = errno;
+  } else if (fstat(descriptor, &status) != 0) {
     error = errno;
   } else if (status.st_size > 0) {
     void* address = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) error = errno;
     else address_ = address, size_ = static_cast<std::size_t>(status.st_size);
   }
-  close(descriptor);
+  if (descriptor >= 0) close(descriptor);
+  errno = kept;
   return error == 0;
 }
 

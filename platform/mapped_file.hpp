@@ -13,7 +13,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  /// Once. False: `error` has the errno value; there are no bytes then.
+  /// Once. False: `error` has the errno value; there are no bytes then. errno itself stays as it was.
   [[nodiscard]] bool open(const char* path);
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
 

@@ -1,7 +1,8 @@
 /* A marked loop whose iterations are known: iteration i lasts SPAN microseconds (every 50th five times as long) and
    moves 1000 * (i % 3 + 1) bytes; every 10th has a barrier. Rank 0 writes when each iteration ended (CLOCK_MONOTONIC,
    ns, u64) into LOG, which stays readable when the program is killed. Usage: iterations_loop ITERATIONS SPAN [LOG].
-   Prints the peak of the resident set in KiB, after MPI_Finalize. */
+   Exit status 3: a mark has changed errno. Prints the peak of the resident set in KiB, after MPI_Finalize. */
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <refrain/refrain.h>
@@ -49,18 +50,23 @@ int main(int argc, char** argv) {
   }
   static char out[4000], in[4000];
   REFRAIN_LOOP_BEGIN("step");
+  int errno_kept = 1;
   for (long i = 0; i < iterations; ++i) {
+    errno = 1234;
     REFRAIN_ITERATION_BEGIN();
+    errno_kept &= errno == 1234;
     if (span > 0) work(i % 50 == 49 ? 5 * span : span);
     const int bytes = (int)(1000 * (i % 3 + 1));
     MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 0, in, bytes, MPI_BYTE, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (i % 10 == 0) MPI_Barrier(MPI_COMM_WORLD);
+    errno = 1234;
     REFRAIN_ITERATION_END();
+    errno_kept &= errno == 1234;
     if (log) log[i] = now();
   }
   REFRAIN_LOOP_END();
   MPI_Finalize();
   if (rank == 0) printf("%ld\n", peak_kib());
-  return 0;
+  return errno_kept ? 0 : 3;
 }
