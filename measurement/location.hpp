@@ -13,6 +13,7 @@
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/interval_timer.hpp"
+#include "platform/thread_cpu_clock.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::measurement {
@@ -93,6 +94,7 @@ struct alignas(64) Location {
   int os_thread_id = 0;
   char name[32]{};
   platform::Ticks first_begin = 0;
+  platform::ThreadCpuClock cpu_clock;
   platform::Ticks begin = 0;        ///< of the unit in progress on this thread
   std::int64_t cpu_begin_ns = 0;    ///< the same on the thread's CPU clock
   platform::Ticks end = 0;          ///< of the location's last thread

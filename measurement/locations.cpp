@@ -90,8 +90,9 @@ void enter_location(Location& l) {
   prctl(PR_GET_NAME, l.name);
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
-  l.cpu_begin_ns = platform::thread_cpu_ns();
+  l.cpu_clock.attach();
   l.begin = platform::now();
+  l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (!l.first_begin) l.first_begin = l.begin;
   current_location = &l;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -107,6 +108,7 @@ void end_location(Location& l) {
   current_location = nullptr;
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
+  l.cpu_clock.detach();
   l.inside.store(Inside::Closed, std::memory_order_relaxed);
   l.in_use.store(false, std::memory_order_release);
 }
@@ -172,6 +174,7 @@ void close_location(Location& l) {
   }
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
   if (own) {
+    l.cpu_clock.detach();
     l.inside.store(Inside::Closed, std::memory_order_relaxed);
     current_location = nullptr;
   }

@@ -61,7 +61,8 @@ void close(Location& l, Ticks now) {
 
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
 void leave_iteration(Location& l) {
-  end_unit(l, platform::now(), platform::thread_cpu_ns());
+  const Ticks now = platform::now();
+  end_unit(l, now, l.cpu_clock.at(now));
   settle_unit(l);
   l.iterations->in_iteration = false;
 }
@@ -249,10 +250,10 @@ void begin_iteration(Location& l, const Registers& caller) {
     leave_iteration(l);
   }
   // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
-  // reading is a system call, is not read again.
+  // reading may be a system call, is not read again.
   const bool nothing_between =
       l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
-  const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : platform::thread_cpu_ns();
+  const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
   const Ticks now = platform::now();
   l.unit.own += now - entry;
   end_unit(l, now, cpu);
@@ -270,7 +271,7 @@ void end_iteration(Location& l, const Registers& caller) {
     misuse(l, "an iteration ends before a region that was begun inside it");
     while (l.marks->count > l.marks->at_iteration) close(l, now);
   }
-  end_unit(l, now, platform::thread_cpu_ns());
+  end_unit(l, now, l.cpu_clock.at(now));
   take_iteration(l);
   l.iterations->in_iteration = false;
   l.unit.own += platform::now() - now;
@@ -316,7 +317,7 @@ void iterate_at_call(Location& l, RegionId name) {
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
-  end_unit(l, now, platform::thread_cpu_ns());
+  end_unit(l, now, l.cpu_clock.at(now));
   if (l.iterations->in_iteration) take_iteration(l);
   else settle_unit(l);
   l.iterations->in_iteration = true;

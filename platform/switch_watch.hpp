@@ -1,0 +1,34 @@
+#pragma once
+/// Whether a thread has kept its processor all the time since it last asked, without a system call.
+///
+/// Source: restartable sequences, <linux/rseq.h>: the C library registers a structure per thread, and the kernel clears
+/// its field `rseq_cs` when the thread is switched out, moved or given a signal outside of the sequence that the field
+/// describes. A field that describes a sequence nobody ever runs is a flag for that.
+///
+/// Of the thread that calls; ordinary context. A program's own sequences are left alone: the field is only taken while
+/// it is empty, and a program that sets it ends the watch.
+
+#include <cstdint>
+
+namespace refrain::platform {
+
+class SwitchWatch {
+ public:
+  /// For the calling thread, which the object belongs to from now on. Without the kernel's or the library's help every
+  /// watch is over at once.
+  void attach();
+  /// Nothing of the watch is left in the thread's structure.
+  void detach();
+
+  void begin() {
+    if (field_ && !*field_) *field_ = flag_;
+  }
+  /// The thread has been on its processor since `begin`. False also when that is not known.
+  bool holds() const { return field_ && *field_ == flag_; }
+
+ private:
+  volatile std::uint64_t* field_ = nullptr;
+  std::uint64_t flag_ = 0;
+};
+
+}  // namespace refrain::platform

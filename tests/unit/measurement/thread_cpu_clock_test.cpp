@@ -1,0 +1,142 @@
+/// The clock without system calls against the kernel's own, with the thread running, sleeping, and among others.
+
+#include "platform/thread_cpu_clock.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <thread>
+#include <unistd.h>
+
+namespace refrain::platform {
+namespace {
+
+/// What the kernel may take off for interrupts and other machines while it lets a watch hold.
+constexpr std::int64_t tolerance_ns = 8'000'000;
+
+void spin(std::int64_t ns) {
+  for (const std::int64_t end = monotonic_ns() + ns; monotonic_ns() < end;) {
+  }
+}
+
+struct Difference {
+  std::int64_t low, high;  ///< of the clock from the kernel's, read before and after
+};
+Difference difference(ThreadCpuClock& clock) {
+  const std::int64_t before = thread_cpu_ns();
+  const std::int64_t read = clock.at(now());
+  return {read - thread_cpu_ns(), read - before};
+}
+void expect_close(ThreadCpuClock& clock) {
+  const Difference d = difference(clock);
+  EXPECT_LT(d.low, tolerance_ns);
+  EXPECT_GT(d.high, -tolerance_ns);
+}
+
+class ThreadCpuClockTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    start_clock();
+    clock.attach();
+    spin(30'000'000);  // the rate of the counter is known from here on
+    (void)clock.at(now());
+  }
+  void TearDown() override { clock.detach(); }
+  ThreadCpuClock clock;
+};
+
+TEST_F(ThreadCpuClockTest, FollowsAThreadThatRuns) {
+  std::int64_t last = 0;
+  for (int i = 0; i < 2000; ++i) {
+    spin(50'000);
+    expect_close(clock);
+    const std::int64_t read = clock.at(now());
+    EXPECT_GE(read, last);
+    last = read;
+  }
+}
+
+TEST_F(ThreadCpuClockTest, DoesNotCountSleep) {
+  for (int i = 0; i < 10; ++i) {
+    usleep(15'000);
+    expect_close(clock);
+    spin(1'000'000);
+    expect_close(clock);
+  }
+}
+
+TEST_F(ThreadCpuClockTest, DoesNotCountTheTimeOfOthers) {
+  std::atomic<bool> stop{false};
+  std::thread others[4];
+  for (auto& other : others)
+    other = std::thread([&] {
+      while (!stop) {
+      }
+    });
+  const std::int64_t begin = monotonic_ns(), cpu_begin = thread_cpu_ns();
+  for (int i = 0; i < 200; ++i) {
+    spin(1'000'000);
+    expect_close(clock);
+  }
+  const bool had_to_wait = monotonic_ns() - begin - (thread_cpu_ns() - cpu_begin) > 2 * tolerance_ns;
+  stop = true;
+  for (auto& other : others) other.join();
+  if (!had_to_wait) GTEST_SKIP() << "there are enough processors for all threads";
+}
+
+std::uint64_t equal_readings(ThreadCpuClock& clock) {
+  // The kernel's clock goes on between two readings; what is computed from the same counter value is the same.
+  std::uint64_t equal = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Ticks t = now();
+    const std::int64_t a = clock.at(t);
+    equal += clock.at(t) == a;
+  }
+  return equal;
+}
+
+TEST_F(ThreadCpuClockTest, MakesNoSystemCallWhileTheThreadKeepsItsProcessor) {
+  SwitchWatch watch;
+  watch.attach();
+  watch.begin();
+  if (!watch.holds() || !counter_is_trusted) GTEST_SKIP() << "the kernel or the C library has no restartable sequences";
+  EXPECT_GT(equal_readings(clock), 900u);
+}
+
+TEST(SwitchWatch, EndsWithASleepAndWithASignal) {
+  SwitchWatch watch;
+  watch.attach();
+  watch.begin();
+  if (!watch.holds()) GTEST_SKIP() << "the kernel or the C library has no restartable sequences";
+  usleep(1000);
+  EXPECT_FALSE(watch.holds());
+  watch.begin();
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) {};
+  sigaction(SIGUSR1, &action, &before);
+  raise(SIGUSR1);
+  sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_FALSE(watch.holds());
+  watch.begin();
+  watch.detach();
+  EXPECT_FALSE(watch.holds());
+}
+
+TEST(SwitchWatch, IsOfOneThread) {
+  SwitchWatch watch;
+  watch.attach();
+  watch.begin();
+  if (!watch.holds()) GTEST_SKIP() << "the kernel or the C library has no restartable sequences";
+  std::thread([] {
+    SwitchWatch other;
+    other.attach();
+    EXPECT_FALSE(other.holds());
+    other.begin();
+    EXPECT_TRUE(other.holds());
+  }).join();
+  watch.detach();
+}
+
+}  // namespace
+}  // namespace refrain::platform
