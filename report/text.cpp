@@ -108,6 +108,8 @@ class TextReport : TextPage {
     print_row(node.inclusive_s, node.exclusive_s, node.inclusive, node.spread);
     std::string text = name, remark;
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
+    if (node.marked)
+      remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
     if (d_.options.callsites) remark += site(node);
     const std::size_t used = columns_.width() + display_width(lines) + display_width(remark);
     text = fit_name(text, width() > used + 8 ? width() - used : 8, glyphs_.ellipsis);

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
 import unittest
 from typing import Any
 
-from refrain_testing import EXAMPLES, PROGRAMS, Outcome, Report, TestCase, mpirun
+from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, mpirun
 
 # A tick that comes while Refrain works on the thread; it has nothing to do with marks.
 BY_CHANCE = ("tick_inside_measurement", "tick_late")
@@ -69,6 +70,9 @@ class Marks(TestCase):
         self.assert_region(report, ["around", "region"], 1, truth["region"], 0.001)
         self.assert_region(report, ["outer"], 100, truth["outer"], 0.002)
         self.assert_region(report, ["outer", "inner"], 300, truth["inner"], 0.002)
+        text = subprocess.run([str(REFRAIN), "report", str(outcome.experiment), "--min-share", "0"], capture_output=True,
+                              text=True, timeout=120, check=True, env=clean_environment()).stdout
+        self.assertRegex(text, r"(?m) outer +\[100 visits, [0-9.]+ m?s\]$")
         for depth in range(1, 6):
             self.assert_region(report, ["descend", "recursive"] * depth, 1, 0, 0.1)
         # What is called before and after a region of the same function is not below it; what is called inside is.
