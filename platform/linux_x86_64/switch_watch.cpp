@@ -8,26 +8,32 @@
 // registration before the abort address, as for any sequence. Nothing ever comes here: the first instruction is never
 // executed, so no thread is ever found between it and the end.
 extern "C" {
-extern const char refrain_no_sequence_begin[] __attribute__((visibility("hidden")));
-extern const char refrain_no_sequence_end[] __attribute__((visibility("hidden")));
-extern const char refrain_no_sequence_abort[] __attribute__((visibility("hidden")));
+extern const rseq_cs refrain_no_sequence __attribute__((visibility("hidden")));
 }
 asm(R"(
   .pushsection .text.refrain_no_sequence, "ax", @progbits
-refrain_no_sequence_begin:
+1:
   nop
-refrain_no_sequence_end:
+2:
   .byte 0x0f, 0xb9, 0x3d
   .long 0x53053053
-refrain_no_sequence_abort:
+3:
   ud2
+  .popsection
+  .pushsection .data.rel.ro, "aw", @progbits
+  .balign 32
+  .hidden refrain_no_sequence
+  .globl refrain_no_sequence
+  .type refrain_no_sequence, @object
+  .size refrain_no_sequence, 32
+refrain_no_sequence:
+  .long 0, 0
+  .quad 1b, 2b - 1b, 3b
   .popsection
 )");
 
 namespace refrain::platform {
 namespace {
-
-rseq_cs no_sequence{};
 
 /// Where the structure of the calling thread lies, null: none is registered.
 rseq* own_structure() {
@@ -44,10 +50,7 @@ void SwitchWatch::attach() {
   field_ = nullptr;
   rseq* structure = own_structure();
   if (!structure) return;
-  no_sequence.start_ip = reinterpret_cast<std::uintptr_t>(refrain_no_sequence_begin);
-  no_sequence.post_commit_offset = static_cast<std::uint64_t>(refrain_no_sequence_end - refrain_no_sequence_begin);
-  no_sequence.abort_ip = reinterpret_cast<std::uintptr_t>(refrain_no_sequence_abort);
-  flag_ = reinterpret_cast<std::uintptr_t>(&no_sequence);
+  flag_ = reinterpret_cast<std::uintptr_t>(&refrain_no_sequence);
   field_ = reinterpret_cast<volatile std::uint64_t*>(&structure->rseq_cs);
 }
 

@@ -4,9 +4,13 @@
 
 #include <atomic>
 #include <csignal>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <linux/rseq.h>
 #include <thread>
 #include <unistd.h>
+
+extern "C" const rseq_cs refrain_no_sequence;
 
 namespace refrain::platform {
 namespace {
@@ -136,6 +140,30 @@ TEST(SwitchWatch, IsOfOneThread) {
     EXPECT_TRUE(other.holds());
   }).join();
   watch.detach();
+}
+
+TEST(SwitchWatch, LeavesTheProgramsOwnSequenceAlone) {
+  SwitchWatch watch;
+  watch.attach();
+  watch.begin();
+  if (!watch.holds()) GTEST_SKIP() << "the kernel or the C library has no restartable sequences";
+  watch.detach();
+  watch.attach();
+  alignas(32) static rseq_cs own = refrain_no_sequence;
+  const auto offset = *static_cast<const std::ptrdiff_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
+  auto* structure = reinterpret_cast<rseq*>(static_cast<char*>(__builtin_thread_pointer()) + offset);
+  auto& field = *reinterpret_cast<volatile std::uint64_t*>(&structure->rseq_cs);
+  bool kept = false;
+  for (int i = 0; i < 1000 && !kept; ++i) {  // the kernel may clear it at any time
+    field = reinterpret_cast<std::uintptr_t>(&own);
+    watch.begin();
+    if (field == 0) continue;
+    EXPECT_FALSE(watch.holds());
+    kept = field == reinterpret_cast<std::uintptr_t>(&own);
+  }
+  EXPECT_TRUE(kept);
+  watch.detach();
+  field = 0;
 }
 
 }  // namespace
