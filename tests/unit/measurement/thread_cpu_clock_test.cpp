@@ -152,7 +152,7 @@ TEST(SwitchWatch, LeavesTheProgramsOwnSequenceAlone) {
   alignas(32) static rseq_cs own = refrain_no_sequence;
   const auto offset = *static_cast<const std::ptrdiff_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* structure = reinterpret_cast<rseq*>(static_cast<char*>(__builtin_thread_pointer()) + offset);
-  auto& field = *reinterpret_cast<volatile std::uint64_t*>(&structure->rseq_cs);
+  volatile __u64& field = structure->rseq_cs;
   bool kept = false;
   for (int i = 0; i < 1000 && !kept; ++i) {  // the kernel may clear it at any time
     field = reinterpret_cast<std::uintptr_t>(&own);
