@@ -42,8 +42,9 @@ std::int64_t begin_epoch_ns;
 int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
-bool experiment_is_open = false;
-measurement::Peers world;  ///< known from MPI_Init on
+bool experiment_is_open = false, experiment_is_refused = false;
+bool is_without_mpi = false;  ///< no MPI was loaded when the measurement began, and none has come since
+measurement::Peers world;     ///< known from MPI_Init on
 
 // ---- threads -------------------------------------------------------------------------------------------------------
 
@@ -144,8 +145,6 @@ bool begin_measurement() {
                        static_cast<std::uint32_t>(configuration.callpath_depth),
                        configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
                                                                              : unwind::Backend::Incremental};
-  measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
-  measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
   if (!unwind::start_rule_cache() || pthread_key_create(&thread_end_key, on_thread_end) != 0) {
     say("no memory to start; the program runs unmeasured");
     return false;
@@ -156,7 +155,6 @@ bool begin_measurement() {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   measurement::lifecycle.thread_begins = on_thread_begin;
   measurement::lifecycle.mark_misused = on_mark_misused;
-  measurement::lifecycle.mark_misused = on_mark_misused;
   state.store(State::Measuring, std::memory_order_release);
   if (!measure_this_thread()) {
     say(configuration.unwinder == config::Unwinder::Libunwind
@@ -166,6 +164,8 @@ bool begin_measurement() {
     return false;
   }
   if (sampling::frequency_is_capped()) measurement::current_location->count_loss(measurement::Loss::FrequencyCapped);
+  is_without_mpi = !mpi_is_loaded();
+  if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
   return true;
 }
 
@@ -241,6 +241,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring) return;
   const platform::Ticks begin = platform::now();
   mpi_was_initialized = true;
+  is_without_mpi = false;
   adapter_in_use = adapter;
   world = adapter.peers;
   experiment_is_open = open_experiment(configuration, world, adapter.library_version);
@@ -273,6 +274,14 @@ bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecord
   return builder.build(make_frame(spilled), configuration.sampling_clock == config::SamplingClock::Wall, threads);
 }
 
+bool have_experiment() {
+  if (!experiment_is_open && is_without_mpi && !experiment_is_refused) {
+    experiment_is_open = open_experiment(configuration, world, "");
+    experiment_is_refused = !experiment_is_open;  // which has been said
+  }
+  return experiment_is_open;
+}
+
 bool is_measuring() { return state.load(std::memory_order_acquire) == State::Measuring; }
 
 void on_signal_taken() { sampling::give_up_signal(); }
@@ -297,7 +306,7 @@ void start_process() {
 void end_process() {
   if (state.load() != State::Measuring || platform::process_id() != home_process) return;
   end_measurement();
-  if (!experiment_is_open && !open_experiment(configuration, world, "")) return;
+  if (!experiment_is_open && (experiment_is_refused || !open_experiment(configuration, world, ""))) return;
   write_everything(mpi_was_initialized ? Ending::Incomplete : Ending::Complete);
 }
 

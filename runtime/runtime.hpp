@@ -24,6 +24,10 @@ void on_module_unloaded();
 
 bool is_measuring();
 
+/// Whether the experiment's directory is there. MPI_Init makes it; a process that has no MPI makes it here, at its
+/// first snapshot, or at its end. One thread at a time.
+bool have_experiment();
+
 /// The record of this rank (rank_record.hpp), of everything or of what running threads have come to.
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads);
 

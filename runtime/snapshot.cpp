@@ -91,10 +91,10 @@ void drop(Location& location) {
 }
 
 void on_spill_wanted(Location& location) {
-  if (!experiment_directory()[0]) return;  // before MPI_Init: later
   if (failed.load(std::memory_order_relaxed)) return drop(location);
   if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
-  if (const int error = spill(location)) give_up(error);
+  const bool can_be = have_experiment();                        // not before MPI_Init: later
+  if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.clear(std::memory_order_release);
 }
 
@@ -118,12 +118,14 @@ void write_snapshot() {
 }
 
 void on_snapshot_is_due(Location& location) {
-  if (failed.load(std::memory_order_relaxed) || !experiment_directory()[0]) return set_due(period_ns);
+  if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
   const platform::Ticks begin = platform::now();
   constexpr std::int64_t soon = 100'000'000;
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
-  if (!measurement::pause_others()) {
+  if (!have_experiment()) {
+    set_due(period_ns);
+  } else if (!measurement::pause_others()) {
     set_due(soon);
   } else {
     write_snapshot();

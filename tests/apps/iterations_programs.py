@@ -87,6 +87,15 @@ class Loop(TestCase):
         # spilling it would be more than 25.
         self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
 
+    def test_nor_does_it_in_a_program_without_mpi(self) -> None:
+        outcome = self.measured([PROGRAMS / "iterations_serial", 1_000_000, 0])
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        early, late = map(int, outcome.stdout.split())
+        # 512 KiB wait for the file; 10 bytes and more an iteration would be 10,000 KiB.
+        self.assertLessEqual(late - early, 3000, "KiB")
+        self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+        self.assertEqual(1_000_000, self.loop_of(outcome)["iterations"])
+
 
 class Killed(TestCase):
     """SIGKILL to one rank at a random moment: the job dies, and what was there at the last snapshot is readable."""
@@ -176,6 +185,22 @@ class Killed(TestCase):
     def test_a_killed_job_keeps_what_its_last_snapshot_had(self) -> None:
         for _ in range(20 if FULL else 3):
             self.kill_once(random.uniform(2.5, 5.0))
+
+    def test_a_killed_program_without_mpi_does_so_too(self) -> None:
+        experiment = self.directory / "experiment"
+        settings = {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1"}
+        program = PROGRAMS / "iterations_serial"
+        job = subprocess.Popen(list(map(str, [REFRAIN, "run", "--", program, 10_000_000, 500])), cwd=self.directory,
+                               env=clean_environment(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(3.5)
+        job.kill()
+        self.assertEqual(-signal.SIGKILL, job.wait(timeout=60))
+        report = Report(experiment, "--iterations")
+        self.assertEqual("incomplete", report.data["experiment"]["state"])
+        self.assert_time_conserved(report)
+        (location,) = report.data["loops"][0]["per_location"]
+        self.assertGreater(len(location["wall_s"]), 1000)
+        self.assertEqual(len(location["wall_s"]), sum(c["size"] for c in location["clusters"]))
 
     def test_snapshots_can_be_switched_off(self) -> None:
         for period, parts in (("1", 1), ("0", 0)):

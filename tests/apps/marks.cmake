@@ -18,6 +18,7 @@ function(marks_program name source options)
 endfunction()
 
 marks_program(marks_serial marks.c -O2)
+marks_program(iterations_serial iterations_serial.c -O2)
 marks_program(marks_static marks.c -O2 -static)
 marks_program(marks_no_pie marks.c "-O0;-fno-pie" -no-pie -Wl,-z,now)
 marks_program(marks_scopes marks_scopes.cpp -O2)
