@@ -25,14 +25,20 @@ inline Four four_at(const float* from) {
 inline Four all(float value) { return Four{value, value, value, value}; }
 
 inline bool any(FourFlags flags) {
-  using Two = std::int64_t __attribute__((vector_size(16)));
-  Two halves;
-  __builtin_memcpy(&halves, &flags, sizeof halves);
-  return (halves[0] | halves[1]) != 0;
+#ifdef __SSE__
+  Four values;
+  __builtin_memcpy(&values, &flags, sizeof values);
+  return __builtin_ia32_movmskps(values) != 0;
+#else
+  return (flags[0] | flags[1] | flags[2] | flags[3]) != 0;
+#endif
 }
 
 /// Differences between sampled values count from so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
+
+/// Columns of the sketch that have less than this share in what sets clusters apart are not searched.
+constexpr float negligible = 1e-5F;
 
 /// 1 - r^2 of two overall metrics from which on they count as different.
 constexpr double least_determinant = 1e-4;
@@ -157,17 +163,19 @@ void Clusterer::refresh_sketches(PathClass& cls) {
 void Clusterer::to_order(PathClass& cls, unsigned flat) {
   cls.in_order |= std::uint64_t{1} << flat;
   std::uint8_t at = cls.order_count++;
-  if (exact_[flat_[flat].shape]) {
-    for (; at > cls.exact_count; --at) cls.order[at] = cls.order[at - 1];
-    ++cls.exact_count;
+  if (!exact_[flat_[flat].shape]) {
+    for (; at > cls.sampled_count; --at) cls.order[at] = cls.order[at - 1];
+    ++cls.sampled_count;
   }
   cls.order[at] = static_cast<std::uint8_t>(flat_[flat].sketch_begin / lanes);
+  cls.telling_count = cls.order_count;
 }
 
-/// The columns that set the clusters apart most come first: most clusters are given up after them.
+/// The columns that set the clusters apart most come first: most clusters are given up after them. Those that set them
+/// apart by next to nothing do not help to find the nearest.
 void Clusterer::order_columns(PathClass& cls) {
-  float apart[max_flat];
-  for (std::uint8_t o = 0; o < cls.exact_count; ++o) {
+  float apart[max_flat], whole = 0;
+  for (std::uint8_t o = 0; o < cls.order_count; ++o) {
     float sums[lanes] = {}, squares = 0;
     for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
       const float* sketch = sketch_of(i) + std::size_t{cls.order[o]} * lanes * lanes;
@@ -177,15 +185,18 @@ void Clusterer::order_columns(PathClass& cls) {
       }
     }
     for (const float sum : sums) squares -= sum * sum / static_cast<float>(cls.clusters);
-    const std::uint8_t column = cls.order[o];
+    whole += squares;
+    const std::uint8_t column = cls.order[o], first = o < cls.sampled_count ? 0 : cls.sampled_count;
     std::uint8_t at = o;
-    for (; at > 0 && apart[at - 1] < squares; --at) {
+    for (; at > first && apart[at - 1] < squares; --at) {
       apart[at] = apart[at - 1];
       cls.order[at] = cls.order[at - 1];
     }
     apart[at] = squares;
     cls.order[at] = column;
   }
+  cls.telling_count = cls.order_count;
+  while (cls.telling_count > cls.sampled_count && apart[cls.telling_count - 1] < negligible * whole) --cls.telling_count;
 }
 
 /// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes follow at growing
@@ -193,8 +204,8 @@ void Clusterer::order_columns(PathClass& cls) {
 void Clusterer::learn_slopes(PathClass& cls) {
   float* sketch = newcomer_sketch_;
   const float* mean = mean_of(newcomer_);
-  for (std::size_t k = 0; k < sketched_count_; ++k) {
-    const std::size_t f = sketched_[k];
+  for (std::uint8_t o = 0; o < cls.order_count && learning_; ++o) {
+    const std::size_t f = sketched_[cls.order[o]];
     const FlatColumn& column = flat_[f];
     if (cls.parts[column.shape].count) continue;
     cls.direction[sketch_dims_ + f] += mean[column.overall];
@@ -227,23 +238,39 @@ float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
   const PathClass& cls = classes_[clusters_[a].cls];
   const float *x = sketch_of(a), *y = sketch_of(b);
   float exact = 0, sampled = 0;
-  for (std::uint8_t o = 0; o < cls.order_count; ++o) {
+  for (std::uint8_t o = 0; o < cls.telling_count; ++o) {
     const std::size_t column = std::size_t{cls.order[o]} * lanes * lanes;
     float sum = 0;
     for (unsigned d = 0; d < lanes; ++d) {
       const float apart = x[column + d * lanes] - y[column + d * lanes];
       sum += apart * apart;
     }
-    (o < cls.exact_count ? exact : sampled) += sum;
+    (o < cls.sampled_count ? sampled : exact) += sum;
   }
   const float ward = members_[a] * members_[b] / (members_[a] + members_[b]);
   const float rest = ward * sampled - sampled_doubt_;
   return ward * exact + (rest > 0 ? rest : 0);
 }
 
+/// The same for the newcomer, by the first so many columns of the class's order.
+float Clusterer::cost_of_newcomer(const PathClass& cls, std::uint32_t slot, std::uint8_t columns) const {
+  const float* sketch = sketch_of(slot);
+  float exact = 0, sampled = 0;
+  for (std::uint8_t o = 0; o < columns; ++o) {
+    float sum = 0;
+    for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at) {
+      const float apart = sketch[at * lanes] - newcomer_sketch_[at];
+      sum += apart * apart;
+    }
+    (o < cls.sampled_count ? sampled : exact) += sum;
+  }
+  const float rest = wards_[slot] * sampled - sampled_doubt_;
+  return wards_[slot] * exact + (rest > 0 ? rest : 0);
+}
+
 /// Calls `cheaper(slot, cost)` for the clusters of a class whose cost beside `wanted` is less than `limit(four slots)`
-/// says, in ascending order of slot. `ward(four slots)` weighs the squared distance. A cluster is given up as soon as
-/// its cost is known to be too large.
+/// says, in ascending order of slot. `ward(four slots)` weighs the squared distance. Counts the columns that tell
+/// clusters apart. Clusters are given up as soon as their cost is known to be too large.
 template <class Ward, class Limit, class Cheaper>
 inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted,
                                    const Ward& ward_of, const Limit& limit_of, const Cheaper& cheaper) const {
@@ -252,29 +279,37 @@ inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_ind
   const auto cls_number = static_cast<std::int32_t>(class_index);
   const FourFlags wanted_class = {cls_number, cls_number, cls_number, cls_number};
   const float* sketches = sketches_.data();
+  const std::uint8_t *begin = cls.order, *exact_begin = begin + cls.sampled_count, *end = begin + cls.telling_count;
   for (std::uint32_t slot = 0; slot < slots; slot += lanes, sketches += sketch_dims_ * lanes) {
     FourFlags alive;
     __builtin_memcpy(&alive, slot_class_.data() + slot, sizeof alive);
     alive = alive == wanted_class;
     if (!any(alive)) continue;
     const Four ward = ward_of(slot);
-    const auto add_column = [&](Four& sum, std::uint8_t o) {
-      const std::size_t first = std::size_t{cls.order[o]} * lanes;
+    const auto add_column = [&](Four& sum, const std::uint8_t* o) {
+      const std::size_t first = std::size_t{*o} * lanes;
+      const float* values = sketches + first * lanes;
+      const Four* from = wanted + first;
       for (unsigned d = 0; d < lanes; ++d) {
-        const Four apart = four_at(sketches + (first + d) * lanes) - wanted[first + d];
+        const Four apart = four_at(values + d * lanes) - from[d];
         sum += apart * apart;
       }
     };
-    Four exact = nothing, sampled = nothing;
-    std::uint8_t o = 0;
-    for (; o < cls.exact_count; ++o) {
-      add_column(exact, o);
-      if (!any(alive & (ward * exact < limit_of(slot)))) break;
+    Four sum = nothing;
+    bool given_up = false;
+    for (const std::uint8_t* o = exact_begin; o != end && !given_up; ++o) {
+      add_column(sum, o);
+      alive &= ward * sum < limit_of(slot);
+      given_up = !any(alive);
     }
-    if (o < cls.exact_count) continue;
-    for (; o < cls.order_count; ++o) add_column(sampled, o);
-    Four cost = ward * sampled - doubt;
-    cost = (cost > nothing ? cost : nothing) + ward * exact;
+    if (given_up) continue;
+    Four cost = ward * sum;
+    if (begin != exact_begin) {
+      sum = nothing;
+      for (const std::uint8_t* o = begin; o != exact_begin; ++o) add_column(sum, o);
+      const Four sampled = ward * sum - doubt;
+      cost += sampled > nothing ? sampled : nothing;
+    }
     alive &= cost < limit_of(slot);
     if (!any(alive)) continue;
     for (unsigned i = 0; i < lanes; ++i)
@@ -360,17 +395,8 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t cla
   Pair best{none, newcomer_, huge_cost};
   // The nearest of last time first: it is hard to beat, and most others are given up after a column or two.
   const std::uint32_t favourite = cls.favourite;
-  if (favourite < slot_class_.size() && slot_class_[favourite] == class_index) {
-    const float* sketch = sketch_of(favourite);
-    float exact = 0, sampled = 0;
-    for (std::uint8_t o = 0; o < cls.order_count; ++o)
-      for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at) {
-        const float apart = sketch[at * lanes] - newcomer_sketch_[at];
-        (o < cls.exact_count ? exact : sampled) += apart * apart;
-      }
-    const float rest = wards_[favourite] * sampled - sampled_doubt_;
-    best = {favourite, newcomer_, wards_[favourite] * exact + (rest > 0 ? rest : 0)};
-  }
+  if (favourite < slot_class_.size() && slot_class_[favourite] == class_index)
+    best = {favourite, newcomer_, cost_of_newcomer(cls, favourite, cls.telling_count)};
   for_cheaper(
       cls, class_index, wanted, [&](std::uint32_t at) { return four_at(wards_.data() + at); },
       [&](std::uint32_t) { return all(best.cost); },
@@ -378,6 +404,7 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t cla
         if (cost < best.cost) best = {slot, newcomer_, cost};
       });
   cls.favourite = best.a;
+  if (cls.telling_count < cls.order_count && best.a != none) best.cost = cost_of_newcomer(cls, best.a, cls.order_count);
   return best;
 }
 

@@ -333,38 +333,44 @@ bool Clusterer::reserve_work(const PathClass& cls) {
   return true;
 }
 
-/// Values of key paths, less those of the class's first iteration.
-bool Clusterer::subtract_bases(const PathClass& cls) {
+/// Where the deltas of each column lie. What pads them stays zero until another class needs the place.
+bool Clusterer::lay_out_deltas(const PathClass& cls) {
+  const auto index = static_cast<std::uint32_t>(&cls - classes_.data());
+  if (delta_class_ == index) return true;
   std::size_t values = 0;
   for (std::size_t s = 0; s < shapes_; ++s) values += std::size_t{padded(cls.parts[s].count)} * columns_[s];
   if ((deltas_.size() < values && (!deltas_.resize(values) || !delta_floats_.resize(values))) || !reserve_work(cls))
     return false;
-  delta_nonzero_ = 0;
+  if (values) std::memset(deltas_.data(), 0, values * sizeof(std::int64_t));
   std::uint32_t begin = 0;
+  for (std::size_t s = 0; s < shapes_; ++s)
+    for (unsigned c = 0; c < columns_[s]; ++c, begin += padded(cls.parts[s].count))
+      delta_begin_[flat_begin_[s] + c] = begin;
+  delta_class_ = index;
+  return true;
+}
+
+/// Values of key paths, less those of the class's first iteration.
+bool Clusterer::subtract_bases(const PathClass& cls) {
+  if (!lay_out_deltas(cls)) return false;
+  delta_nonzero_ = 0;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Part& part = cls.parts[s];
     if (part.count == 0) continue;
-    const std::uint32_t length = padded(part.count);
-    std::uint32_t c = 0;
-    const auto take = [&](std::uint64_t any) {
-      const unsigned flat = flat_begin_[s] + c;
-      std::int64_t* out = deltas_.data() + begin;
-      for (std::uint32_t i = part.count; i < length; ++i) out[i] = 0;
-      delta_begin_[flat] = begin;
-      delta_nonzero_ |= std::uint64_t{any != 0} << flat;
-      begin += length;
-      ++c;
-    };
-    while (c + 2 <= columns_[s] && cls.settled) {
-      std::int64_t* out = deltas_.data() + begin;
-      const auto* base = reinterpret_cast<const std::int64_t*>(part.base.data + part.base.offset(c));
-      const auto* next = reinterpret_cast<const std::int64_t*>(part.base.data + part.base.offset(c + 1));
-      const AnyBits any =
-          subtract_pair(key_values_.data() + part.first, part.count, c, base, next, out, out + length);
-      take(any.first);
-      take(any.second);
+    const std::size_t length = padded(part.count);
+    std::int64_t* out = deltas_.data() + delta_begin_[flat_begin_[s]];
+    std::uint64_t nonzero = 0;
+    unsigned c = 0;
+    if (cls.settled) {  // full width, one column behind the other
+      const auto* base = reinterpret_cast<const std::int64_t*>(part.base.data);
+      const std::int64_t* const* rows = key_values_.data() + part.first;
+      for (; c + 2U <= columns_[s]; c += 2, out += 2 * length, base += 2 * std::size_t{part.count}) {
+        const AnyBits any = subtract_pair(rows, part.count, c, base, base + part.count, out, out + length);
+        nonzero |= (std::uint64_t{any.first != 0} | std::uint64_t{any.second != 0} << 1) << c;
+      }
     }
-    while (c < columns_[s]) take(subtract_base(part, c, deltas_.data() + begin));
+    for (; c < columns_[s]; ++c, out += length) nonzero |= std::uint64_t{subtract_base(part, c, out) != 0} << c;
+    delta_nonzero_ |= nonzero << flat_begin_[s];
   }
   return true;
 }
@@ -385,51 +391,50 @@ bool Clusterer::prepare_newcomer(PathClass& cls, const IterationProfile& profile
 /// in expectation those between the full vectors (Charikar, Chen, Farach-Colton: Finding frequent items in data
 /// streams).
 void Clusterer::sketch_newcomer(PathClass& cls) {
-  for (std::size_t d = 0; d < sketch_dims_; ++d) newcomer_sketch_[d] = 0;
-  std::uint64_t sketched = 0;
-  for (std::uint64_t left = delta_nonzero_; left; left &= left - 1) {
+  std::uint64_t sketched = delta_nonzero_ & all_sketched_;
+  for (std::size_t s = 0; s < shapes_; ++s)
+    if (sparse_begin_[s] != sparse_begin_[s + 1]) sketched |= flats_of(s) & all_sketched_;
+  for (std::uint64_t left = sketched & ~cls.in_order; left; left &= left - 1)
+    to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
+  for (std::uint8_t o = 0; o < cls.order_count; ++o)
+    store(newcomer_sketch_ + cls.order[o] * lanes, FourFloats{0, 0, 0, 0});
+  for (std::uint64_t left = learning_ ? delta_nonzero_ : delta_nonzero_ & all_sketched_; left; left &= left - 1) {
     const auto f = static_cast<unsigned>(std::countr_zero(left));
     const FlatColumn& flat = flat_[f];
-    if (!flat.sketched && !learning_) continue;
     const std::int64_t* values = deltas_.data() + delta_begin_[f];
     float* floats = delta_floats_.data() + delta_begin_[f];
     const std::uint32_t count = padded(cls.parts[flat.shape].count);
     const FourFloats sum = learning_ ? sum_with_signs<true>(values, count, signs_.data(), floats)
                                      : sum_with_signs<false>(values, count, signs_.data(), floats);
-    if (!flat.sketched) continue;
-    store(newcomer_sketch_ + flat.sketch_begin, sum);
-    sketched |= std::uint64_t{1} << f;
+    if (flat.sketched) store(newcomer_sketch_ + flat.sketch_begin, sum);
   }
   const double noise_weight = cls.settled && cls.adds >= eager_learning ? learning_stride : 1;
   if (learning_) noise_weight_ += noise_weight;
   for (std::size_t s = 0; s < shapes_; ++s) {
-    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    const TouchedPath *begin = sparse_.data() + sparse_begin_[s], *end = sparse_.data() + sparse_begin_[s + 1];
     if (begin == end) continue;
     const std::uint8_t visits = exact_[s] ? no_column : visits_[s];
     for (unsigned c = 0; c < columns_[s]; ++c) {
       const unsigned f = flat_begin_[s] + c;
       if (!flat_[f].sketched) continue;
-      sketched |= std::uint64_t{1} << f;
       float* out = newcomer_sketch_ + flat_[f].sketch_begin;
-      for (std::uint32_t e = begin; e < end; ++e) {
-        const std::uint64_t hash = spread(static_cast<std::uint32_t>(sparse_[e].path));
-        const auto value = static_cast<float>(sparse_[e].values[c]);
+      for (const TouchedPath* t = begin; t != end; ++t) {
+        const std::uint64_t hash = spread(static_cast<std::uint32_t>(t->path));
+        const auto value = static_cast<float>(t->values[c]);
         const std::uint32_t sign = static_cast<std::uint32_t>(~hash >> 32) & 0x80000000U;  // highest bit 0: negative
         out[hash >> 40 & (lanes - 1)] += std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ sign);
       }
       if (exact_[s] || !learning_) continue;
       double noise = 0;
-      for (std::uint32_t e = begin; e < end; ++e) {
-        const auto value = static_cast<float>(sparse_[e].values[c]);
-        const std::int64_t samples = visits != no_column ? sparse_[e].values[visits] : 1;
+      for (const TouchedPath* t = begin; t != end; ++t) {
+        const auto value = static_cast<float>(t->values[c]);
+        const std::int64_t samples = visits != no_column ? t->values[visits] : 1;
         noise += samples > 1 ? static_cast<double>(value * value * (1.0F / static_cast<float>(samples)))
                              : static_cast<double>(value * value);
       }
       sampling_noise_[f] += noise_weight * noise;
     }
   }
-  for (std::uint64_t left = sketched & ~cls.in_order; left; left &= left - 1)
-    to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
 }
 
 }  // namespace refrain::clustering

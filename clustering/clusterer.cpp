@@ -52,6 +52,7 @@ bool Clusterer::create(const Settings& settings) {
       column.sketched = true;
       column.sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
       sketched_[sketched_count_++] = static_cast<std::uint8_t>(f);
+      all_sketched_ |= std::uint64_t{1} << f;
       sketch_dims_ += lanes;
     }
     if (exact) exact_dims_ = sketch_dims_;
@@ -69,7 +70,8 @@ void Clusterer::destroy() {
   sketches_.release();
   slot_class_.release();
   members_.release();
-  rebuilt_.release();
+  statistics_.release();
+  tables_.release();
   rows_.release();
   merges_.release();
   order_.release();
@@ -91,8 +93,8 @@ void Clusterer::destroy() {
   work_floats_.release();
   metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = sketched_count_ = 0;
   cluster_count_ = next_label_ = 0;
-  overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = next_mean_ = 0;
+  overflow_class_ = last_class_ = newcomer_ = delta_class_ = none;
+  iterations_ = next_mean_ = all_sketched_ = 0;
   noise_weight_ = 0;
   closest_known_ = sparse_listed_ = false;
   rows_of_ = none;
@@ -117,15 +119,23 @@ bool Clusterer::take_newcomer_slot() {
   // A freed slot must find room in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * stride_) || !sketches_.resize(padded * sketch_dims_) ||
       !nearest_costs_.resize(padded) || !wards_.resize(padded) || !members_.resize(padded) ||
-      !slot_class_.resize(padded) || !order_.reserve(slots) ||
+      !slot_class_.resize(padded) || !statistics_.resize(slots * statistics_bytes()) ||
+      !tables_.resize(slots * 2 * shapes_) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
+  for (std::uint32_t slot = 0; slot < newcomer_; ++slot) point_to_slot(slot);
   for (std::size_t slot = newcomer_; slot < padded; ++slot) {
     nearest_costs_[slot] = huge_cost;
     slot_class_[slot] = none;
   }
   return true;
+}
+
+/// What a cluster has in arrays by slot, which move when they grow.
+void Clusterer::point_to_slot(std::uint32_t slot) {
+  clusters_[slot].statistics = statistics_.data() + slot * statistics_bytes();
+  clusters_[slot].tables = tables_.data() + slot * 2 * shapes_;
 }
 
 bool Clusterer::valid(const IterationProfile& profile) const {
@@ -172,18 +182,18 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   if (algorithm_ == Algorithm::Refrain) learn_slopes(found);
 
   std::uint32_t target = none;  // none: a cluster of its own
-  const bool may_start = bytes_in_use() < memory_limit_;
+  const auto may_start = [this] { return bytes_in_use() < memory_limit_; };
   if (found.overflow && found.clusters) {
     target = found.head;
   } else if (found.clusters && algorithm_ == Algorithm::Refrain) {
     const Pair nearest = nearest_to_newcomer(found, cls);
-    if (!may_start) {
-      target = nearest.a;
-    } else if (cluster_count_ >= max_clusters_) {
+    if (cluster_count_ >= max_clusters_) {
       const Pair pair = closest_pair_of_sketches();
-      if (pair.a == none || nearest.cost <= pair.cost || !merge(pair.a, pair.b)) target = nearest.a;
+      if (pair.a == none || nearest.cost <= pair.cost || !may_start() || !merge(pair.a, pair.b)) target = nearest.a;
+    } else if (!may_start()) {
+      target = nearest.a;
     }
-  } else if (found.clusters && (!may_start || cluster_count_ >= max_clusters_)) {
+  } else if (found.clusters && (cluster_count_ >= max_clusters_ || !may_start())) {
     const Pair pair = closest_pair_of_means(newcomer_, cls);
     if (pair.b == newcomer_) target = pair.a;
     else if (pair.a == none || !merge(pair.a, pair.b)) target = found.head;
@@ -205,16 +215,20 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
 /// Running means. `paper` takes them as they are at every iteration; `refrain` needs a scale only.
 void Clusterer::count_totals(const IterationProfile& profile) {
   ++iterations_;
-  for (std::size_t m = 0; m < metrics_; ++m) newcomer_overall_[m] = static_cast<double>(profile.overall[m]);
-  for (std::size_t m = 0; m < stride_; m += lanes)
+  const std::int64_t* overall = profile.overall.data();
+  std::size_t m = 0;
+  for (; m + lanes <= metrics_; m += lanes)
+    for (std::size_t i = 0; i < lanes; ++i) newcomer_overall_[m + i] = static_cast<double>(overall[m + i]);
+  for (; m < metrics_; ++m) newcomer_overall_[m] = static_cast<double>(overall[m]);
+  for (m = 0; m < stride_; m += lanes)
     for (std::size_t i = 0; i < lanes; ++i) total_[m + i] += newcomer_overall_[m + i];
   if (algorithm_ == Algorithm::Refrain) {
     if (iterations_ < next_mean_) return;
     next_mean_ = iterations_ + iterations_ / 16 + 1;
   } else {
-    for (std::size_t m = 0; m < metrics_; ++m) integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
+    for (m = 0; m < metrics_; ++m) integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
   }
-  for (std::size_t m = 0; m < metrics_; ++m) {
+  for (m = 0; m < metrics_; ++m) {
     const double mean = total_[m] / static_cast<double>(iterations_);
     inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
   }
@@ -247,7 +261,7 @@ std::uint32_t Clusterer::path_count(std::uint32_t index) const {
   (void)cluster(index);
   const Cluster& c = clusters_[order_[index]];
   std::uint32_t count = classes_[c.cls].key_paths;
-  if (classes_[c.cls].settled) return count + list_rows(order_[index]);
+  if (c.layout) return count + list_rows(order_[index]);
   for (std::size_t s = 0; s < shapes_; ++s) count += c.tables[shapes_ + s].rows;
   return count;
 }
@@ -277,7 +291,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
     out.has_slopes = algorithm_ == Algorithm::Refrain;
     return out;
   }
-  if (cls.settled) {
+  if (c.layout) {
     if (row >= list_rows(order_[index])) return out;
     std::size_t s = 0;
     while (row >= row_begin_[s + 1]) ++s;
@@ -303,7 +317,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 }
 
 std::size_t Clusterer::bytes_in_use() const {
-  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
+  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * (sizeof(Cluster) + statistics_bytes() + 2 * shapes_ * sizeof(PackedTable)) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
@@ -314,7 +328,7 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(slot_class_) + pages(members_) + pages(rebuilt_) + pages(rows_) + pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
+         pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) + pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
          pages(found_) + pages(sparse_) + pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_) +
          pages(work_floats_);
 }

@@ -108,9 +108,9 @@ class Clusterer {
   static constexpr std::uint32_t lanes = 4;
   /// Iterations after which a class is settled.
   static constexpr std::uint64_t young_iterations = 1024;
-  /// Slopes are learned from every iteration of a class up to here, then from every eighth.
+  /// Slopes are learned from every iteration of a class up to here, then from every sixteenth.
   static constexpr std::uint64_t eager_learning = 4096;
-  static constexpr std::uint64_t learning_stride = 8;
+  static constexpr std::uint64_t learning_stride = 16;
 
   using Four = float __attribute__((vector_size(16)));
 
@@ -152,6 +152,7 @@ class Clusterer {
     bool overflow;
     bool settled;
     std::uint64_t settle_at;  ///< adds at which it is to be settled
+    std::uint32_t layout;     ///< number of the present layout of tables: `wide` and `lists`; 0: not settled
     std::uint64_t wide;       ///< settled: flat columns of key paths that tables have room for
     PathList* lists;          ///< settled: per shape
     Part* parts;              ///< per shape
@@ -165,18 +166,20 @@ class Clusterer {
     float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
     std::uint64_t adds;
     std::uint64_t next_refresh;
-    /// Columns of the sketch that are not zero in all clusters, as sketch_begin / lanes: those of exact shapes, the most
-    /// telling first, then those of sampled shapes.
+    /// Columns of the sketch that are not zero in all clusters, as sketch_begin / lanes: those of sampled shapes, then
+    /// those of exact shapes, the most telling first.
     std::uint8_t order[sketch_limit / lanes];
-    std::uint8_t exact_count, order_count;
+    std::uint8_t sampled_count, order_count;
+    std::uint8_t telling_count;  ///< those behind this one are as good as equal in all clusters
     std::uint64_t in_order;  ///< the same as flat columns
   };
   struct Cluster {
     Label label;
     std::uint32_t cls, next;
+    std::uint32_t layout;  ///< of the class, that the tables have; 0: those of a young class
     std::uint64_t members, first, last, exemplar;
-    std::byte* statistics;   ///< sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector: 4 bytes each
-    PackedTable* tables;     ///< per shape: dense, then per shape: sparse, or, in a settled class, rows as in its list
+    std::byte* statistics;   ///< in statistics_: sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector: 4 bytes each
+    PackedTable* tables;     ///< in tables_: per shape: dense, then per shape: sparse, or rows as in the class's lists
     std::uint32_t nearest;   ///< `refrain`: nearest cluster of the class, as far as known
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
@@ -196,6 +199,9 @@ class Clusterer {
   }
   const float* sketch_of(std::uint32_t slot) const { return const_cast<Clusterer*>(this)->sketch_of(slot); }
 
+  std::uint64_t flats_of(std::size_t shape) const {
+    return ((std::uint64_t{1} << columns_[shape]) - 1) << flat_begin_[shape];
+  }
   bool is_key_shape(const PathClass& cls, std::size_t shape) const { return key_shape_[shape] && !cls.overflow; }
   bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
   bool valid(const IterationProfile& profile) const;
@@ -209,11 +215,13 @@ class Clusterer {
   std::size_t bytes_of_new_class(const IterationProfile& profile) const;
 
   bool take_newcomer_slot();
+  void point_to_slot(std::uint32_t slot);
   void count_totals(const IterationProfile& profile);
   bool prepare_newcomer(PathClass& cls, const IterationProfile& profile);
   bool list_sparse(const PathClass& cls, const IterationProfile& profile);
   std::uint64_t subtract_base(const Part& part, unsigned column, std::int64_t* out) const;
   bool reserve_work(const PathClass& cls);
+  bool lay_out_deltas(const PathClass& cls);
   bool subtract_bases(const PathClass& cls);
   void sketch_newcomer(PathClass& cls);
   bool start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
@@ -231,18 +239,18 @@ class Clusterer {
   const float* incoming_floats(const Part& part, const std::int64_t* values);
   // settled.cpp
   void settle(PathClass& cls);
-  bool settle_lists(PathClass& cls);
-  bool rebuild(PathClass& cls, std::size_t table, std::uint32_t rows, const Widths& widths);
-  bool widen_dense(PathClass& cls, std::uint64_t flats);
+  bool make_lists(PathClass& cls);
   bool reserve(PathList& list, std::uint32_t count);
-  bool resize_list(PathClass& cls, std::size_t shape, std::uint32_t count);
   static std::uint32_t position_in(const PathList& list, std::uint32_t path);
   static void insert(PathList& list, std::uint32_t path);
   void free_list(PathList& list);
-  bool stage_settled(PathClass& cls, const Cluster* into);
-  bool stage_settled(PathClass& cls, const Cluster& into, const Cluster& from);
-  bool widen_list(PathClass& cls, std::size_t shape, unsigned column, std::uint8_t width);
   std::size_t total_capacity(const PathClass& cls) const;
+  std::uint32_t wanted_layout(const PathClass& cls, std::size_t table, Widths& widths) const;
+  bool follow(const PathClass& cls, Cluster& c);
+  void changed_layout(PathClass& cls);
+  bool find_positions(PathClass& cls);
+  bool stage_settled(PathClass& cls, Cluster* into);
+  bool stage_settled(PathClass& cls, Cluster& into, Cluster& from);
   bool allocate_settled(const PathClass& cls, Cluster& c);
   void commit_settled(Cluster& into);
   void commit_settled(const PathClass& cls, Cluster& into, const Cluster& from);
@@ -271,6 +279,7 @@ class Clusterer {
   Pair closest_pair_of_sketches();
   Pair look_for_closest_pair();
   float cost(std::uint32_t a, std::uint32_t b) const;
+  float cost_of_newcomer(const PathClass& cls, std::uint32_t slot, std::uint8_t columns) const;
   template <class Ward, class Limit, class Cheaper>
   void for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted, const Ward& ward_of,
                    const Limit& limit_of, const Cheaper& cheaper) const;
@@ -300,12 +309,15 @@ class Clusterer {
   FlatColumn flat_[max_flat] = {};
   std::uint8_t sketched_[sketch_limit / lanes] = {};  ///< flat columns in the sketch, by sketch_begin
   std::size_t sketched_count_ = 0;
+  std::uint64_t all_sketched_ = 0;  ///< the same as a set
   bool in_distance_[max_overall] = {};
 
   BlockHeap heap_;
   platform::GrowableArray<PathClass> classes_;
   platform::GrowableArray<Cluster> clusters_;  ///< slots; the last one used is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
+  platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
+  platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_
   platform::GrowableArray<float> means_;  ///< slot x metric
   /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
   platform::GrowableArray<float> sketches_;  ///< four slots x dimension x slot of the four
@@ -344,7 +356,8 @@ class Clusterer {
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path padded with zeros: value - base
   platform::GrowableArray<float> delta_floats_;  ///< the same; undefined where a column has no delta, and when not learning
-  std::uint32_t delta_begin_[max_flat] = {};           ///< by flat column, in both
+  std::uint32_t delta_begin_[max_flat] = {};     ///< by flat column, in both
+  std::uint32_t delta_class_ = none;             ///< whose paths they are laid out for
   std::uint64_t delta_nonzero_ = 0;              ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
@@ -356,7 +369,6 @@ class Clusterer {
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
   platform::GrowableArray<float> normalised_, work_floats_;
-  platform::GrowableArray<PackedTable> rebuilt_;
   mutable platform::GrowableArray<std::uint32_t> rows_;  ///< of cluster `rows_of_` that are not zero, shape after shape
   mutable std::uint32_t row_begin_[max_shapes + 1] = {};
   mutable std::uint32_t rows_of_ = none;

@@ -17,9 +17,7 @@ constexpr std::uint8_t narrow = 4, full = 8;
 constexpr double roomy = 1 << 20;
 
 /// Rows, with room for some that are not known yet.
-std::uint32_t with_room(std::uint32_t rows) { return (rows + rows / 8 + 15) & ~std::uint32_t{7}; }
-
-bool fits(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
+std::uint32_t with_room(std::uint32_t rows) { return (rows + rows / 16 + 11) & ~std::uint32_t{3}; }
 
 std::int64_t added(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
@@ -76,129 +74,57 @@ void Clusterer::free_list(PathList& list) {
 
 // --- layouts ---------------------------------------------------------------------------------------------------------
 
-/// Gives table number `table` of all clusters of the class another layout. All of them or none.
-bool Clusterer::rebuild(PathClass& cls, std::size_t table, std::uint32_t rows, const Widths& widths) {
-  if (!rebuilt_.resize(cls.clusters)) return false;
-  for (std::uint32_t n = 0; n < cls.clusters; ++n)
-    if (!rebuilt_[n].allocate(heap_, columns_[table % shapes_], rows, widths)) {
-      do rebuilt_[n].free(heap_);
-      while (n-- > 0);
-      return false;
-    }
-  const PackedTable* next = rebuilt_.data();
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next) {
-    PackedTable& old = clusters_[i].tables[table];
-    PackedTable copy = *next++;
-    if (copy.data) std::memset(copy.data, 0, copy.bytes());
-    copy.take_over(heap_, old);
-    copy.rows = rows;
-    old = copy;
+/// The table that the class wants at this place of its clusters: widths, and the number of rows.
+std::uint32_t Clusterer::wanted_layout(const PathClass& cls, std::size_t table, Widths& widths) const {
+  const std::size_t s = table % shapes_;
+  if (table >= shapes_) {
+    std::memcpy(widths, cls.lists[s].widths, sizeof widths);
+    return cls.lists[s].capacity;
   }
-  return true;
+  std::memset(widths, 0, sizeof widths);
+  for (unsigned c = 0; c < columns_[s]; ++c)
+    if (cls.wide >> (flat_begin_[s] + c) & 1) widths[c] = full;
+  return cls.parts[s].count;
 }
 
-/// Full width for these flat columns of key paths.
-bool Clusterer::widen_dense(PathClass& cls, std::uint64_t flats) {
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    if (cls.parts[s].count == 0) continue;
-    Widths widths = {};
-    std::uint64_t fresh = 0;
-    for (unsigned c = 0; c < columns_[s]; ++c) {
-      const std::uint64_t flat = std::uint64_t{1} << (flat_begin_[s] + c);
-      if ((cls.wide | flats) & flat) widths[c] = full;
-      fresh |= flats & ~cls.wide & flat;
-    }
-    if (!fresh) continue;
-    if (!rebuild(cls, s, cls.parts[s].count, widths)) return false;
-    cls.wide |= fresh;
-  }
-  return true;
-}
-
-/// Room for `count` sampled paths in the class and all of its clusters.
-bool Clusterer::resize_list(PathClass& cls, std::size_t shape, std::uint32_t count) {
-  PathList& list = cls.lists[shape];
-  if (count <= list.capacity) return true;
-  if (!rebuild(cls, shapes_ + shape, with_room(count), list.widths)) return false;
-  // Tables with more room than the list says do no harm, should there be no memory for the list.
-  return reserve(list, count) && rows_.reserve(total_capacity(cls));
-}
-
-std::size_t Clusterer::total_capacity(const PathClass& cls) const {
-  std::size_t sum = 0;
-  for (std::size_t s = 0; s < shapes_; ++s) sum += cls.lists[s].capacity;
-  return sum;
-}
-
-/// Another width for a column of sampled paths.
-bool Clusterer::widen_list(PathClass& cls, std::size_t shape, unsigned column, std::uint8_t width) {
-  PathList& list = cls.lists[shape];
-  Widths widths;
-  std::memcpy(widths, list.widths, sizeof widths);
-  widths[column] = width;
-  if (!rebuild(cls, shapes_ + shape, list.capacity, widths)) return false;
-  std::memcpy(list.widths, widths, sizeof widths);
-  return true;
-}
-
-/// The lists of a class that is still young, and tables that follow them.
-bool Clusterer::settle_lists(PathClass& cls) {
-  const std::size_t bytes = shapes_ * sizeof(PathList);
-  auto* lists = reinterpret_cast<PathList*>(heap_.allocate(bytes));
-  if (!lists) return false;
-  std::memset(lists, 0, bytes);
-  bool enough = true;
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    PathList& list = lists[s];
-    double largest[max_columns] = {};  // mean of an iteration
-    for (std::uint32_t i = cls.head; i != none && enough; i = clusters_[i].next) {
-      const PackedTable& table = clusters_[i].tables[shapes_ + s];
-      for (std::uint32_t r = 0; r < table.rows && enough; ++r) {
-        const auto path = static_cast<std::uint32_t>(table.get(r, 0));
-        if (position_in(list, path) != list.count) continue;
-        enough = reserve(list, list.count + 1);
-        if (enough) insert(list, path);
-      }
-      for (unsigned c = 0; c < columns_[s]; ++c)
-        for (std::uint32_t r = 0; r < table.rows; ++r) {
-          const double mean =
-              static_cast<double>(table.get(r, c + 1)) / static_cast<double>(clusters_[i].members);
-          largest[c] = std::max(largest[c], mean < 0 ? -mean : mean);
-        }
-    }
-    for (unsigned c = 0; c < columns_[s]; ++c)
-      list.widths[c] = largest[c] == 0 ? 0 : largest[c] * roomy < 0x1p31 ? narrow : full;
-  }
-  cls.lists = lists;
-  enough = enough && rows_.reserve(total_capacity(cls)) && rebuilt_.resize(shapes_ * cls.clusters);
-  std::uint32_t made = 0;
-  for (std::uint32_t i = cls.head; i != none && enough; i = clusters_[i].next)
-    for (std::size_t s = 0; s < shapes_ && enough; ++s, ++made)
-      enough = rebuilt_[made].allocate(heap_, columns_[s], lists[s].capacity, lists[s].widths);
-  if (!enough) {
-    for (std::uint32_t n = 0; n < made; ++n) rebuilt_[n].free(heap_);
-    for (std::size_t s = 0; s < shapes_; ++s) free_list(lists[s]);
-    heap_.free(reinterpret_cast<std::byte*>(lists), bytes);
-    cls.lists = nullptr;
-    return false;
-  }
-  PackedTable* next = rebuilt_.data();
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
-    for (std::size_t s = 0; s < shapes_; ++s, ++next) {
-      PackedTable& old = clusters_[i].tables[shapes_ + s];
-      if (next->data) std::memset(next->data, 0, next->bytes());
-      next->rows = lists[s].capacity;
+/// Gives a cluster the layout of its class; also one that is young still. One table after the other, so that the place
+/// of the old ones is of use at once. False: no memory; nothing is lost, the next attempt goes on.
+bool Clusterer::follow(const PathClass& cls, Cluster& c) {
+  if (c.layout == cls.layout) return true;
+  const bool young = c.layout == 0;
+  for (std::size_t t = 2 * shapes_; t-- > 0;) {  // from the last one on: what is longest leaves its place to others
+    PackedTable& old = c.tables[t];
+    Widths widths;
+    const std::uint32_t rows = wanted_layout(cls, t, widths);
+    const bool by_id = young && t >= shapes_ && old.columns != columns_[t % shapes_];
+    if (!by_id && old.capacity == rows && std::memcmp(old.width, widths, sizeof widths) == 0) continue;
+    PackedTable next;
+    if (!next.allocate(heap_, columns_[t % shapes_], rows, widths)) return false;
+    if (next.data) std::memset(next.data, 0, next.bytes());
+    if (by_id) {
       for (std::uint32_t r = 0; r < old.rows; ++r) {
-        const std::uint32_t row = position_in(lists[s], static_cast<std::uint32_t>(old.get(r, 0)));
-        for (unsigned c = 0; c < columns_[s]; ++c) next->set(row, c, old.get(r, c + 1));
+        const std::uint32_t row = position_in(cls.lists[t % shapes_], static_cast<std::uint32_t>(old.get(r, 0)));
+        for (unsigned k = 0; k < next.columns; ++k) next.set(row, k, old.get(r, k + 1));
       }
       old.free(heap_);
-      old = *next;
+    } else {
+      next.take_over(heap_, old);
     }
+    next.rows = rows;
+    old = next;
+  }
+  c.layout = cls.layout;
   return true;
 }
 
-/// Makes a young class a settled one. Where memory does not suffice it stays young and tries again later.
+/// The layout of the class has changed. Clusters that there is no memory for follow when they are needed.
+void Clusterer::changed_layout(PathClass& cls) {
+  ++cls.layout;
+  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
+    if (!follow(cls, clusters_[i])) return;
+}
+
+/// What a young class knows becomes its layout. Where memory does not suffice it stays young and tries again later.
 void Clusterer::settle(PathClass& cls) {
   cls.settle_at *= 2;
   std::size_t bytes = 0;
@@ -207,7 +133,6 @@ void Clusterer::settle(PathClass& cls) {
     for (std::size_t s = 0; s < shapes_; ++s)
       bytes = std::max(bytes, std::size_t{clusters_[i].tables[shapes_ + s].rows} * columns_[s] * full);
   if (bytes_in_use() + bytes * cls.clusters > memory_limit_) return;
-  if (!widen_dense(cls, cls.varies)) return;
   for (std::size_t s = 0; s < shapes_; ++s) {
     PackedTable& base = cls.parts[s].base;
     Widths widths = {};
@@ -218,16 +143,57 @@ void Clusterer::settle(PathClass& cls) {
     wide.take_over(heap_, base);
     base = wide;
   }
-  cls.settled = settle_lists(cls);
+  cls.wide = cls.varies;
+  if (!make_lists(cls)) return;
+  cls.settled = true;
+  changed_layout(cls);
+}
+
+/// Lists of all sampled paths of a young class.
+bool Clusterer::make_lists(PathClass& cls) {
+  const std::size_t bytes = shapes_ * sizeof(PathList);
+  cls.lists = reinterpret_cast<PathList*>(heap_.allocate(bytes));
+  if (!cls.lists) return false;
+  std::memset(cls.lists, 0, bytes);
+  bool enough = true;
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    PathList& list = cls.lists[s];
+    double largest[max_columns] = {};  // mean of an iteration
+    for (std::uint32_t i = cls.head; i != none && enough; i = clusters_[i].next) {
+      const PackedTable& table = clusters_[i].tables[shapes_ + s];
+      for (std::uint32_t r = 0; r < table.rows && enough; ++r) {
+        const auto path = static_cast<std::uint32_t>(table.get(r, 0));
+        enough = position_in(list, path) != list.count || reserve(list, list.count + 1);
+        if (enough && position_in(list, path) == list.count) insert(list, path);
+        for (unsigned c = 0; c < columns_[s]; ++c) {
+          const double mean = static_cast<double>(table.get(r, c + 1)) / static_cast<double>(clusters_[i].members);
+          largest[c] = std::max(largest[c], mean < 0 ? -mean : mean);
+        }
+      }
+    }
+    for (unsigned c = 0; c < columns_[s]; ++c)
+      list.widths[c] = largest[c] == 0 ? 0 : largest[c] * roomy < 0x1p31 ? narrow : full;
+  }
+  if (enough && rows_.reserve(total_capacity(cls))) return true;
+  for (std::size_t s = 0; s < shapes_; ++s) free_list(cls.lists[s]);
+  heap_.free(reinterpret_cast<std::byte*>(cls.lists), bytes);
+  cls.lists = nullptr;
+  return false;
+}
+
+std::size_t Clusterer::total_capacity(const PathClass& cls) const {
+  std::size_t sum = 0;
+  for (std::size_t s = 0; s < shapes_; ++s) sum += cls.lists[s].capacity;
+  return sum;
 }
 
 // --- adding up -------------------------------------------------------------------------------------------------------
 
-/// Sees to it that adding the newcomer to `into`, or to an empty cluster, cannot fail, and finds its sampled paths.
-bool Clusterer::stage_settled(PathClass& cls, const Cluster* into) {
-  if (delta_nonzero_ & ~cls.wide && !widen_dense(cls, delta_nonzero_)) return false;
+/// Positions of the newcomer's sampled paths, new ones too.
+bool Clusterer::find_positions(PathClass& cls) {
   const std::uint32_t count = sparse_begin_[shapes_];
   if (found_.size() < count && !found_.resize(count)) return false;
+  bool grown = false;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
     if (begin == end) continue;
@@ -235,59 +201,93 @@ bool Clusterer::stage_settled(PathClass& cls, const Cluster* into) {
     for (std::uint32_t e = begin; e < end; ++e) {
       const auto path = static_cast<std::uint32_t>(sparse_[e].path);
       found_[e] = position_in(list, path);
-      if (found_[e] != list.count) continue;
-      if (!resize_list(cls, s, list.count + 1)) return false;
+      if (found_[e] != list.count) [[likely]]
+        continue;
+      if (list.count == list.capacity) {
+        if (!reserve(list, list.count + 1) || !rows_.reserve(total_capacity(cls))) return false;
+        grown = true;
+      }
       insert(list, path);
     }
-    for (unsigned c = 0; c < columns_[s]; ++c) {
-      if (list.widths[c] == full) continue;
-      bool any = false, all_fit = true;
-      const auto* sums =
-          into && list.widths[c]
-              ? reinterpret_cast<const std::int32_t*>(into->tables[shapes_ + s].data + into->tables[shapes_ + s].offset(c))
-              : nullptr;
-      for (std::uint32_t e = begin; e < end; ++e) {
-        const std::int64_t value = sparse_[e].values[c];
-        any |= value != 0;
-        all_fit &= fits(added(value, sums ? sums[found_[e]] : 0));
-      }
-      if ((any && list.widths[c] == 0) || !all_fit)
-        if (!widen_list(cls, s, c, all_fit ? narrow : full)) return false;
-    }
   }
+  if (grown) changed_layout(cls);
   return true;
 }
 
+/// Sees to it that adding the newcomer to `into`, or to a cluster to come, cannot fail, and finds its sampled paths.
+bool Clusterer::stage_settled(PathClass& cls, Cluster* into) {
+  if (delta_nonzero_ & ~cls.wide) {
+    cls.wide |= delta_nonzero_;
+    changed_layout(cls);
+  }
+  if (!find_positions(cls) || (into && !follow(cls, *into))) return false;
+  bool widened = false;
+  for (std::size_t s = 0; s < shapes_; ++s) {
+    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
+    if (begin == end) continue;
+    for (unsigned c = 0; c < columns_[s]; ++c) {
+      std::uint8_t& width = cls.lists[s].widths[c];
+      if (width == full) continue;
+      std::int64_t any = 0, too_large = 0;
+      const auto look = [&](auto&& sum_at) {
+        for (std::uint32_t e = begin; e < end; ++e) {
+          const std::int64_t value = sparse_[e].values[c], sum = added(value, sum_at(found_[e]));
+          any |= value;
+          too_large |= sum ^ static_cast<std::int32_t>(sum);
+        }
+      };
+      if (into && width) {
+        const PackedTable& table = into->tables[shapes_ + s];
+        const auto* sums = reinterpret_cast<const std::int32_t*>(table.data + table.offset(c));
+        look([sums](std::uint32_t row) { return std::int64_t{sums[row]}; });
+      } else {
+        look([](std::uint32_t) { return std::int64_t{0}; });
+      }
+      if (!too_large && (width || !any)) continue;
+      width = too_large ? full : narrow;
+      widened = true;
+    }
+  }
+  if (!widened) return true;
+  changed_layout(cls);
+  return !into || follow(cls, *into);
+}
+
 /// The same for one cluster that becomes part of another.
-bool Clusterer::stage_settled(PathClass& cls, const Cluster& into, const Cluster& from) {
-  if (!reserve_work(cls)) return false;
+bool Clusterer::stage_settled(PathClass& cls, Cluster& into, Cluster& from) {
+  if (!reserve_work(cls) || !follow(cls, into) || !follow(cls, from)) return false;
+  bool widened = false;
   for (std::size_t s = 0; s < shapes_; ++s)
     for (unsigned c = 0; c < columns_[s]; ++c) {
       if (cls.lists[s].widths[c] != narrow) continue;
       const PackedTable &a = into.tables[shapes_ + s], &b = from.tables[shapes_ + s];
-      bool all_fit = true;
-      for (std::uint32_t r = 0; r < cls.lists[s].count; ++r) all_fit &= fits(added(a.get(r, c), b.get(r, c)));
-      if (!all_fit && !widen_list(cls, s, c, full)) return false;
+      std::int64_t too_large = 0;
+      for (std::uint32_t r = 0; r < cls.lists[s].count; ++r) {
+        const std::int64_t sum = a.get(r, c) + b.get(r, c);
+        too_large |= sum ^ static_cast<std::int32_t>(sum);
+      }
+      if (!too_large) continue;
+      cls.lists[s].widths[c] = full;
+      widened = true;
     }
-  return true;
+  if (!widened) return true;
+  changed_layout(cls);
+  return follow(cls, into) && follow(cls, from);
 }
 
-/// Empty tables for a cluster that is not in the class's list yet.
+/// Empty tables for a cluster to come.
 bool Clusterer::allocate_settled(const PathClass& cls, Cluster& c) {
   for (std::size_t t = 0; t < 2 * shapes_; ++t) {
-    const std::size_t s = t % shapes_;
-    Widths widths = {};
-    if (t < shapes_)
-      for (unsigned k = 0; k < columns_[s]; ++k) widths[k] = cls.wide >> (flat_begin_[s] + k) & 1 ? full : 0;
-    else std::memcpy(widths, cls.lists[s].widths, sizeof widths);
-    const std::uint32_t rows = t < shapes_ ? cls.parts[s].count : cls.lists[s].capacity;
-    if (!c.tables[t].allocate(heap_, columns_[s], rows, widths)) {
+    Widths widths;
+    const std::uint32_t rows = wanted_layout(cls, t, widths);
+    if (!c.tables[t].allocate(heap_, columns_[t % shapes_], rows, widths)) {
       for (std::size_t made = 0; made < t; ++made) c.tables[made].free(heap_);
       return false;
     }
     c.tables[t].rows = rows;
     if (c.tables[t].data) std::memset(c.tables[t].data, 0, c.tables[t].bytes());
   }
+  c.layout = cls.layout;
   return true;
 }
 

@@ -21,14 +21,31 @@ std::uint32_t with_slack(std::uint32_t rows) { return rows + rows / 8 + 1; }
 void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile) {
   const auto slot = static_cast<std::uint32_t>(&c - clusters_.data());
   std::int64_t *sum = sums(c), *low = minima(c), *high = maxima(c);
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    const std::int64_t value = profile.overall[m];
-    sum[m] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[m]) + static_cast<std::uint64_t>(value));
-    if (value < low[m]) [[unlikely]]
-      low[m] = value;
-    if (value > high[m]) [[unlikely]]
-      high[m] = value;
+  // Sums, and whether any value lies outside of what there was: the sign of one of two differences.
+  using TwoIntegers = std::uint64_t __attribute__((vector_size(16)));
+  const auto integers_at = [](const std::int64_t* from) {
+    TwoIntegers out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  };
+  TwoIntegers outside = {0, 0};
+  std::size_t first = 0;
+  for (; first + 2 <= metrics_; first += 2) {
+    const TwoIntegers value = integers_at(profile.overall.data() + first), now = integers_at(sum + first) + value;
+    std::memcpy(sum + first, &now, sizeof now);
+    outside |= (value - integers_at(low + first)) | (integers_at(high + first) - value);
   }
+  std::uint64_t any_outside = outside[0] | outside[1];
+  if (first < metrics_) {
+    sum[first] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[first]) +
+                                           static_cast<std::uint64_t>(profile.overall[first]));
+    any_outside = ~std::uint64_t{0};
+  }
+  if (any_outside >> 63)
+    for (std::size_t m = 0; m < metrics_; ++m) {
+      low[m] = std::min(low[m], profile.overall[m]);
+      high[m] = std::max(high[m], profile.overall[m]);
+    }
   // Welford: the mean moves by a share of the difference, and the squares grow by the differences before and after.
   using Two = double __attribute__((vector_size(16)));
   using Four = float __attribute__((vector_size(16)));
@@ -55,17 +72,18 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
   float *example = exemplar_vector(c), *mean = mean_of(slot), *own = mean_of(newcomer_);
   Four example_distance = {0, 0, 0, 0}, own_distance = {0, 0, 0, 0};
   for (std::size_t m = 0; m < stride_; m += lanes) {
-    double after[lanes];
+    using FourDoubles = double __attribute__((vector_size(32)));
+    FourDoubles after;
     for (std::size_t i = 0; i < lanes; i += 2) {
       const Two value = two_at(newcomer_overall_ + m + i), before = two_at(means + m + i), apart = value - before;
       const Two now = before + apart * inverse;
       const Two squares_now = two_at(square + m + i) + apart * (value - now);
       std::memcpy(means + m + i, &now, sizeof now);
-      std::memcpy(after + i, &now, sizeof now);
+      after[i] = now[0];
+      after[i + 1] = now[1];
       std::memcpy(square + m + i, &squares_now, sizeof squares_now);
     }
-    const Four here = {static_cast<float>(after[0]), static_cast<float>(after[1]), static_cast<float>(after[2]),
-                       static_cast<float>(after[3])};
+    const Four here = __builtin_convertvector(after, Four);
     std::memcpy(mean + m, &here, sizeof here);
     const Four weight = four_at(inverse_mean_ + m);
     example_distance += magnitude(four_at(example + m) - here) * weight;
@@ -443,13 +461,11 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   c.cls = cls;
   c.nearest = none;
   PathClass& owner = classes_[cls];
-  c.statistics = heap_.allocate(statistics_bytes());
-  c.tables = reinterpret_cast<PackedTable*>(heap_.allocate(2 * shapes_ * sizeof(PackedTable)));
-  bool enough = c.statistics && c.tables;
-  if (c.tables)
-    for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t] = PackedTable{};
+  point_to_slot(newcomer_);
+  for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t] = PackedTable{};
+  bool enough = true;
   if (owner.settled) {
-    enough = enough && stage_settled(owner, nullptr) && allocate_settled(owner, c);
+    enough = stage_settled(owner, nullptr) && allocate_settled(owner, c);
   } else {
     const Widths no_width = {};
     for (std::size_t s = 0; enough && s < shapes_; ++s) {
@@ -461,8 +477,6 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   }
   if (!enough) {
     drop_staged();
-    heap_.free(c.statistics, statistics_bytes());
-    heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
     c = Cluster{};
     return false;
   }
@@ -479,7 +493,10 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   std::memcpy(exact_means(c), newcomer_overall_, stride_ * 8);
   std::memcpy(exemplar_vector(c), mean_of(newcomer_), stride_ * sizeof(float));
   float* sketch = sketch_of(newcomer_);
-  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] = newcomer_sketch_[d];
+  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] = 0;
+  for (std::uint8_t o = 0; o < owner.order_count; ++o)
+    for (std::size_t d = 0, at = std::size_t{owner.order[o]} * lanes; d < lanes; ++d, ++at)
+      sketch[at * lanes] = newcomer_sketch_[at];
   slot_class_[newcomer_] = cls;
   closest_known_ = false;
   c.label = Label{next_label_++};
@@ -577,8 +594,6 @@ void Clusterer::free_cluster(std::uint32_t slot) {
   --cls.clusters;
   --cluster_count_;
   for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t].free(heap_);
-  heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
-  heap_.free(c.statistics, statistics_bytes());
   c = Cluster{};
   nearest_costs_[slot] = huge_cost;
   slot_class_[slot] = none;
