@@ -69,25 +69,82 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
     for (std::uint32_t i = 0; i < count; ++i)
       for (std::size_t d = 0; d < dims; ++d)
         normalised_[i * dims + d] = mean_of(missing_[i])[used[d]] * inverse_mean_[used[d]];
-    for (std::uint32_t i = 1; i < count; ++i) {
-      const double members = static_cast<double>(clusters_[missing_[i]].members);
-      for (std::uint32_t j = 0; j < i; ++j) {
-        float distance = 0;
-        if (algorithm_ == Algorithm::Paper) {
-          for (std::size_t d = 0; d < dims; ++d)
-            distance += __builtin_fabsf(normalised_[i * dims + d] - normalised_[j * dims + d]);
-        } else {
-          for (std::size_t d = 0; d < dims; ++d) {
-            const std::uint64_t mean = integer_total_[used[d]] / iterations_;
-            const std::uint64_t apart =
-                integer_means_[missing_[i] * metrics_ + used[d]] - integer_means_[missing_[j] * metrics_ + used[d]];
-            if (mean) distance += static_cast<float>(apart) / static_cast<float>(mean);  // wraps, as shipped
-          }
-        }
-        const double others = missing_[j] == newcomer ? 1 : static_cast<double>(clusters_[missing_[j]].members);
-        distance *= reluctance(members + others);
-        if (best.a == none || distance < best.cost) best = {missing_[i], missing_[j], distance};
+    const Pair pair = algorithm_ == Algorithm::Paper ? closest_by_sweep(count, dims, newcomer, best.a == none ? huge_cost : best.cost)
+                                                     : closest_as_shipped(count, used, dims, newcomer);
+    if (pair.a != none && (best.a == none || pair.cost < best.cost)) best = pair;
+  }
+  return best;
+}
+
+/// Of the clusters in missing_ with their vectors in normalised_: the pair of least distance, the first one of several.
+/// Costs above `at_least` need not be found. Only pairs are looked at that are near in the entry that varies most.
+Clusterer::Pair Clusterer::closest_by_sweep(std::uint32_t count, std::size_t dims, std::uint32_t newcomer,
+                                            float at_least) {
+  Pair best;
+  if (count < 2 || !found_.resize(count) || !work_floats_.resize(count)) return best;
+  std::size_t widest = 0;
+  float width = -1;
+  for (std::size_t d = 0; d < dims; ++d) {
+    float sum = 0, squares = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const float value = normalised_[i * dims + d];
+      sum += value;
+      squares += value * value;
+    }
+    const float variance = squares - sum * sum / static_cast<float>(count);
+    if (variance <= width) continue;
+    width = variance;
+    widest = d;
+  }
+  const auto members_of = [&](std::uint32_t i) {
+    return missing_[i] == newcomer ? 1.0 : static_cast<double>(clusters_[missing_[i]].members);
+  };
+  const auto place = [&](std::uint32_t i) { return dims ? normalised_[i * dims + widest] : 0.0F; };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    found_[i] = i;
+    work_floats_[i] = reluctance(members_of(i) + 1);
+  }
+  std::sort(found_.begin(), found_.begin() + count, [&](std::uint32_t a, std::uint32_t b) {
+    return place(a) < place(b) || (place(a) == place(b) && a < b);
+  });
+  float least = at_least;
+  std::uint32_t best_i = none, best_j = none;
+  for (std::uint32_t first = 0; first < count; ++first)
+    for (std::uint32_t second = first + 1; second < count; ++second) {
+      // A sum of floats is at least each of its terms, also as rounded.
+      const float gap = place(found_[second]) - place(found_[first]);
+      if (gap * work_floats_[found_[first]] > least) break;
+      const std::uint32_t i = std::max(found_[first], found_[second]), j = std::min(found_[first], found_[second]);
+      float distance = 0;
+      for (std::size_t d = 0; d < dims; ++d)
+        distance += __builtin_fabsf(normalised_[i * dims + d] - normalised_[j * dims + d]);
+      if (distance * work_floats_[i] > least) continue;
+      distance *= reluctance(members_of(i) + members_of(j));
+      if (distance > least || (distance == least && (i > best_i || (i == best_i && j > best_j)))) continue;
+      best = {missing_[i], missing_[j], distance};
+      least = distance;
+      best_i = i;
+      best_j = j;
+    }
+  return best;
+}
+
+Clusterer::Pair Clusterer::closest_as_shipped(std::uint32_t count, const std::size_t* used, std::size_t dims,
+                                              std::uint32_t newcomer) const {
+  Pair best;
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const double members = static_cast<double>(clusters_[missing_[i]].members);
+    for (std::uint32_t j = 0; j < i; ++j) {
+      float distance = 0;
+      for (std::size_t d = 0; d < dims; ++d) {
+        const std::uint64_t mean = integer_total_[used[d]] / iterations_;
+        const std::uint64_t apart =
+            integer_means_[missing_[i] * metrics_ + used[d]] - integer_means_[missing_[j] * metrics_ + used[d]];
+        if (mean) distance += static_cast<float>(apart) / static_cast<float>(mean);  // wraps, as shipped
       }
+      const double others = missing_[j] == newcomer ? 1 : static_cast<double>(clusters_[missing_[j]].members);
+      distance *= reluctance(members + others);
+      if (best.a == none || distance < best.cost) best = {missing_[i], missing_[j], distance};
     }
   }
   return best;

@@ -276,6 +276,8 @@ class Clusterer {
   };
   Pair closest_pair();
   Pair closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class);
+  Pair closest_by_sweep(std::uint32_t count, std::size_t dims, std::uint32_t newcomer, float at_least);
+  Pair closest_as_shipped(std::uint32_t count, const std::size_t* used, std::size_t dims, std::uint32_t newcomer) const;
   Pair closest_pair_of_sketches();
   Pair look_for_closest_pair();
   float cost(std::uint32_t a, std::uint32_t b) const;
