@@ -69,8 +69,9 @@ Clusterer::Pair Clusterer::closest_pair_of_means(std::uint32_t newcomer, std::ui
     for (std::uint32_t i = 0; i < count; ++i)
       for (std::size_t d = 0; d < dims; ++d)
         normalised_[i * dims + d] = mean_of(missing_[i])[used[d]] * inverse_mean_[used[d]];
-    const Pair pair = algorithm_ == Algorithm::Paper ? closest_by_sweep(count, dims, newcomer, best.a == none ? huge_cost : best.cost)
-                                                     : closest_as_shipped(count, used, dims, newcomer);
+    const Pair pair = algorithm_ == Algorithm::Paper
+                          ? closest_by_sweep(count, dims, newcomer, best.a == none ? huge_cost : best.cost)
+                          : closest_as_shipped(count, used, dims, newcomer);
     if (pair.a != none && (best.a == none || pair.cost < best.cost)) best = pair;
   }
   return best;
@@ -104,9 +105,8 @@ Clusterer::Pair Clusterer::closest_by_sweep(std::uint32_t count, std::size_t dim
     found_[i] = i;
     work_floats_[i] = reluctance(members_of(i) + 1);
   }
-  std::sort(found_.begin(), found_.begin() + count, [&](std::uint32_t a, std::uint32_t b) {
-    return place(a) < place(b) || (place(a) == place(b) && a < b);
-  });
+  std::sort(found_.begin(), found_.begin() + count,
+            [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b) || (place(a) == place(b) && a < b); });
   float least = at_least;
   std::uint32_t best_i = none, best_j = none;
   for (std::uint32_t first = 0; first < count; ++first)
@@ -185,8 +185,7 @@ void Clusterer::refresh_sketches(PathClass& cls) {
       float slopes[lanes] = {}, second_slopes[lanes] = {};
       const float whole = cls.direction[sketch_dims_ + flat];
       if (part.count == 0) {
-        for (unsigned d = 0; whole > 0 && d < lanes; ++d)
-          slopes[d] = cls.direction[column.sketch_begin + d] / whole;
+        for (unsigned d = 0; whole > 0 && d < lanes; ++d) slopes[d] = cls.direction[column.sketch_begin + d] / whole;
       } else if (part.scatter[c]) {
         for (std::uint32_t i = 0; i < part.count; ++i) {
           const Slopes slope = slopes_of(cls, part, flat, i);
@@ -253,7 +252,8 @@ void Clusterer::order_columns(PathClass& cls) {
     cls.order[at] = column;
   }
   cls.telling_count = cls.order_count;
-  while (cls.telling_count > cls.sampled_count && apart[cls.telling_count - 1] < negligible * whole) --cls.telling_count;
+  while (cls.telling_count > cls.sampled_count && apart[cls.telling_count - 1] < negligible * whole)
+    --cls.telling_count;
 }
 
 /// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes follow at growing

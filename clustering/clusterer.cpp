@@ -23,7 +23,8 @@ bool Clusterer::create(const Settings& settings) {
   std::size_t flat = 0;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Shape& shape = settings.shapes[s];
-    if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > max_flat) return false;
+    if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > max_flat)
+      return false;
     exact_[s] = shape.exact;
     key_shape_[s] = equivalence_ == Equivalence::All || (equivalence_ != Equivalence::None && shape.exact);
     visits_[s] = shape.visits;
@@ -317,7 +318,8 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 }
 
 std::size_t Clusterer::bytes_in_use() const {
-  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * (sizeof(Cluster) + statistics_bytes() + 2 * shapes_ * sizeof(PackedTable)) +
+  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) +
+         clusters_.size() * (sizeof(Cluster) + statistics_bytes() + 2 * shapes_ * sizeof(PackedTable)) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
@@ -328,7 +330,8 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) + pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
+         pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) +
+         pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
          pages(found_) + pages(sparse_) + pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_) +
          pages(work_floats_);
 }

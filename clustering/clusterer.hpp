@@ -171,16 +171,17 @@ class Clusterer {
     std::uint8_t order[sketch_limit / lanes];
     std::uint8_t sampled_count, order_count;
     std::uint8_t telling_count;  ///< those behind this one are as good as equal in all clusters
-    std::uint64_t in_order;  ///< the same as flat columns
+    std::uint64_t in_order;      ///< the same as flat columns
   };
   struct Cluster {
     Label label;
     std::uint32_t cls, next;
     std::uint32_t layout;  ///< of the class, that the tables have; 0: those of a young class
     std::uint64_t members, first, last, exemplar;
-    std::byte* statistics;   ///< in statistics_: sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector: 4 bytes each
-    PackedTable* tables;     ///< in tables_: per shape: dense, then per shape: sparse, or rows as in the class's lists
-    std::uint32_t nearest;   ///< `refrain`: nearest cluster of the class, as far as known
+    std::byte* statistics;  ///< in statistics_: sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector:
+                            ///< 4 bytes each
+    PackedTable* tables;    ///< in tables_: per shape: dense, then per shape: sparse, or rows as in the class's lists
+    std::uint32_t nearest;  ///< `refrain`: nearest cluster of the class, as far as known
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
@@ -194,9 +195,7 @@ class Clusterer {
   std::size_t statistics_bytes() const { return stride_ * (5 * 8 + 4); }
   float* mean_of(std::uint32_t slot) { return means_.data() + slot * stride_; }
   /// Number 0 of a sketch; the others follow at distances of `lanes`: sketches lie four beside each other.
-  float* sketch_of(std::uint32_t slot) {
-    return sketches_.data() + slot / lanes * lanes * sketch_dims_ + slot % lanes;
-  }
+  float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot / lanes * lanes * sketch_dims_ + slot % lanes; }
   const float* sketch_of(std::uint32_t slot) const { return const_cast<Clusterer*>(this)->sketch_of(slot); }
 
   std::uint64_t flats_of(std::size_t shape) const {
@@ -320,9 +319,9 @@ class Clusterer {
   platform::GrowableArray<std::uint32_t> free_slots_;
   platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
   platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_
-  platform::GrowableArray<float> means_;  ///< slot x metric
+  platform::GrowableArray<float> means_;           ///< slot x metric
   /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
-  platform::GrowableArray<float> sketches_;  ///< four slots x dimension x slot of the four
+  platform::GrowableArray<float> sketches_;            ///< four slots x dimension x slot of the four
   platform::GrowableArray<std::uint32_t> slot_class_;  ///< by slot, padded; none: no cluster
   platform::GrowableArray<float> members_;             ///< by slot, padded
   platform::GrowableArray<Merge> merges_;
@@ -350,17 +349,18 @@ class Clusterer {
   bool closest_known_ = false;
 
   // The iteration in hand.
-  std::uint32_t newcomer_ = none;                            ///< slot of its mean
+  std::uint32_t newcomer_ = none;  ///< slot of its mean
   alignas(16) float newcomer_sketch_[sketch_limit] = {};
   alignas(16) double newcomer_overall_[max_overall] = {};
-  bool learning_ = true;                                     ///< slopes and noise are learned from it
+  bool learning_ = true;  ///< slopes and noise are learned from it
   bool sparse_listed_ = false;
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path padded with zeros: value - base
-  platform::GrowableArray<float> delta_floats_;  ///< the same; undefined where a column has no delta, and when not learning
-  std::uint32_t delta_begin_[max_flat] = {};     ///< by flat column, in both
-  std::uint32_t delta_class_ = none;             ///< whose paths they are laid out for
-  std::uint64_t delta_nonzero_ = 0;              ///< flat columns with a delta
+  platform::GrowableArray<float>
+      delta_floats_;  ///< the same; undefined where a column has no delta, and when not learning
+  std::uint32_t delta_begin_[max_flat] = {};  ///< by flat column, in both
+  std::uint32_t delta_class_ = none;          ///< whose paths they are laid out for
+  std::uint64_t delta_nonzero_ = 0;           ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
   platform::GrowableArray<float> wards_;  ///< by slot, padded: members / (members + 1), of Ward's cost of a newcomer

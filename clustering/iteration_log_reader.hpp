@@ -27,7 +27,7 @@ std::int64_t rounded_value(std::int32_t code);
 /// Labels that a block has named last.
 struct RecentLabels {
   static constexpr std::uint32_t places = 63;  ///< a record's first number is below 128 then: one byte
-  std::uint32_t label[places + 1];  // the last one is never used
+  std::uint32_t label[places + 1];             // the last one is never used
   std::uint32_t used, next;
   void clear() { used = next = 0; }
   /// Place of a label, or `used`.

@@ -344,8 +344,7 @@ void Clusterer::commit_settled(const PathClass& cls, Cluster& into, const Cluste
     PackedTable& a = into.tables[shapes_ + s];
     const PackedTable& b = from.tables[shapes_ + s];
     for (unsigned c = 0; c < columns_[s]; ++c)
-      for (std::uint32_t r = 0; a.width[c] && r < cls.lists[s].count; ++r)
-        a.set(r, c, added(a.get(r, c), b.get(r, c)));
+      for (std::uint32_t r = 0; a.width[c] && r < cls.lists[s].count; ++r) a.set(r, c, added(a.get(r, c), b.get(r, c)));
   }
 }
 

@@ -228,8 +228,7 @@ bool Clusterer::stage_sparse(const Cluster& into) {
       const auto range = [&](auto&& old) {
         for (std::uint32_t e = begin; e < end; ++e) {
           const auto before = found_[e] < table.rows ? static_cast<std::uint64_t>(old(found_[e])) : 0;
-          const auto sum =
-              static_cast<std::int64_t>(before + static_cast<std::uint64_t>(sparse_[e].values[c - 1]));
+          const auto sum = static_cast<std::int64_t>(before + static_cast<std::uint64_t>(sparse_[e].values[c - 1]));
           low = sum < low ? sum : low;
           high = sum > high ? sum : high;
         }

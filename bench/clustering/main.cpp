@@ -296,7 +296,10 @@ int main(int argc, char** argv) {
       std::printf(
           "k = 64, 20 metrics, %3u of %4u call paths touched%s: %5.2f us of CPU time an iteration (fastest twentieth "
           "%5.2f), mapped after 10^4 iterations %4zu KiB, after %zu %4zu KiB, vectors %.1f B each\n",
-          c.touched, c.touched / 2 + c.sampled, !c.log ? ", without the log" : c.sample_bytes ? ", with samples" : "",
+          c.touched, c.touched / 2 + c.sampled,
+          !c.log           ? ", without the log"
+          : c.sample_bytes ? ", with samples"
+                           : "",
           cost.microseconds, cost.best_microseconds, cost.early_bytes / 1024, cost.iterations, cost.late_bytes / 1024,
           static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
       std::fflush(stdout);

@@ -49,9 +49,8 @@ std::vector<ShapeTable> shapes() {
   std::vector<ShapeTable> out(4);
   out[VisitedCall] = {true, static_cast<std::uint8_t>(column_of(MetricId::Visits)), call};
   out[UnvisitedCall] = {false, no_column, call};
-  out[Function] = {false,
-                   static_cast<std::uint8_t>(column_of(MetricId::Samples)),
-                   {follows(TicksUser, false), follows(WeightUser)}};
+  out[Function] = {
+      false, static_cast<std::uint8_t>(column_of(MetricId::Samples)), {follows(TicksUser, false), follows(WeightUser)}};
   out[Marked] = {false, no_column, {{no_metric, false}, follows(Wall, false)}};
   return out;
 }

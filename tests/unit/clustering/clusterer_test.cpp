@@ -310,7 +310,8 @@ TEST(Clusterer, memory_does_not_grow_with_the_number_of_iterations) {
 }
 
 /// Iterations whose sampled paths are many and mostly rare.
-std::vector<Iteration> iterations_with_rare_paths(unsigned seed, std::size_t count, unsigned sampled, unsigned touched) {
+std::vector<Iteration> iterations_with_rare_paths(unsigned seed, std::size_t count, unsigned sampled,
+                                                  unsigned touched) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
   std::vector<Iteration> out(count);
@@ -353,6 +354,24 @@ TEST(Clusterer, settled_classes_hold_exactly_their_members) {
       }
       EXPECT_EQ(clusterer.class_count(), 1U);
     }
+}
+
+/// Two clusters whose sums are as wide as they have room for become one that needs more.
+TEST(Clusterer, sums_of_settled_clusters_outgrow_their_width_when_clusters_merge) {
+  auto all = iterations_with_rare_paths(41, 1103, 20, 5);
+  all[1100].paths.back().values[0] = std::int64_t{3} << 29;
+  all[1101].paths.resize(31);
+  all[1101].paths.back() = all[1100].paths.back();
+  all[1100].overall[0] = 1000000000;
+  all[1101].overall[0] = 1100000000;
+  all[1102].overall[0] = 1000000000000;
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Paper, 3)));
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  expect_clusters_are_their_members(clusterer, record, all);
+  EXPECT_EQ(record.resolve(record.labels[1100]), record.resolve(record.labels[1101]));
+  EXPECT_NE(record.resolve(record.labels[1099]), record.resolve(record.labels[1101]));
 }
 
 /// Rare sampled paths reach every cluster in the end: their room is there when the class knows them.
