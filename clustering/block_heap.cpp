@@ -49,6 +49,7 @@ bool BlockHeap::add_chunk() {
   tag->size_before = 0;
   after(tag, size)->size = 1;  // the end: never free
   insert(tag, size);
+  empty_chunk_ = true;
   return true;
 }
 
@@ -74,6 +75,7 @@ std::byte* BlockHeap::allocate(std::size_t bytes) {
   }
   Tag* tag = tag_of(bins_[bin]);
   const std::size_t found = tag->size;
+  if (found == chunk_bytes - 16) empty_chunk_ = false;
   remove(tag);
   std::size_t taken = found;
   if (found - size >= smallest) {
@@ -112,7 +114,24 @@ void BlockHeap::free(std::byte* block, std::size_t bytes) {
       tag = front;
     }
   }
+  // A chunk without any block goes back to the system, but for one, which the next block may need.
+  if (size == chunk_bytes - 16) {
+    if (empty_chunk_ && give_back(reinterpret_cast<std::byte*>(tag) - 8)) return;
+    empty_chunk_ = true;
+  }
   insert(tag, size);
+}
+
+bool BlockHeap::give_back(std::byte* address) {
+  for (Chunk& chunk : chunks_)
+    if (chunk.address == address) {
+      platform::unmap_pages(chunk.address, chunk.bytes);
+      mapped_ -= chunk.bytes;
+      chunk = chunks_.back();
+      (void)chunks_.resize(chunks_.size() - 1);
+      return true;
+    }
+  return false;
 }
 
 void BlockHeap::release() {
@@ -120,6 +139,7 @@ void BlockHeap::release() {
   chunks_.release();
   for (Free*& bin : bins_) bin = nullptr;
   filled_ = 0;
+  empty_chunk_ = false;
   in_use_ = mapped_ = 0;
 }
 

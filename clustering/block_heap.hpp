@@ -55,10 +55,12 @@ class BlockHeap {
   void insert(Tag* tag, std::size_t size);
   void remove(Tag* tag);
   bool add_chunk();
+  bool give_back(std::byte* address);
 
   platform::GrowableArray<Chunk> chunks_;
   Free* bins_[bin_count] = {};
   std::uint64_t filled_ = 0;  ///< bins that are not empty
+  bool empty_chunk_ = false;  ///< a chunk has no block
   std::size_t in_use_ = 0, mapped_ = 0;
 };
 

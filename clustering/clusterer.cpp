@@ -17,12 +17,14 @@ bool Clusterer::create(const Settings& settings) {
   max_clusters_ = settings.max_clusters;
   memory_limit_ = settings.memory_limit;
   metrics_ = settings.overall.size();
+  stride_ = (metrics_ + lanes - 1) / lanes * lanes;
   shapes_ = settings.shapes.size();
   for (std::size_t m = 0; m < metrics_; ++m) in_distance_[m] = settings.overall[m].in_distance;
-  std::size_t flat = 0, compared = 0;
+  std::size_t flat = 0;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Shape& shape = settings.shapes[s];
-    if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > 64) return false;
+    if (shape.columns.empty() || shape.columns.size() > max_columns || flat + shape.columns.size() > max_flat)
+      return false;
     exact_[s] = shape.exact;
     key_shape_[s] = equivalence_ == Equivalence::All || (equivalence_ != Equivalence::None && shape.exact);
     visits_[s] = shape.visits;
@@ -37,27 +39,24 @@ bool Clusterer::create(const Settings& settings) {
                      static_cast<std::uint8_t>(c),
                      overall,
                      second == overall ? no_metric : second,
-                     0,
+                     false,
                      0};
-      if (algorithm_ == Algorithm::Refrain && overall != no_metric && shape.columns[c].in_distance) ++compared;
     }
   }
   flat_count_ = flat;
-  if (compared) {
-    std::uint8_t dims = sketch_dims_per_column;
-    while (dims > 4 && dims * compared > sketch_limit) dims /= 2;
-    for (const bool exact : {true, false}) {
-      for (std::size_t f = 0; f < flat_count_; ++f) {
-        const FlatColumn& column = flat_[f];
-        if (exact_[column.shape] != exact || column.overall == no_metric ||
-            !settings.shapes[column.shape].columns[column.column].in_distance)
-          continue;
-        flat_[f].sketch_dims = dims;
-        flat_[f].sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
-        sketch_dims_ += dims;
-      }
-      if (exact) exact_dims_ = sketch_dims_;
+  for (const bool exact : {true, false}) {
+    for (std::size_t f = 0; f < flat_count_; ++f) {
+      FlatColumn& column = flat_[f];
+      if (algorithm_ != Algorithm::Refrain || exact_[column.shape] != exact || column.overall == no_metric ||
+          !settings.shapes[column.shape].columns[column.column].in_distance)
+        continue;
+      column.sketched = true;
+      column.sketch_begin = static_cast<std::uint16_t>(sketch_dims_);
+      sketched_[sketched_count_++] = static_cast<std::uint8_t>(f);
+      all_sketched_ |= std::uint64_t{1} << f;
+      sketch_dims_ += lanes;
     }
+    if (exact) exact_dims_ = sketch_dims_;
   }
   return take_newcomer_slot();
 }
@@ -70,6 +69,11 @@ void Clusterer::destroy() {
   free_slots_.release();
   means_.release();
   sketches_.release();
+  slot_class_.release();
+  members_.release();
+  statistics_.release();
+  tables_.release();
+  rows_.release();
   merges_.release();
   order_.release();
   integer_means_.release();
@@ -88,10 +92,14 @@ void Clusterer::destroy() {
   pick_b_.release();
   normalised_.release();
   work_floats_.release();
-  metrics_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = 0;
+  metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = sketched_count_ = 0;
   cluster_count_ = next_label_ = 0;
-  overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = next_mean_ = 0;
+  overflow_class_ = last_class_ = newcomer_ = delta_class_ = none;
+  iterations_ = next_mean_ = all_sketched_ = 0;
+  noise_weight_ = 0;
+  closest_known_ = sparse_listed_ = false;
+  rows_of_ = none;
+  sampled_doubt_ = 0;
   for (double& noise : sampling_noise_) noise = 0;
   order_valid_ = false;
   for (std::size_t m = 0; m < max_overall; ++m) {
@@ -108,15 +116,27 @@ bool Clusterer::take_newcomer_slot() {
     (void)free_slots_.resize(free_slots_.size() - 1);
     return true;
   }
-  const std::size_t slots = clusters_.size() + 1;
+  const std::size_t slots = clusters_.size() + 1, padded = (slots + lanes - 1) / lanes * lanes;
   // A freed slot must find room in the list of free ones.
-  if (!free_slots_.reserve(slots) || !means_.resize(slots * metrics_) || !sketches_.resize(slots * sketch_dims_) ||
-      !nearest_costs_.resize(slots) || !wards_.resize(slots) || !order_.reserve(slots) ||
+  if (!free_slots_.reserve(slots) || !means_.resize(slots * stride_) || !sketches_.resize(padded * sketch_dims_) ||
+      !nearest_costs_.resize(padded) || !wards_.resize(padded) || !members_.resize(padded) ||
+      !slot_class_.resize(padded) || !statistics_.resize(slots * statistics_bytes()) ||
+      !tables_.resize(slots * 2 * shapes_) || !order_.reserve(slots) ||
       (algorithm_ == Algorithm::ScorePShipped && !integer_means_.resize(slots * metrics_)) || !clusters_.resize(slots))
     return false;
   newcomer_ = static_cast<std::uint32_t>(slots - 1);
-  nearest_costs_[newcomer_] = huge_cost;
+  for (std::uint32_t slot = 0; slot < newcomer_; ++slot) point_to_slot(slot);
+  for (std::size_t slot = newcomer_; slot < padded; ++slot) {
+    nearest_costs_[slot] = huge_cost;
+    slot_class_[slot] = none;
+  }
   return true;
+}
+
+/// What a cluster has in arrays by slot, which move when they grow.
+void Clusterer::point_to_slot(std::uint32_t slot) {
+  clusters_[slot].statistics = statistics_.data() + slot * statistics_bytes();
+  clusters_[slot].tables = tables_.data() + slot * 2 * shapes_;
 }
 
 bool Clusterer::valid(const IterationProfile& profile) const {
@@ -127,13 +147,18 @@ bool Clusterer::valid(const IterationProfile& profile) const {
 }
 
 Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
-  if (!valid(profile)) return {no_label, Error::BadProfile};
+  if (metrics_ == 0) return {no_label, Error::BadProfile};
   if (next_label_ == static_cast<std::uint32_t>(no_label) || !take_newcomer_slot() ||
       !merges_.reserve(merges_.size() + 2))
     return {no_label, Error::NoMemory};
-  order_valid_ = false;
+  order_valid_ = sparse_listed_ = false;
+  rows_of_ = none;
   std::uint64_t hash = 0;
-  std::uint32_t cls = find_class(profile, hash);
+  std::uint32_t cls = last_class_;
+  if (cls == none || !matches_in_order(classes_[cls], profile)) {
+    if (!valid(profile)) return {no_label, Error::BadProfile};
+    cls = find_class(profile, hash);
+  }
   const bool known = cls != none;
   if (!known) {
     while (cluster_count_ >= max_clusters_ || bytes_in_use() + bytes_of_new_class(profile) > memory_limit_) {
@@ -152,22 +177,24 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   }
   count_totals(profile);
   PathClass& found = classes_[cls];
+  if (!found.settled && found.adds >= found.settle_at) settle(found);
+  learning_ = !found.settled || found.adds < eager_learning || found.adds % learning_stride == 0;
   if (!prepare_newcomer(found, profile)) return {no_label, Error::NoMemory};
-  if (algorithm_ == Algorithm::Refrain) learn_slopes(classes_[cls]);
+  if (algorithm_ == Algorithm::Refrain) learn_slopes(found);
 
   std::uint32_t target = none;  // none: a cluster of its own
-  const bool may_start = bytes_in_use() < memory_limit_;
+  const auto may_start = [this] { return bytes_in_use() < memory_limit_; };
   if (found.overflow && found.clusters) {
     target = found.head;
   } else if (found.clusters && algorithm_ == Algorithm::Refrain) {
-    const Pair nearest = nearest_to_newcomer(found);
-    if (!may_start) {
-      target = nearest.a;
-    } else if (cluster_count_ >= max_clusters_) {
+    const Pair nearest = nearest_to_newcomer(found, cls);
+    if (cluster_count_ >= max_clusters_) {
       const Pair pair = closest_pair_of_sketches();
-      if (pair.a == none || nearest.cost <= pair.cost || !merge(pair.a, pair.b)) target = nearest.a;
+      if (pair.a == none || nearest.cost <= pair.cost || !may_start() || !merge(pair.a, pair.b)) target = nearest.a;
+    } else if (!may_start()) {
+      target = nearest.a;
     }
-  } else if (found.clusters && (!may_start || cluster_count_ >= max_clusters_)) {
+  } else if (found.clusters && (cluster_count_ >= max_clusters_ || !may_start())) {
     const Pair pair = closest_pair_of_means(newcomer_, cls);
     if (pair.b == newcomer_) target = pair.a;
     else if (pair.a == none || !merge(pair.a, pair.b)) target = found.head;
@@ -189,15 +216,20 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
 /// Running means. `paper` takes them as they are at every iteration; `refrain` needs a scale only.
 void Clusterer::count_totals(const IterationProfile& profile) {
   ++iterations_;
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    total_[m] += static_cast<double>(profile.overall[m]);
-    integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
-  }
+  const std::int64_t* overall = profile.overall.data();
+  std::size_t m = 0;
+  for (; m + lanes <= metrics_; m += lanes)
+    for (std::size_t i = 0; i < lanes; ++i) newcomer_overall_[m + i] = static_cast<double>(overall[m + i]);
+  for (; m < metrics_; ++m) newcomer_overall_[m] = static_cast<double>(overall[m]);
+  for (m = 0; m < stride_; m += lanes)
+    for (std::size_t i = 0; i < lanes; ++i) total_[m + i] += newcomer_overall_[m + i];
   if (algorithm_ == Algorithm::Refrain) {
     if (iterations_ < next_mean_) return;
     next_mean_ = iterations_ + iterations_ / 16 + 1;
+  } else {
+    for (m = 0; m < metrics_; ++m) integer_total_[m] += static_cast<std::uint64_t>(profile.overall[m]);
   }
-  for (std::size_t m = 0; m < metrics_; ++m) {
+  for (m = 0; m < metrics_; ++m) {
     const double mean = total_[m] / static_cast<double>(iterations_);
     inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
   }
@@ -230,6 +262,7 @@ std::uint32_t Clusterer::path_count(std::uint32_t index) const {
   (void)cluster(index);
   const Cluster& c = clusters_[order_[index]];
   std::uint32_t count = classes_[c.cls].key_paths;
+  if (c.layout) return count + list_rows(order_[index]);
   for (std::size_t s = 0; s < shapes_; ++s) count += c.tables[shapes_ + s].rows;
   return count;
 }
@@ -259,6 +292,16 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
     out.has_slopes = algorithm_ == Algorithm::Refrain;
     return out;
   }
+  if (c.layout) {
+    if (row >= list_rows(order_[index])) return out;
+    std::size_t s = 0;
+    while (row >= row_begin_[s + 1]) ++s;
+    out.path = PathId{cls.lists[s].paths[rows_[row]]};
+    out.shape = static_cast<std::uint8_t>(s);
+    out.columns = columns_[s];
+    for (unsigned k = 0; k < columns_[s]; ++k) out.sum[k] = c.tables[shapes_ + s].get(rows_[row], k);
+    return out;
+  }
   for (std::size_t s = 0; s < shapes_; ++s) {
     const PackedTable& table = c.tables[shapes_ + s];
     if (row >= table.rows) {
@@ -275,8 +318,9 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 }
 
 std::size_t Clusterer::bytes_in_use() const {
-  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + clusters_.size() * sizeof(Cluster) +
-         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 2 * sizeof(float) +
+  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) +
+         clusters_.size() * (sizeof(Cluster) + statistics_bytes() + 2 * shapes_ * sizeof(PackedTable)) +
+         means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
 }
 
@@ -286,6 +330,7 @@ std::size_t Clusterer::bytes_mapped() const {
   };
   return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
          pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
+         pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) +
          pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
          pages(found_) + pages(sparse_) + pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_) +
          pages(work_floats_);
@@ -294,8 +339,12 @@ std::size_t Clusterer::bytes_mapped() const {
 std::size_t Clusterer::profile_bytes() const {
   std::size_t bytes = 0;
   for (const PathClass& cls : classes_.view())
-    for (std::size_t s = 0; s < shapes_; ++s)
+    for (std::size_t s = 0; s < shapes_; ++s) {
       bytes += cls.parts[s].count * 2 * sizeof(std::uint32_t) + BlockHeap::rounded(cls.parts[s].base.bytes());
+      if (!cls.settled || !cls.lists[s].capacity) continue;
+      bytes += BlockHeap::rounded(cls.lists[s].capacity * sizeof(std::uint32_t)) +
+               BlockHeap::rounded(sizeof(std::uint64_t) << cls.lists[s].index_bits);
+    }
   for (const Cluster& c : clusters_.view()) {
     if (!c.members) continue;
     bytes += metrics_ * sizeof(std::int64_t);
@@ -306,7 +355,7 @@ std::size_t Clusterer::profile_bytes() const {
 
 std::size_t Clusterer::search_bytes() const {
   if (algorithm_ != Algorithm::Refrain) return 0;
-  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + sizeof(std::uint32_t) + 3 * sizeof(float));
+  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + 3 * sizeof(std::uint32_t) + 3 * sizeof(float));
   for (const PathClass& cls : classes_.view()) {
     bytes += 3 * flat_count_ * sizeof(double) + class_floats() * sizeof(float);
     for (std::size_t s = 0; s < shapes_; ++s)

@@ -84,7 +84,7 @@ class Clusterer {
   ClusterView cluster(std::uint32_t index) const;
   std::uint32_t path_count(std::uint32_t index) const;
   /// Call path `row` of a cluster; row < path_count(index). The paths of its class first, in the order of their first
-  /// touch.
+  /// touch. Sampled paths whose sums are all zero may be left out.
   PathRow path(std::uint32_t index, std::uint32_t row) const;
 
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
@@ -101,14 +101,23 @@ class Clusterer {
 
  private:
   static constexpr std::uint32_t none = 0xffffffff;
-  static constexpr std::size_t sketch_limit = 96;
+  static constexpr std::size_t max_flat = 64;
+  static constexpr std::size_t sketch_limit = max_flat * 4;
   static constexpr float huge_cost = 3e38F;
-  static constexpr std::uint8_t sketch_dims_per_column = 4;
+  /// Numbers per column in a sketch, clusters that are compared at once, and what the arrays of both are padded to.
+  static constexpr std::uint32_t lanes = 4;
+  /// Iterations after which a class is settled.
+  static constexpr std::uint64_t young_iterations = 1024;
+  /// Slopes are learned from every iteration of a class up to here, then from every sixteenth.
+  static constexpr std::uint64_t eager_learning = 4096;
+  static constexpr std::uint64_t learning_stride = 16;
+
+  using Four = float __attribute__((vector_size(16)));
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {
     std::uint8_t shape, column, overall, second;
-    std::uint8_t sketch_dims;  ///< 0: not in the sketch
+    bool sketched;
     std::uint16_t sketch_begin;
   };
   /// The paths of one shape that are in a class's key.
@@ -123,12 +132,29 @@ class Clusterer {
     float** scatter;
     float** second_scatter;  ///< the same with the second overall metric, for columns that have one
   };
+  /// The paths of one shape of a settled class that are not in its key.
+  struct PathList {
+    std::uint32_t count, capacity;
+    std::uint32_t* paths;  ///< in the order in which they came to be known
+    std::uint64_t* index;  ///< open addressing: path << 32 | position + 1; 0: free
+    std::uint32_t index_bits;
+    Widths widths;  ///< of the columns, the same in all clusters
+  };
+  /// A class is young at first: rows of its clusters are as narrow as their values allow and sampled paths are those
+  /// that members have touched. Then it is settled: columns that vary have full width, and every sampled path that any
+  /// iteration of the class has touched has room in all of its clusters. From there on memory grows with the call paths
+  /// that are new to the class, not with its iterations.
   struct PathClass {
     std::uint64_t hash;
     std::uint32_t key_paths;
     std::uint32_t clusters, head;
     std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
     bool overflow;
+    bool settled;
+    std::uint64_t settle_at;  ///< adds at which it is to be settled
+    std::uint32_t layout;     ///< number of the present layout of tables: `wide` and `lists`; 0: not settled
+    std::uint64_t wide;       ///< settled: flat columns of key paths that tables have room for
+    PathList* lists;          ///< settled: per shape
     Part* parts;              ///< per shape
     std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
     double* overall_scatter;  ///< per flat column: pooled sum of squares of its overall metric
@@ -140,32 +166,47 @@ class Clusterer {
     float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
     std::uint64_t adds;
     std::uint64_t next_refresh;
+    /// Columns of the sketch that are not zero in all clusters, as sketch_begin / lanes: those of sampled shapes, then
+    /// those of exact shapes, the most telling first.
+    std::uint8_t order[sketch_limit / lanes];
+    std::uint8_t sampled_count, order_count;
+    std::uint8_t telling_count;  ///< those behind this one are as good as equal in all clusters
+    std::uint64_t in_order;      ///< the same as flat columns
   };
   struct Cluster {
     Label label;
     std::uint32_t cls, next;
+    std::uint32_t layout;  ///< of the class, that the tables have; 0: those of a young class
     std::uint64_t members, first, last, exemplar;
-    std::byte* statistics;   ///< sum, min, max, squares: 8 bytes each, then the exemplar's vector: 4 bytes each
-    PackedTable* tables;     ///< per shape: dense, then per shape: sparse
-    std::uint32_t nearest;   ///< `refrain`: nearest cluster of the class, as far as known
+    std::byte* statistics;  ///< in statistics_: sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector:
+                            ///< 4 bytes each
+    PackedTable* tables;    ///< in tables_: per shape: dense, then per shape: sparse, or rows as in the class's lists
+    std::uint32_t nearest;  ///< `refrain`: nearest cluster of the class, as far as known
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
   std::int64_t* sums(const Cluster& c) const { return reinterpret_cast<std::int64_t*>(c.statistics); }
-  std::int64_t* minima(const Cluster& c) const { return sums(c) + metrics_; }
-  std::int64_t* maxima(const Cluster& c) const { return sums(c) + 2 * metrics_; }
-  double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * metrics_); }
-  float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 4 * metrics_); }
+  std::int64_t* minima(const Cluster& c) const { return sums(c) + stride_; }
+  std::int64_t* maxima(const Cluster& c) const { return sums(c) + 2 * stride_; }
+  double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * stride_); }
+  double* exact_means(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 4 * stride_); }
+  float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 5 * stride_); }
   std::size_t class_floats() const { return 3 * sketch_dims_ + 2 * flat_count_; }
-  std::size_t statistics_bytes() const { return metrics_ * (4 * 8 + 4); }
-  float* mean_of(std::uint32_t slot) { return means_.data() + slot * metrics_; }
-  float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot * sketch_dims_; }
+  std::size_t statistics_bytes() const { return stride_ * (5 * 8 + 4); }
+  float* mean_of(std::uint32_t slot) { return means_.data() + slot * stride_; }
+  /// Number 0 of a sketch; the others follow at distances of `lanes`: sketches lie four beside each other.
+  float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot / lanes * lanes * sketch_dims_ + slot % lanes; }
+  const float* sketch_of(std::uint32_t slot) const { return const_cast<Clusterer*>(this)->sketch_of(slot); }
 
+  std::uint64_t flats_of(std::size_t shape) const {
+    return ((std::uint64_t{1} << columns_[shape]) - 1) << flat_begin_[shape];
+  }
   bool is_key_shape(const PathClass& cls, std::size_t shape) const { return key_shape_[shape] && !cls.overflow; }
   bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
   bool valid(const IterationProfile& profile) const;
   std::uint64_t hash_of(const IterationProfile& profile) const;
   bool matches(const PathClass& cls, const IterationProfile& profile);
+  bool matches_in_order(const PathClass& cls, const IterationProfile& profile);
   std::uint32_t find_class(const IterationProfile& profile, std::uint64_t& hash);
   std::uint32_t make_class(const IterationProfile& profile, std::uint64_t hash, bool overflow, Error& error);
   bool fill_part(Part& part, const IterationProfile& profile, std::uint8_t shape);
@@ -173,22 +214,48 @@ class Clusterer {
   std::size_t bytes_of_new_class(const IterationProfile& profile) const;
 
   bool take_newcomer_slot();
+  void point_to_slot(std::uint32_t slot);
   void count_totals(const IterationProfile& profile);
-  bool prepare_newcomer(const PathClass& cls, const IterationProfile& profile);
-  void sketch_newcomer(const PathClass& cls, const IterationProfile& profile);
+  bool prepare_newcomer(PathClass& cls, const IterationProfile& profile);
+  bool list_sparse(const PathClass& cls, const IterationProfile& profile);
+  std::uint64_t subtract_base(const Part& part, unsigned column, std::int64_t* out) const;
+  bool reserve_work(const PathClass& cls);
+  bool lay_out_deltas(const PathClass& cls);
+  bool subtract_bases(const PathClass& cls);
+  void sketch_newcomer(PathClass& cls);
   bool start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
   bool absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile);
   bool merge(std::uint32_t a, std::uint32_t b);
   bool stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from);
-  bool stage_sparse(const Cluster& into, const IterationProfile& profile);
+  bool stage_sparse(const Cluster& into);
   bool stage_sparse(const Cluster& into, const Cluster& from);
   void commit_dense(PathClass& cls, Cluster& into, const Cluster* from);
-  void commit_sparse(Cluster& into, const IterationProfile& profile);
+  void commit_sparse(Cluster& into);
   void swap_in_staged(Cluster& into, std::size_t index);
   void drop_staged();
-  void find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape);
-  const std::int64_t* incoming(const Part& part, unsigned flat, const Cluster* from);
+  void find_rows(const PackedTable& table, std::size_t shape);
+  const std::int64_t* incoming(unsigned flat, const Cluster* from);
   const float* incoming_floats(const Part& part, const std::int64_t* values);
+  // settled.cpp
+  void settle(PathClass& cls);
+  bool make_lists(PathClass& cls);
+  bool reserve(PathList& list, std::uint32_t count);
+  static std::uint32_t position_in(const PathList& list, std::uint32_t path);
+  static void insert(PathList& list, std::uint32_t path);
+  void free_list(PathList& list);
+  std::size_t total_capacity(const PathClass& cls) const;
+  std::uint32_t wanted_layout(const PathClass& cls, std::size_t table, Widths& widths) const;
+  bool follow(const PathClass& cls, Cluster& c);
+  void changed_layout(PathClass& cls);
+  bool find_positions(PathClass& cls);
+  bool stage_settled(PathClass& cls, Cluster* into);
+  bool stage_settled(PathClass& cls, Cluster& into, Cluster& from);
+  bool allocate_settled(const PathClass& cls, Cluster& c);
+  void commit_settled(Cluster& into);
+  void commit_settled(const PathClass& cls, Cluster& into, const Cluster& from);
+  void add_deltas(const PathClass& cls, Cluster& into);
+  std::uint32_t list_rows(std::uint32_t slot) const;
+
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
   void add_to_statistics(Cluster& c, const Cluster& from);
   struct Slopes {
@@ -208,11 +275,20 @@ class Clusterer {
   };
   Pair closest_pair();
   Pair closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class);
+  Pair closest_by_sweep(std::uint32_t count, std::size_t dims, std::uint32_t newcomer, float at_least);
+  Pair closest_as_shipped(std::uint32_t count, const std::size_t* used, std::size_t dims, std::uint32_t newcomer) const;
   Pair closest_pair_of_sketches();
-  float cost(std::uint32_t a, float na, std::uint32_t b, float nb) const;
+  Pair look_for_closest_pair();
+  float cost(std::uint32_t a, std::uint32_t b) const;
+  float cost_of_newcomer(const PathClass& cls, std::uint32_t slot, std::uint8_t columns) const;
+  template <class Ward, class Limit, class Cheaper>
+  void for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted, const Ward& ward_of,
+                   const Limit& limit_of, const Cheaper& cheaper) const;
+  void order_columns(PathClass& cls);
+  void to_order(PathClass& cls, unsigned flat);
   void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
   void look_for_nearest(std::uint32_t slot);
-  Pair nearest_to_newcomer(PathClass& cls);
+  Pair nearest_to_newcomer(PathClass& cls, std::uint32_t class_index);
   void newcomer_is_neighbour(std::uint32_t slot);
 
   Algorithm algorithm_ = Algorithm::Refrain;
@@ -221,6 +297,7 @@ class Clusterer {
   std::size_t memory_limit_ = 0;
   std::uint64_t hash_mask_ = ~std::uint64_t{0};
   std::size_t metrics_ = 0;
+  std::size_t stride_ = 0;  ///< metrics_, up to a multiple of lanes: arrays per metric are padded with zeros
   std::size_t shapes_ = 0;
   std::size_t flat_count_ = 0;
   std::size_t sketch_dims_ = 0;
@@ -230,16 +307,23 @@ class Clusterer {
   std::uint8_t visits_[max_shapes] = {};
   std::uint8_t columns_[max_shapes] = {};
   std::uint8_t flat_begin_[max_shapes] = {};
-  FlatColumn flat_[64] = {};
+  FlatColumn flat_[max_flat] = {};
+  std::uint8_t sketched_[sketch_limit / lanes] = {};  ///< flat columns in the sketch, by sketch_begin
+  std::size_t sketched_count_ = 0;
+  std::uint64_t all_sketched_ = 0;  ///< the same as a set
   bool in_distance_[max_overall] = {};
 
   BlockHeap heap_;
   platform::GrowableArray<PathClass> classes_;
   platform::GrowableArray<Cluster> clusters_;  ///< slots; the last one used is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
-  platform::GrowableArray<float> means_;  ///< slot x metric
+  platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
+  platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_
+  platform::GrowableArray<float> means_;           ///< slot x metric
   /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
-  platform::GrowableArray<float> sketches_;  ///< slot x dimension
+  platform::GrowableArray<float> sketches_;            ///< four slots x dimension x slot of the four
+  platform::GrowableArray<std::uint32_t> slot_class_;  ///< by slot, padded; none: no cluster
+  platform::GrowableArray<float> members_;             ///< by slot, padded
   platform::GrowableArray<Merge> merges_;
   mutable platform::GrowableArray<std::uint32_t> order_;  ///< slots by label
   mutable bool order_valid_ = false;
@@ -249,33 +333,47 @@ class Clusterer {
   std::uint32_t last_class_ = none;
 
   std::uint64_t iterations_ = 0;
-  double total_[max_overall] = {};  ///< of all iterations, for the running means
-  float inverse_mean_[max_overall] = {};
+  alignas(16) double total_[max_overall] = {};  ///< of all iterations, for the running means
+  alignas(16) float inverse_mean_[max_overall] = {};
   std::uint64_t next_mean_ = 0;  ///< iterations at which the inverse means are computed anew
   std::uint64_t integer_total_[max_overall] = {};
 
   platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, `score-p shipped` only
 
   float sampled_doubt_ = 0;  ///< part of a cost that sampling alone explains
-  double sampling_noise_[64] =
-      {};  ///< per flat column: sum over the iterations of the variance that sampling gives the values
+  /// Per flat column: sum over iterations, as many as `noise_weight_` says, of the variance that sampling gives the
+  /// values.
+  double sampling_noise_[max_flat] = {};
+  double noise_weight_ = 0;
+  Pair closest_;  ///< what look_for_closest_pair() has found
+  bool closest_known_ = false;
 
   // The iteration in hand.
-  std::uint32_t newcomer_ = none;                            ///< slot of its mean and sketch
+  std::uint32_t newcomer_ = none;  ///< slot of its mean
+  alignas(16) float newcomer_sketch_[sketch_limit] = {};
+  alignas(16) double newcomer_overall_[max_overall] = {};
+  bool learning_ = true;  ///< slopes and noise are learned from it
+  bool sparse_listed_ = false;
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
-  platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path: value - base
-  platform::GrowableArray<float> delta_floats_;              ///< the same; undefined where a column has no delta
-  std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
+  platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path padded with zeros: value - base
+  platform::GrowableArray<float>
+      delta_floats_;  ///< the same; undefined where a column has no delta, and when not learning
+  std::uint32_t delta_begin_[max_flat] = {};  ///< by flat column, in both
+  std::uint32_t delta_class_ = none;          ///< whose paths they are laid out for
+  std::uint64_t delta_nonzero_ = 0;           ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
-  platform::GrowableArray<float> wards_;          ///< by slot: members / (members + 1), of Ward's cost of a newcomer
-  /// Indices of the profile's paths that are not in the class's key, shape after shape.
-  platform::GrowableArray<std::uint32_t> sparse_;
+  platform::GrowableArray<float> wards_;  ///< by slot, padded: members / (members + 1), of Ward's cost of a newcomer
+  /// The profile's paths that are not in the class's key, shape after shape.
+  platform::GrowableArray<TouchedPath> sparse_;
   std::uint32_t sparse_begin_[max_shapes + 1] = {};
   // Work space.
   platform::GrowableArray<std::int64_t> work_, work_b_;
   platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
   platform::GrowableArray<float> normalised_, work_floats_;
+  mutable platform::GrowableArray<std::uint32_t> rows_;  ///< of cluster `rows_of_` that are not zero, shape after shape
+  mutable std::uint32_t row_begin_[max_shapes + 1] = {};
+  mutable std::uint32_t rows_of_ = none;
   PackedTable staged_[2 * max_shapes] = {};
   bool is_staged_[2 * max_shapes] = {};
 };

@@ -13,19 +13,35 @@ constexpr std::size_t longest_varint = 10;
 
 std::uint64_t zigzag(std::uint64_t difference) { return difference << 1 ^ (difference >> 63 ? ~std::uint64_t{0} : 0); }
 
-std::byte* put(std::byte* out, std::uint64_t value) {
-  while (value >= 0x80) {
-    *out++ = static_cast<std::byte>(value | 0x80);
-    value >>= 7;
-  }
-  *out++ = static_cast<std::byte>(value);
-  return out;
-}
-
 template <class T>
 void store(std::byte* to, T value) {
   static_assert(std::endian::native == std::endian::little);
   std::memcpy(to, &value, sizeof value);
+}
+
+/// There is room for 10 bytes. How long a value is, is a coin toss: no branch on it but for the extremes.
+inline std::byte* put(std::byte* out, std::uint64_t value) {
+  if (value < 0x80) {
+    *out = static_cast<std::byte>(value);
+    return out + 1;
+  }
+  if (value >> 56) [[unlikely]] {
+    for (; value >= 0x80; value >>= 7) *out++ = static_cast<std::byte>(value | 0x80);
+    *out = static_cast<std::byte>(value);
+    return out + 1;
+  }
+  const unsigned longer = (63U - static_cast<unsigned>(std::countl_zero(value))) * 37 >> 8;  // bytes behind the first
+  value = (value & 0xfffffff) | (value & 0xfffffff0000000) << 4;
+  value = (value & 0x3fff00003fff) | (value & 0xfffc0000fffc000) << 2;
+  value = (value & 0x7f007f007f007f) | (value & 0x3f803f803f803f80) << 1;
+  value |= 0x8080808080808080 & ((std::uint64_t{1} << 8 * longer) - 1);
+  store(out, value);
+  return out + longer + 1;
+}
+
+inline bool more_than_three(std::uint64_t bits) {
+  for (int i = 0; i < 3; ++i) bits &= bits - 1;
+  return bits != 0;
 }
 
 }  // namespace
@@ -57,7 +73,12 @@ bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t bl
   if (block_bytes < header_bytes + longest_varint * (columns.size() + 3) || block_bytes > 0xffffffff) return false;
   if (!block_.resize(block_bytes)) return false;
   columns_ = static_cast<std::uint32_t>(columns.size());
-  for (std::uint32_t c = 0; c < columns_; ++c) precision_[c] = columns[c].precision;
+  kept_ = exact_ = 0;
+  for (const Precision precision : {Precision::Exact, Precision::Rounded}) {
+    for (std::uint32_t c = 0; c < columns_; ++c)
+      if (columns[c].precision == precision) order_[kept_++] = static_cast<std::uint8_t>(c);
+    if (precision == Precision::Exact) exact_ = kept_;
+  }
   start_block();
   return true;
 }
@@ -83,20 +104,16 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
   if (count_ == 0) first_ = iteration;
   std::int64_t values[max_overall];
   std::uint64_t mask = 0;
-  for (std::uint32_t c = 0; c < columns_; ++c) {
-    switch (precision_[c]) {
-      case Precision::Exact: values[c] = overall[c]; break;
-      case Precision::Rounded: values[c] = rounded_code(overall[c]); break;
-      default: values[c] = 0;
-    }
+  for (std::uint32_t k = 0; k < kept_; ++k) {
+    const std::uint32_t c = order_[k];
+    values[c] = k < exact_ ? overall[c] : rounded_code(overall[c]);
     mask |= std::uint64_t{values[c] != before_[c]} << c;
   }
   std::byte* out = block_.data() + used_;
   const auto number = static_cast<std::uint32_t>(label);
   // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
-  const bool new_mask = (mask & ~mask_before_) != 0 || std::popcount(mask_before_ & ~mask) > 3;
-  std::uint32_t place = 0;
-  while (place < recent_.used && recent_.label[place] != number) ++place;
+  const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask);
+  const std::uint32_t place = recent_.find(number);
   if (place < recent_.used) {
     out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
   } else {

@@ -39,7 +39,8 @@ class IterationLog {
   std::uint64_t first_ = 0;
   std::uint32_t count_ = 0;
   std::uint32_t columns_ = 0;
-  Precision precision_[max_overall] = {};
+  std::uint8_t order_[max_overall] = {};  ///< columns kept exactly, then those that are rounded
+  std::uint32_t exact_ = 0, kept_ = 0;
   std::int64_t before_[max_overall] = {};
   RecentLabels recent_ = {};
   std::uint64_t mask_before_ = 0;

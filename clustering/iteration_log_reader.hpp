@@ -27,9 +27,19 @@ std::int64_t rounded_value(std::int32_t code);
 /// Labels that a block has named last.
 struct RecentLabels {
   static constexpr std::uint32_t places = 63;  ///< a record's first number is below 128 then: one byte
-  std::uint32_t label[places];
+  std::uint32_t label[places + 1];             // the last one is never used
   std::uint32_t used, next;
   void clear() { used = next = 0; }
+  /// Place of a label, or `used`.
+  std::uint32_t find(std::uint32_t value) const {
+    for (std::uint32_t i = 0; i < used; i += 4) {
+      const bool found[4] = {label[i] == value, label[i + 1] == value, label[i + 2] == value, label[i + 3] == value};
+      if (!(found[0] | found[1] | found[2] | found[3])) continue;
+      for (std::uint32_t k = 0; k < 4 && i + k < used; ++k)
+        if (found[k]) return i + k;
+    }
+    return used;
+  }
   void insert(std::uint32_t value) {
     label[next] = value;
     used = used < places ? used + 1 : places;

@@ -19,27 +19,80 @@ std::uint32_t with_slack(std::uint32_t rows) { return rows + rows / 8 + 1; }
 }  // namespace
 
 void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile) {
-  const double n = static_cast<double>(c.members), inverse = 1 / n, inverse_after = 1 / (n + 1),
-               ratio = n * inverse_after;
+  const auto slot = static_cast<std::uint32_t>(&c - clusters_.data());
   std::int64_t *sum = sums(c), *low = minima(c), *high = maxima(c);
-  double* square = squares(c);
-  float* example = exemplar_vector(c);
-  float* mean = mean_of(static_cast<std::uint32_t>(&c - clusters_.data()));
-  float example_distance = 0, own_distance = 0;
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    const std::int64_t value = profile.overall[m];
-    const double from_mean = static_cast<double>(value) - static_cast<double>(sum[m]) * inverse;
-    square[m] += from_mean * from_mean * ratio;
-    sum[m] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[m]) + static_cast<std::uint64_t>(value));
-    low[m] = std::min(low[m], value);
-    high[m] = std::max(high[m], value);
-    mean[m] = static_cast<float>(static_cast<double>(sum[m]) * inverse_after);
-    example_distance += __builtin_fabsf(example[m] - mean[m]) * inverse_mean_[m];
-    own_distance += __builtin_fabsf(static_cast<float>(value) - mean[m]) * inverse_mean_[m];
+  // Sums, and whether any value lies outside of what there was: the sign of one of two differences.
+  using TwoIntegers = std::uint64_t __attribute__((vector_size(16)));
+  const auto integers_at = [](const std::int64_t* from) {
+    TwoIntegers out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  };
+  TwoIntegers outside = {0, 0};
+  std::size_t first = 0;
+  for (; first + 2 <= metrics_; first += 2) {
+    const TwoIntegers value = integers_at(profile.overall.data() + first), now = integers_at(sum + first) + value;
+    std::memcpy(sum + first, &now, sizeof now);
+    outside |= (value - integers_at(low + first)) | (integers_at(high + first) - value);
   }
-  if (own_distance < example_distance) {
+  std::uint64_t any_outside = outside[0] | outside[1];
+  if (first < metrics_) {
+    sum[first] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[first]) +
+                                           static_cast<std::uint64_t>(profile.overall[first]));
+    any_outside = ~std::uint64_t{0};
+  }
+  if (any_outside >> 63)
+    for (std::size_t m = 0; m < metrics_; ++m) {
+      low[m] = std::min(low[m], profile.overall[m]);
+      high[m] = std::max(high[m], profile.overall[m]);
+    }
+  // Welford: the mean moves by a share of the difference, and the squares grow by the differences before and after.
+  using Two = double __attribute__((vector_size(16)));
+  using Four = float __attribute__((vector_size(16)));
+  using FourBits = std::uint32_t __attribute__((vector_size(16)));
+  const auto two_at = [](const double* from) {
+    Two out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  };
+  const auto four_at = [](const float* from) {
+    Four out;
+    std::memcpy(&out, from, sizeof out);
+    return out;
+  };
+  const auto magnitude = [](Four v) {
+    FourBits bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    bits &= 0x7fffffffU;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  };
+  double *means = exact_means(c), *square = squares(c);
+  const double inverse = 1 / static_cast<double>(c.members + 1);
+  float *example = exemplar_vector(c), *mean = mean_of(slot), *own = mean_of(newcomer_);
+  Four example_distance = {0, 0, 0, 0}, own_distance = {0, 0, 0, 0};
+  for (std::size_t m = 0; m < stride_; m += lanes) {
+    using FourDoubles = double __attribute__((vector_size(32)));
+    FourDoubles after;
+    for (std::size_t i = 0; i < lanes; i += 2) {
+      const Two value = two_at(newcomer_overall_ + m + i), before = two_at(means + m + i), apart = value - before;
+      const Two now = before + apart * inverse;
+      const Two squares_now = two_at(square + m + i) + apart * (value - now);
+      std::memcpy(means + m + i, &now, sizeof now);
+      after[i] = now[0];
+      after[i + 1] = now[1];
+      std::memcpy(square + m + i, &squares_now, sizeof squares_now);
+    }
+    const Four here = __builtin_convertvector(after, Four);
+    std::memcpy(mean + m, &here, sizeof here);
+    const Four weight = four_at(inverse_mean_ + m);
+    example_distance += magnitude(four_at(example + m) - here) * weight;
+    own_distance += magnitude(four_at(own + m) - here) * weight;
+  }
+  const Four nearer = example_distance - own_distance;
+  if (nearer[0] + nearer[1] + nearer[2] + nearer[3] > 0) {
     c.exemplar = iteration;
-    for (std::size_t m = 0; m < metrics_; ++m) example[m] = static_cast<float>(profile.overall[m]);
+    std::memcpy(example, own, stride_ * sizeof(float));
   }
   c.last = iteration;
   ++c.members;
@@ -56,7 +109,8 @@ void Clusterer::add_to_statistics(Cluster& c, const Cluster& from) {
         static_cast<std::int64_t>(static_cast<std::uint64_t>(sums(c)[m]) + static_cast<std::uint64_t>(sums(from)[m]));
     minima(c)[m] = std::min(minima(c)[m], minima(from)[m]);
     maxima(c)[m] = std::max(maxima(c)[m], maxima(from)[m]);
-    mean[m] = static_cast<float>(static_cast<double>(sums(c)[m]) / (n + k));
+    exact_means(c)[m] = static_cast<double>(sums(c)[m]) / (n + k);
+    mean[m] = static_cast<float>(exact_means(c)[m]);
     distance_here += __builtin_fabsf(exemplar_vector(c)[m] - mean[m]) * inverse_mean_[m];
     distance_there += __builtin_fabsf(exemplar_vector(from)[m] - mean[m]) * inverse_mean_[m];
   }
@@ -70,7 +124,7 @@ void Clusterer::add_to_statistics(Cluster& c, const Cluster& from) {
 }
 
 /// What comes to a dense column: the newcomer's deltas, or the sums of another cluster.
-const std::int64_t* Clusterer::incoming(const Part& part, unsigned flat, const Cluster* from) {
+const std::int64_t* Clusterer::incoming(unsigned flat, const Cluster* from) {
   const FlatColumn& column = flat_[flat];
   if (from) {
     const PackedTable& table = from->tables[column.shape];
@@ -79,9 +133,7 @@ const std::int64_t* Clusterer::incoming(const Part& part, unsigned flat, const C
     return work_b_.data();
   }
   if (!(delta_nonzero_ >> flat & 1)) return nullptr;
-  const std::int64_t* out = deltas_.data();
-  for (std::size_t s = 0; s < column.shape; ++s) out += std::size_t{columns_[s]} * (&part)[s - column.shape].count;
-  return out + std::size_t{column.column} * part.count;
+  return deltas_.data() + delta_begin_[flat];
 }
 
 /// What incoming() has given, as floats.
@@ -92,19 +144,17 @@ const float* Clusterer::incoming_floats(const Part& part, const std::int64_t* va
 }
 
 bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from) {
+  if (!reserve_work(cls)) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const Part& part = cls.parts[s];
     const PackedTable& table = into.tables[s];
     if (part.count == 0) continue;
-    if (work_.size() < part.count && !work_.resize(part.count)) return false;
-    if (work_b_.size() < part.count && !work_b_.resize(part.count)) return false;
-    if (work_floats_.size() < part.count && !work_floats_.resize(part.count)) return false;
     Widths widths;
     std::memcpy(widths, table.width, sizeof widths);
     bool grows = false;
     for (unsigned c = 0; c < columns_[s]; ++c) {
       if (table.width[c] == 8) continue;
-      const std::int64_t* values = incoming(part, flat_begin_[s] + c, from);
+      const std::int64_t* values = incoming(flat_begin_[s] + c, from);
       if (!values) continue;
       std::int64_t low = 0, high = 0;
       const auto range = [&](auto&& old) {
@@ -133,13 +183,13 @@ bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Clu
 }
 
 /// Rows of the newcomer's paths in a sparse table, whose column 0 holds ids in ascending order; table.rows: not there.
-void Clusterer::find_rows(const PackedTable& table, const IterationProfile& profile, std::size_t shape) {
+void Clusterer::find_rows(const PackedTable& table, std::size_t shape) {
   const std::uint32_t begin = sparse_begin_[shape], end = sparse_begin_[shape + 1];
   with_width(
       table.width[0], table.data + table.offset(0),
       [&](auto* ids) {
         for (std::uint32_t e = begin; e < end; ++e) {
-          const auto path = static_cast<std::int64_t>(profile.paths[sparse_[e]].path);
+          const auto path = static_cast<std::int64_t>(sparse_[e].path);
           std::uint32_t low = 0, length = table.rows;
           while (length > 1) {  // no branch on the comparison: it is a coin toss
             const std::uint32_t half = length / 2;
@@ -151,12 +201,12 @@ void Clusterer::find_rows(const PackedTable& table, const IterationProfile& prof
       },
       [&] {  // no id at all, or path 0 alone
         for (std::uint32_t e = begin; e < end; ++e)
-          found_[e] = table.rows && profile.paths[sparse_[e]].path == PathId{0} ? 0 : table.rows;
+          found_[e] = table.rows && sparse_[e].path == PathId{0} ? 0 : table.rows;
       });
 }
 
 /// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
-bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profile) {
+bool Clusterer::stage_sparse(const Cluster& into) {
   if (!found_.resize(sparse_begin_[shapes_]) || !missing_.reserve(sparse_begin_[shapes_])) return false;
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
@@ -165,11 +215,11 @@ bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profil
     const unsigned columns = columns_[s] + 1U;
     Widths widths;
     std::memcpy(widths, table.width, sizeof widths);
-    find_rows(table, profile, s);
+    find_rows(table, s);
     missing_.clear();
     for (std::uint32_t e = begin; e < end; ++e)
       if (found_[e] == table.rows) {
-        const auto path = static_cast<std::uint32_t>(profile.paths[sparse_[e]].path);
+        const auto path = static_cast<std::uint32_t>(sparse_[e].path);
         (void)missing_.push_back(path);
         widths[0] = wider(widths[0], width_of(path));
       }
@@ -178,8 +228,7 @@ bool Clusterer::stage_sparse(const Cluster& into, const IterationProfile& profil
       const auto range = [&](auto&& old) {
         for (std::uint32_t e = begin; e < end; ++e) {
           const auto before = found_[e] < table.rows ? static_cast<std::uint64_t>(old(found_[e])) : 0;
-          const auto sum =
-              static_cast<std::int64_t>(before + static_cast<std::uint64_t>(profile.paths[sparse_[e]].values[c - 1]));
+          const auto sum = static_cast<std::int64_t>(before + static_cast<std::uint64_t>(sparse_[e].values[c - 1]));
           low = sum < low ? sum : low;
           high = sum > high ? sum : high;
         }
@@ -333,7 +382,7 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
         cls.cross_scatter[flat] += apart * second_apart * both;
         cls.second_scatter[flat] += second_apart * second_apart * both;
       }
-      const std::int64_t* values = incoming(part, flat, from);
+      const std::int64_t* values = incoming(flat, from);
       if (!values && table.width[c] == 0) continue;
       if (values) cls.varies |= std::uint64_t{1} << flat;
       float* scatter = apart != 0 ? scatter_of(part.scatter, c, part.count) : nullptr;
@@ -375,14 +424,14 @@ void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from)
   }
 }
 
-void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
+void Clusterer::commit_sparse(Cluster& into) {
   for (std::size_t s = 0; s < shapes_; ++s) {
     const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
     if (begin == end) continue;
     const bool moved = is_staged_[shapes_ + s];
     swap_in_staged(into, shapes_ + s);
     PackedTable& table = into.tables[shapes_ + s];
-    if (moved) find_rows(table, profile, s);
+    if (moved) find_rows(table, s);
     for (unsigned c = 1; c < table.columns; ++c)
       with_width(
           table.width[c], table.data + table.offset(c),
@@ -391,7 +440,7 @@ void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
             auto* out = const_cast<Stored*>(v);
             for (std::uint32_t e = begin; e < end; ++e) {
               Stored& sum = out[found_[e]];
-              const std::int64_t value = profile.paths[sparse_[e]].values[c - 1];
+              const std::int64_t value = sparse_[e].values[c - 1];
               sum = static_cast<Stored>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
             }
           },
@@ -402,6 +451,7 @@ void Clusterer::commit_sparse(Cluster& into, const IterationProfile& profile) {
 void Clusterer::members_changed(std::uint32_t slot) {
   const auto n = static_cast<float>(clusters_[slot].members);
   wards_[slot] = n / (n + 1);
+  members_[slot] = n;
 }
 
 bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
@@ -410,33 +460,44 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   c.cls = cls;
   c.nearest = none;
   PathClass& owner = classes_[cls];
-  c.statistics = heap_.allocate(statistics_bytes());
-  c.tables = reinterpret_cast<PackedTable*>(heap_.allocate(2 * shapes_ * sizeof(PackedTable)));
-  bool enough = c.statistics && c.tables;
-  if (c.tables)
-    for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t] = PackedTable{};
-  const Widths no_width = {};
-  for (std::size_t s = 0; enough && s < shapes_; ++s) {
-    enough = c.tables[s].allocate(heap_, columns_[s], owner.parts[s].count, no_width) &&
-             c.tables[shapes_ + s].allocate(heap_, columns_[s] + 1U, 0, no_width);
-    c.tables[s].rows = owner.parts[s].count;
+  point_to_slot(newcomer_);
+  for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t] = PackedTable{};
+  bool enough = true;
+  if (owner.settled) {
+    enough = stage_settled(owner, nullptr) && allocate_settled(owner, c);
+  } else {
+    const Widths no_width = {};
+    for (std::size_t s = 0; enough && s < shapes_; ++s) {
+      enough = c.tables[s].allocate(heap_, columns_[s], owner.parts[s].count, no_width) &&
+               c.tables[shapes_ + s].allocate(heap_, columns_[s] + 1U, 0, no_width);
+      c.tables[s].rows = owner.parts[s].count;
+    }
+    enough = enough && stage_dense(owner, c, nullptr) && stage_sparse(c);
   }
-  enough = enough && stage_dense(owner, c, nullptr) && stage_sparse(c, profile);
   if (!enough) {
     drop_staged();
-    heap_.free(c.statistics, statistics_bytes());
-    heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
     c = Cluster{};
     return false;
   }
-  commit_dense(owner, c, nullptr);
-  commit_sparse(c, profile);
+  if (owner.settled) {
+    add_deltas(owner, c);
+    commit_settled(c);
+  } else {
+    commit_dense(owner, c, nullptr);
+    commit_sparse(c);
+  }
+  std::memset(c.statistics, 0, statistics_bytes());
   const auto* from = reinterpret_cast<const std::byte*>(profile.overall.data());
-  std::memcpy(sums(c), from, metrics_ * 8);
-  std::memcpy(minima(c), from, metrics_ * 8);
-  std::memcpy(maxima(c), from, metrics_ * 8);
-  std::memset(squares(c), 0, metrics_ * 8);
-  std::memcpy(exemplar_vector(c), mean_of(newcomer_), metrics_ * sizeof(float));
+  for (std::int64_t* to : {sums(c), minima(c), maxima(c)}) std::memcpy(to, from, metrics_ * 8);
+  std::memcpy(exact_means(c), newcomer_overall_, stride_ * 8);
+  std::memcpy(exemplar_vector(c), mean_of(newcomer_), stride_ * sizeof(float));
+  float* sketch = sketch_of(newcomer_);
+  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] = 0;
+  for (std::uint8_t o = 0; o < owner.order_count; ++o)
+    for (std::size_t d = 0, at = std::size_t{owner.order[o]} * lanes; d < lanes; ++d, ++at)
+      sketch[at * lanes] = newcomer_sketch_[at];
+  slot_class_[newcomer_] = cls;
+  closest_known_ = false;
   c.label = Label{next_label_++};
   c.members = 1;
   c.first = c.last = c.exemplar = iteration;
@@ -454,20 +515,29 @@ bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
 bool Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
   Cluster& c = clusters_[slot];
   PathClass& cls = classes_[c.cls];
-  if (!stage_dense(cls, c, nullptr) || !stage_sparse(c, profile)) {
+  if (cls.settled ? !stage_settled(cls, &c) : !stage_dense(cls, c, nullptr) || !stage_sparse(c)) {
     drop_staged();
     return false;
   }
-  commit_dense(cls, c, nullptr);
-  commit_sparse(c, profile);
+  if (cls.settled) {
+    if (learning_) commit_dense(cls, c, nullptr);
+    else add_deltas(cls, c);
+    commit_settled(c);
+  } else {
+    commit_dense(cls, c, nullptr);
+    commit_sparse(c);
+  }
   if (algorithm_ == Algorithm::ScorePShipped)
     for (std::size_t m = 0; m < metrics_; ++m) {
       std::uint64_t& mean = integer_means_[slot * metrics_ + m];
       mean = (mean * c.members + integer_means_[newcomer_ * metrics_ + m]) / (c.members + 1);
     }
-  float *sketch = sketch_of(slot), *added = sketch_of(newcomer_);
+  float* sketch = sketch_of(slot);
   const float share = 1.0F / static_cast<float>(c.members + 1);
-  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
+  for (std::uint8_t o = 0; o < cls.order_count; ++o)
+    for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
+      sketch[at * lanes] += (newcomer_sketch_[at] - sketch[at * lanes]) * share;
+  if (slot == closest_.a || slot == closest_.b) closest_known_ = false;
   add_to_statistics(c, iteration, profile);
   members_changed(slot);
   ++cls.adds;
@@ -483,11 +553,12 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   Cluster &to = clusters_[a], &from = clusters_[b];
   PathClass& cls = classes_[to.cls];
   if (!merges_.reserve(merges_.size() + 1)) return false;
-  if (!stage_dense(cls, to, &from) || !stage_sparse(to, from)) {
+  if (cls.settled ? !stage_settled(cls, to, from) : !stage_dense(cls, to, &from) || !stage_sparse(to, from)) {
     drop_staged();
     return false;
   }
   commit_dense(cls, to, &from);
+  if (cls.settled) commit_settled(cls, to, from);
   for (std::size_t s = 0; s < shapes_; ++s) swap_in_staged(to, shapes_ + s);
   if (algorithm_ == Algorithm::ScorePShipped)
     for (std::size_t m = 0; m < metrics_; ++m) {
@@ -497,7 +568,8 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   float *sketch = sketch_of(a), *added = sketch_of(b);
   const float share =
       static_cast<float>(static_cast<double>(from.members) / static_cast<double>(to.members + from.members));
-  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d] += (added[d] - sketch[d]) * share;
+  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] += (added[d * lanes] - sketch[d * lanes]) * share;
+  closest_known_ = false;
   add_to_statistics(to, from);
   members_changed(a);
   (void)merges_.push_back({from.label, to.label});
@@ -521,10 +593,9 @@ void Clusterer::free_cluster(std::uint32_t slot) {
   --cls.clusters;
   --cluster_count_;
   for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t].free(heap_);
-  heap_.free(reinterpret_cast<std::byte*>(c.tables), 2 * shapes_ * sizeof(PackedTable));
-  heap_.free(c.statistics, statistics_bytes());
   c = Cluster{};
   nearest_costs_[slot] = huge_cost;
+  slot_class_[slot] = none;
   (void)free_slots_.push_back(slot);
 }
 

@@ -25,8 +25,8 @@ double microseconds() {
 
 }  // namespace
 
-Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations, unsigned known_sampled,
-                  std::size_t sample_bytes) {
+Cost measure_cost(Algorithm algorithm, const CostCase& wanted) {
+  const auto [touched, known_sampled, iterations, with_log, sample_bytes] = wanted;
   constexpr std::size_t metrics = 20;
   std::vector<OverallColumn> overall(metrics);
   for (std::size_t m = 0; m < metrics; ++m)
@@ -51,6 +51,7 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
   // Half of the touched paths are exact, half are sampled, out of a larger set; a pool of iterations is gone through
   // again and again.
   std::mt19937_64 random(99);
+  const unsigned known = known_sampled;
   const auto noisy = [&](std::int64_t v) {
     return v + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(v));
   };
@@ -84,7 +85,7 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
         std::uint32_t path = 0;
         bool again = true;
         while (again) {
-          path = exact + static_cast<std::uint32_t>(random() % known_sampled);
+          path = exact + static_cast<std::uint32_t>(random() % known);
           again = std::ranges::any_of(it.paths,
                                       [&](const TouchedPath& t) { return static_cast<std::uint32_t>(t.path) == path; });
         }
@@ -103,7 +104,7 @@ Cost measure_cost(Algorithm algorithm, unsigned touched, std::size_t iterations,
       const Added added = clusterer.add(i, {it.overall, it.paths});
       if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
       clusterer.drained();
-      if (log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+      if (with_log && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
         out.vector_bytes += log.bytes();
         log.start_block();
         (void)log.append(i, added.label, it.overall);

@@ -1,12 +1,20 @@
 #pragma once
-/// CPU time and memory of adding iterations at 64 clusters and 20 overall metrics: clustering, iteration log and, with
-/// `sample_bytes`, the samples of single iterations.
+/// CPU time and memory of adding iterations at 64 clusters and 20 overall metrics: clustering and, where the case says
+/// so, the iteration log and the samples of single iterations.
 
 #include <cstddef>
 
 #include "clustering/types.hpp"
 
 namespace refrain::bench {
+
+/// Half of the touched call paths are exact, the others are sampled and drawn from `sampled` known ones.
+struct CostCase {
+  unsigned touched, sampled;
+  std::size_t iterations;
+  bool log = true;
+  std::size_t sample_bytes = 0;  ///< room for the samples of single iterations
+};
 
 struct Cost {
   double microseconds = 0;       ///< per iteration, mean
@@ -17,7 +25,6 @@ struct Cost {
   std::size_t iterations = 0;
 };
 
-Cost measure_cost(clustering::Algorithm algorithm, unsigned touched, std::size_t iterations, unsigned known_sampled,
-                  std::size_t sample_bytes);
+Cost measure_cost(clustering::Algorithm algorithm, const CostCase& wanted);
 
 }  // namespace refrain::bench

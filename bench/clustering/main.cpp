@@ -1,6 +1,8 @@
-// bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--save DIRECTORY] [--details] [--no-cost] [FILE...]
+// bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--recorded DIRECTORY] [--save DIRECTORY] [--details] [--no-cost]
+//                  [--no-table] [FILE...]
 // One table: error of what is reconstructed, memory and time, for the paper's algorithm, the one that Score-P ships and
-// Refrain's, over generated sequences and those recorded in FILEs (bench/clustering/sequence.hpp has the format).
+// Refrain's, over generated sequences and those recorded: in FILEs (bench/clustering/sequence.hpp has the format) or in
+// experiments and files in a DIRECTORY that record.py has filled.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +12,7 @@
 
 #include "bench/clustering/cost.hpp"
 #include "bench/clustering/evaluate.hpp"
+#include "bench/clustering/recorded.hpp"
 
 using namespace refrain;
 using namespace refrain::bench;
@@ -155,7 +158,7 @@ void print_details(const char* name, const Result& r) {
 int main(int argc, char** argv) {
   std::vector<std::string> names = generator_names(), files;
   std::vector<std::uint32_t> ks{4, 16, 64, 256};
-  std::string save_to;
+  std::string save_to, recorded_in;
   bool details = false, cost = true, table = true;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -166,6 +169,8 @@ int main(int argc, char** argv) {
       for (const auto& k : split(argv[++i])) ks.push_back(static_cast<std::uint32_t>(std::stoul(k)));
     } else if (arg == "--save" && i + 1 < argc) {
       save_to = argv[++i];
+    } else if (arg == "--recorded" && i + 1 < argc) {
+      recorded_in = argv[++i];
     } else if (arg == "--details") {
       details = true;
     } else if (arg == "--no-cost") {
@@ -174,8 +179,8 @@ int main(int argc, char** argv) {
       table = false;
     } else if (arg.starts_with("--")) {
       std::fprintf(stderr,
-                   "usage: bench_clustering [--only NAMES] [--k KS] [--save DIRECTORY] [--details] [--no-cost] "
-                   "[--no-table] [FILE...]\n");
+                   "usage: bench_clustering [--only NAMES] [--k KS] [--recorded DIRECTORY] [--save DIRECTORY] "
+                   "[--details] [--no-cost] [--no-table] [FILE...]\n");
       return 2;
     } else {
       files.push_back(arg);
@@ -193,6 +198,14 @@ int main(int argc, char** argv) {
       return 1;
     }
     sequences.push_back(std::move(s));
+  }
+  if (!recorded_in.empty()) {
+    try {
+      for (Sequence& s : all_recorded(recorded_in)) sequences.push_back(std::move(s));
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_clustering: %s\n", error.what());
+      return 1;
+    }
   }
   if (!save_to.empty()) {
     for (const Sequence& s : sequences)
@@ -274,21 +287,23 @@ int main(int argc, char** argv) {
   }
   if (cost) {
     // Memory is measured where all call paths that there are have been seen early; time where sampled ones vary more.
-    struct Case {
-      unsigned touched, sampled;
-      std::size_t iterations;
-    };
-    for (const auto& [touched, sampled, iterations] :
-         {Case{30, 100, 1000000}, Case{500, 1500, 50000}, Case{60, 470, 1000000}})
-      for (const std::size_t sample_bytes : {plain.sample_bytes, with_samples.sample_bytes}) {
-        const Cost c = measure_cost(Algorithm::Refrain, touched, iterations, sampled, sample_bytes);
-        std::printf(
-            "k = 64, 20 metrics, %u of %u call paths touched%s: %.2f us of CPU time an iteration (fastest twentieth "
-            "%.2f), mapped after 10^4 iterations %zu KiB, after %zu %zu KiB, vectors %.1f B each\n",
-            touched, touched / 2 + sampled, sample_bytes ? ", with samples" : "", c.microseconds, c.best_microseconds,
-            c.early_bytes / 1024, c.iterations, c.late_bytes / 1024,
-            static_cast<double>(c.vector_bytes) / static_cast<double>(c.iterations));
-      }
+    const std::size_t samples = with_samples.sample_bytes;
+    for (const CostCase& c :
+         {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},
+          CostCase{30, 100, 1000000, true, samples}, CostCase{60, 470, 1000000}, CostCase{500, 250, 1000000},
+          CostCase{500, 1500, 50000}, CostCase{500, 1500, 50000, true, samples}}) {
+      const Cost cost = measure_cost(Algorithm::Refrain, c);
+      std::printf(
+          "k = 64, 20 metrics, %3u of %4u call paths touched%s: %5.2f us of CPU time an iteration (fastest twentieth "
+          "%5.2f), mapped after 10^4 iterations %4zu KiB, after %zu %4zu KiB, vectors %.1f B each\n",
+          c.touched, c.touched / 2 + c.sampled,
+          !c.log           ? ", without the log"
+          : c.sample_bytes ? ", with samples"
+                           : "",
+          cost.microseconds, cost.best_microseconds, cost.early_bytes / 1024, cost.iterations, cost.late_bytes / 1024,
+          static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
+      std::fflush(stdout);
+    }
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "bench/clustering/sequence.hpp"
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace refrain::bench {
@@ -9,7 +10,7 @@ using namespace clustering;
 
 namespace {
 
-constexpr char magic[8] = {'R', 'I', 'T', 'S', 'E', 'Q', '1', '\0'};
+constexpr char magic[8] = {'R', 'I', 'T', 'S', 'E', 'Q', '2', '\0'};
 
 template <class T>
 void put(std::ostream& out, T value) {
@@ -54,8 +55,12 @@ bool save(const Sequence& sequence, const std::string& file) {
     for (const Column& c : s.columns) {
       put(out, c.scales_with);
       put(out, static_cast<std::uint8_t>(c.in_distance));
+      put(out, c.also_scales_with);
     }
   }
+  put(out, static_cast<std::uint8_t>(sequence.user_time_of.size()));
+  for (const std::uint8_t m : sequence.user_time_of) put(out, m);
+  put(out, sequence.tick_weight);
   for (const Sequence::Iteration& it : sequence.iterations) {
     put(out, it.number);
     for (const std::int64_t v : it.overall) put(out, v);
@@ -77,7 +82,7 @@ bool load(const std::string& file, Sequence& sequence) {
   if (!in.read(start, sizeof start) || std::memcmp(start, magic, sizeof magic) != 0) return false;
   if (!get(in, metrics) || !get(in, shapes) || metrics > max_overall || shapes > max_shapes) return false;
   sequence = Sequence{};
-  sequence.name = file.substr(file.find_last_of('/') + 1);
+  sequence.name = std::filesystem::path(file).stem();
   for (std::uint32_t m = 0; m < metrics; ++m) {
     std::uint8_t in_distance = 0, precision = 0;
     if (!get(in, in_distance) || !get(in, precision) || precision > 2) return false;
@@ -91,12 +96,18 @@ bool load(const std::string& file, Sequence& sequence) {
     for (unsigned c = 0; c < columns; ++c) {
       Column column;
       std::uint8_t in_distance = 0;
-      if (!get(in, column.scales_with) || !get(in, in_distance)) return false;
+      if (!get(in, column.scales_with) || !get(in, in_distance) || !get(in, column.also_scales_with)) return false;
       column.in_distance = in_distance != 0;
       shape.columns.push_back(column);
     }
     sequence.shapes.push_back(shape);
   }
+  std::uint8_t user = 0;
+  if (!get(in, user) || user > metrics) return false;
+  sequence.user_time_of.resize(user);
+  for (std::uint8_t& m : sequence.user_time_of)
+    if (!get(in, m) || m >= metrics) return false;
+  if (!get(in, sequence.tick_weight)) return false;
   Sequence::Iteration it;
   while (get(in, it.number)) {
     it = Sequence::Iteration{it.number, std::vector<std::int64_t>(metrics), {}, {}, {}, {}};

@@ -2,12 +2,14 @@
 /// A sequence of iteration profiles of one location, generated or recorded, whole in memory.
 ///
 /// File format, little-endian, nothing aligned:
-///   8 bytes "RITSEQ1\0"
+///   8 bytes "RITSEQ2\0"
 ///   u32 overall metrics, u32 shapes
 ///   per overall metric: u8 in_distance, u8 precision (0 exact, 1 rounded, 2 not kept)
-///   per shape: u8 exact, u8 visits column (255 none), u8 columns, then per column: u8 scales_with (255 none), u8
-///   in_distance then iterations to the end of the file: u64 iteration, i64 per overall metric, u32 call paths touched,
-///   per call path: u32 path, u8 shape, i64 per column
+///   per shape: u8 exact, u8 visits column (255 none), u8 columns,
+///     then per column: u8 scales_with (255 none), u8 in_distance, u8 also_scales_with (255 none)
+///   u8 number of metrics of the user time, u8 each; f64 weight of a tick (0 not known)
+///   iterations to the end of the file: u64 iteration, i64 per overall metric, u32 call paths touched,
+///     per call path: u32 path, u8 shape, i64 per column
 
 #include <cstdint>
 #include <string>

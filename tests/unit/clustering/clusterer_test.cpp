@@ -309,6 +309,108 @@ TEST(Clusterer, memory_does_not_grow_with_the_number_of_iterations) {
   }
 }
 
+/// Iterations whose sampled paths are many and mostly rare.
+std::vector<Iteration> iterations_with_rare_paths(unsigned seed, std::size_t count, unsigned sampled,
+                                                  unsigned touched) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  std::vector<Iteration> out(count);
+  for (Iteration& it : out) {
+    for (unsigned p = 0; p < 30; ++p) it.paths.push_back({p, 0, {1 + below(3), 1000 + below(1000), p == 7 ? 0 : 64}});
+    std::set<std::uint32_t> ids;
+    while (ids.size() < touched) {
+      const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+      ids.insert(100 + static_cast<std::uint32_t>(u * u * u * sampled));
+    }
+    for (const std::uint32_t id : ids) it.paths.push_back({id, 1, {1 + below(3), 10000000 + below(100000)}});
+    it.add_up(500000 + below(100000));
+  }
+  return out;
+}
+
+/// What a class that is settled has to take: paths that are new, columns that begin to vary, sums that outgrow their
+/// width, and merges.
+TEST(Clusterer, settled_classes_hold_exactly_their_members) {
+  auto all = iterations_with_rare_paths(31, 4000, 200, 12);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Iteration& it = all[i];
+    if (i >= 1500 && i % 3 == 0) it.paths.push_back({static_cast<std::uint32_t>(2000 + i / 100), 1, {1, 777}});
+    if (i >= 2000 && i % 5 == 0) it.paths.push_back({3000, 1, {std::int64_t{1} << 30, -(std::int64_t{1} << 45)}});
+    if (i >= 2500) it.paths[7].values[2] = static_cast<std::int64_t>(i);
+    if (i % 2 && i >= 3000) it.paths[0].values[0] = std::int64_t{1} << 40;
+    if (i % 9 == 4) std::swap(it.paths[1], it.paths[3]);
+    it.overall.assign(test::metrics, 0);
+    it.add_up(500000 + static_cast<std::int64_t>(i % 977) * 1000);
+  }
+  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper})
+    for (const Equivalence equivalence : {Equivalence::Mpi, Equivalence::None}) {
+      Clusterer clusterer;
+      ASSERT_TRUE(clusterer.create(test::settings(algorithm, 12, equivalence)));
+      Record record;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
+        if (i == 1023 || i == 1025 || i == 1600 || i == 2005 || i == 2600 || i + 1 == all.size())
+          expect_clusters_are_their_members(clusterer, record, all);
+      }
+      EXPECT_EQ(clusterer.class_count(), 1U);
+    }
+}
+
+/// Two clusters whose sums are as wide as they have room for become one that needs more.
+TEST(Clusterer, sums_of_settled_clusters_outgrow_their_width_when_clusters_merge) {
+  auto all = iterations_with_rare_paths(41, 1103, 20, 5);
+  all[1100].paths.back().values[0] = std::int64_t{3} << 29;
+  all[1101].paths.resize(31);
+  all[1101].paths.back() = all[1100].paths.back();
+  all[1100].overall[0] = 1000000000;
+  all[1101].overall[0] = 1100000000;
+  all[1102].overall[0] = 1000000000000;
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Paper, 3)));
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  expect_clusters_are_their_members(clusterer, record, all);
+  EXPECT_EQ(record.resolve(record.labels[1100]), record.resolve(record.labels[1101]));
+  EXPECT_NE(record.resolve(record.labels[1099]), record.resolve(record.labels[1101]));
+}
+
+/// Rare sampled paths reach every cluster in the end: their room is there when the class knows them.
+TEST(Clusterer, memory_is_reached_early_and_stays_also_with_rare_sampled_paths) {
+  const auto all = iterations_with_rare_paths(29, 2000, 470, 30);
+  std::vector<std::vector<TouchedPath>> touched;
+  for (const Iteration& it : all) touched.push_back(it.touched());
+  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
+    Clusterer clusterer;
+    ASSERT_TRUE(clusterer.create(test::settings(algorithm, 32)));
+    std::size_t early = 0;
+    const std::size_t iterations = algorithm == Algorithm::Refrain ? 200000 : 20000;
+    for (std::size_t i = 0; i < iterations; ++i) {
+      ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
+      clusterer.drained();
+      if (i == 10000) early = clusterer.bytes_mapped();
+    }
+    EXPECT_EQ(clusterer.bytes_mapped(), early);
+    // Not more than as many full profiles.
+    EXPECT_LT(clusterer.profile_bytes(), 32U * (30 * 3 + 470 * 2) * 8U);
+  }
+}
+
+TEST(Clusterer, a_class_stays_as_narrow_as_it_is_where_memory_is_short) {
+  const auto all = iterations_with_rare_paths(37, 3000, 470, 30);
+  std::size_t bytes[2] = {};
+  for (const bool is_short : {false, true}) {
+    Clusterer clusterer;
+    Settings settings = test::settings(Algorithm::Refrain, 32);
+    if (is_short) settings.memory_limit = 100000;
+    ASSERT_TRUE(clusterer.create(settings));
+    Record record;
+    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+    expect_clusters_are_their_members(clusterer, record, all);
+    bytes[is_short] = clusterer.bytes_in_use();
+  }
+  EXPECT_LT(bytes[1], bytes[0] * 3 / 4);
+}
+
 TEST(Clusterer, profiles_that_make_no_sense_are_refused_and_change_nothing) {
   Clusterer clusterer;
   ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));

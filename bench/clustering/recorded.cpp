@@ -1,0 +1,134 @@
+#include "bench/clustering/recorded.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "archive/reader.hpp"
+#include "measurement/metrics.hpp"
+
+namespace refrain::bench {
+
+using namespace clustering;
+using measurement::column_of;
+using measurement::MetricId;
+using measurement::NodeKind;
+
+namespace {
+
+enum Overall : std::uint8_t {
+#define OVERALL(id, name, unit, precision, in_distance, help) id,
+#include "measurement/overall.def"
+#undef OVERALL
+  OverallCount
+};
+constexpr OverallColumn overall_columns[] = {
+#define OVERALL(id, name, unit, precision, in_distance, help) {in_distance, Precision::precision},
+#include "measurement/overall.def"
+#undef OVERALL
+};
+constexpr const char* overall_names[] = {
+#define OVERALL(id, name, unit, precision, in_distance, help) name,
+#include "measurement/overall.def"
+#undef OVERALL
+};
+
+enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
+
+Column follows(Overall metric, bool in_distance = true, std::uint8_t second = no_metric) {
+  return {metric, in_distance, second};
+}
+
+/// The columns of the measured process, in the order of metrics.def.
+std::vector<ShapeTable> shapes() {
+  const std::vector<Column> call{follows(MpiCalls),
+                                 follows(Mpi),
+                                 follows(MessagesSent, false),
+                                 follows(BytesSent, true, MessagesSent),
+                                 follows(MessagesReceived, false),
+                                 follows(BytesReceived, true, MessagesReceived)};
+  std::vector<ShapeTable> out(4);
+  out[VisitedCall] = {true, static_cast<std::uint8_t>(column_of(MetricId::Visits)), call};
+  out[UnvisitedCall] = {false, no_column, call};
+  out[Function] = {
+      false, static_cast<std::uint8_t>(column_of(MetricId::Samples)), {follows(TicksUser, false), follows(WeightUser)}};
+  out[Marked] = {false, no_column, {{no_metric, false}, follows(Wall, false)}};
+  return out;
+}
+
+Shapes shape_of(NodeKind kind, const std::int64_t* values) {
+  switch (kind) {
+    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? VisitedCall : UnvisitedCall;
+    case NodeKind::Marked: return Marked;
+    default: return Function;
+  }
+}
+
+Sequence sequence_of(const archive::Profile& profile, const archive::Location& location, const std::string& name) {
+  const archive::Loop& loop = location.loops.front();
+  Sequence out;
+  out.name = name;
+  out.shapes = shapes();
+  out.user_time_of = {Wall, Mpi, Own};
+  if (loop.metrics.size() < OverallCount) throw std::runtime_error(name + ": overall metrics are missing");
+  for (std::size_t m = 0; m < loop.metrics.size(); ++m) {
+    if (m < OverallCount && loop.metrics[m].name != overall_names[m])
+      throw std::runtime_error(name + ": overall metrics of another version");
+    out.overall.push_back(m < OverallCount ? overall_columns[m] : OverallColumn{true, loop.metrics[m].precision});
+  }
+  double weight = 0, squares = 0;
+  for (const archive::Unit& unit : location.units) {
+    if (unit.loop != 0) continue;
+    const archive::Cluster& cluster = loop.clusters.at(static_cast<std::size_t>(unit.cluster));
+    if (cluster.members != 1) throw std::runtime_error(name + ": iterations share a cluster");
+    Sequence::Iteration it;
+    it.number = static_cast<std::uint64_t>(cluster.first);
+    it.overall = cluster.minimum;
+    for (const archive::PathValues& row : unit.values) {
+      const NodeKind kind = profile.paths[row.path].kind;
+      const std::int64_t* values = unit.columns.data() + row.first;
+      it.path.push_back(row.path);
+      it.shape.push_back(shape_of(kind, values));
+      it.values.insert(it.values.end(), values, values + measurement::columns_of(kind));
+    }
+    weight += static_cast<double>(unit.weight_user_ns);
+    squares += unit.weight_user_squared;
+    out.iterations.push_back(std::move(it));
+  }
+  std::ranges::sort(out.iterations, {}, &Sequence::Iteration::number);
+  out.tick_weight = weight > 0 ? squares / weight : 0;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Sequence> recorded(const std::filesystem::path& experiment, const std::string& name) {
+  const archive::Experiment read = archive::read_experiment(experiment);
+  std::vector<Sequence> out;
+  const auto& ranks = read.profile.ranks;
+  for (std::size_t r = 0; r < ranks.size(); r += std::max<std::size_t>(1, ranks.size() / 2)) {
+    if (out.size() == 2) break;
+    const archive::Location& location = ranks[r].locations.front();
+    if (location.loops.empty()) throw std::runtime_error(name + ": no loop");
+    out.push_back(sequence_of(read.profile, location, name + "-" + std::to_string(ranks[r].rank)));
+  }
+  return out;
+}
+
+std::vector<Sequence> all_recorded(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) found.push_back(entry.path());
+  std::ranges::sort(found);
+  std::vector<Sequence> out;
+  for (const auto& path : found) {
+    if (std::filesystem::exists(path / "manifest.json")) {
+      for (Sequence& s : recorded(path, path.filename())) out.push_back(std::move(s));
+    } else if (path.extension() == ".seq") {
+      Sequence s;
+      if (!load(path, s)) throw std::runtime_error("cannot read " + path.string());
+      out.push_back(std::move(s));
+    }
+  }
+  return out;
+}
+
+}  // namespace refrain::bench
