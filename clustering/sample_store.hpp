@@ -13,9 +13,10 @@
 ///
 /// Thread safety: none, one per location, ordinary context. No I/O. Memory: mapped once by create().
 ///
-/// Format of data(), all of it: for the ordinals 0, stride, 2 stride, ... a record each: a varint of its bytes, then
-/// the bytes; no bytes: the iteration is not kept, its samples alone were too many. A record is a string of bits,
-/// lowest bit of the first byte first. Per sampled shape, in order: Elias-gamma of the paths + 1; when there are paths,
+/// Format of data(), all of it: for the ordinals 0, stride, 2 stride, ... a record each: a varint of twice its bytes,
+/// then the bytes; no bytes: the iteration is not kept, its samples alone were too many. An odd varint 2 n + 1 stands
+/// for n records at once, of iterations without samples. A record is a string of bits, lowest bit of the first byte
+/// first. Per sampled shape, in order: Elias-gamma of the paths + 1; when there are paths,
 /// Elias-gamma of 1 + the zigzag difference of the lowest id from the reference of the shape, then in Rice code the
 /// distances of the other ids from the id before, less 1; the visits column, if the shape has one, less 1; each other
 /// column as the zigzag difference of its code, less the code of the visits, from the reference of the column. Each
@@ -54,11 +55,15 @@ class SampleStore {
     std::uint64_t key;  ///< path, then index among the touched paths
   };
   bool encode(std::span<const TouchedPath> paths);
+  void append_empty();
+  bool make_room(std::size_t bytes, std::uint64_t ordinal);
   void thin();
 
   std::byte* data_ = nullptr;
   std::size_t capacity_ = 0, used_ = 0;
   std::uint64_t stride_ = 1, count_ = 0;
+  std::size_t run_at_ = 0;  ///< where the last record stands when it is a run of iterations without samples
+  std::uint64_t run_ = 0;   ///< how many these are; 0: the last record is none
   std::size_t shapes_ = 0, columns_ = 0;
   bool sampled_[max_shapes] = {};
   std::uint8_t visits_[max_shapes] = {};
@@ -69,38 +74,6 @@ class SampleStore {
   platform::Bytes record_;
   platform::GrowableArray<Entry> sorted_;
   platform::GrowableArray<std::uint64_t> numbers_;
-};
-
-/// Reads the records one after the other. Damaged input makes it end early, never read outside the data.
-class SampleReader {
- public:
-  /// `shapes`, `references` and `stride` as the store had them.
-  [[nodiscard]] bool open(std::span<const std::byte> data, std::span<const Shape> shapes,
-                          std::span<const std::int32_t> references, std::uint64_t stride);
-
-  /// Goes to the next iteration that has a record. False: there is none.
-  [[nodiscard]] bool next();
-  std::uint64_t ordinal() const { return ordinal_; }
-  bool kept() const { return kept_; }
-  /// The sampled paths of the iteration, ascending by shape and path; `values` point into the reader.
-  std::span<const TouchedPath> paths() const { return paths_.view(); }
-  bool damaged() const { return damaged_; }
-
- private:
-  bool decode(std::span<const std::byte> record);
-
-  std::span<const std::byte> data_;
-  std::size_t at_ = 0;
-  std::uint64_t ordinal_ = 0, next_ordinal_ = 0, stride_ = 1;
-  bool kept_ = false, damaged_ = false;
-  std::size_t shapes_ = 0;
-  bool sampled_[max_shapes] = {};
-  std::uint8_t visits_[max_shapes] = {};
-  std::uint8_t shape_columns_[max_shapes] = {};
-  std::uint8_t first_column_[max_shapes] = {};
-  std::int32_t references_[max_shapes * (max_columns + 1)] = {};
-  platform::GrowableArray<TouchedPath> paths_;
-  platform::GrowableArray<std::int64_t> values_;
 };
 
 }  // namespace refrain::clustering

@@ -9,6 +9,7 @@
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/reconstruct.hpp"
+#include "clustering/sample_reader.hpp"
 #include "clustering/sample_store.hpp"
 
 namespace refrain::bench {
@@ -151,7 +152,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   std::vector<std::size_t> user_stamp;
   std::vector<std::unordered_map<std::size_t, std::unordered_map<std::uint32_t, double>>> shares_of(finals.size());
   SampleReader samples;
-  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.stride()))
+  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.stride(), store.count()))
     throw std::runtime_error("samples unreadable");
   bool more_samples = sample_bytes && samples.next();
   std::vector<std::int64_t> kept_value;  // by path and column, of an iteration whose samples are kept

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "clustering/sample_reader.hpp"
 #include "tests/unit/clustering/sequences.hpp"
 
 namespace refrain::clustering {
@@ -50,7 +51,7 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
   }
   EXPECT_EQ(store.stride(), 1U);
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     ASSERT_TRUE(reader.next());
     EXPECT_TRUE(reader.kept());
@@ -74,7 +75,7 @@ TEST(SampleStore, without_room_every_second_iteration_goes_and_the_rest_stays_re
   EXPECT_GE(store.stride(), 4U);
   EXPECT_GT(store.data().size(), 1500U) << "room is used";
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
   std::size_t records = 0;
   while (reader.next()) {
     EXPECT_EQ(reader.ordinal(), records++ * store.stride());
@@ -82,6 +83,33 @@ TEST(SampleStore, without_room_every_second_iteration_goes_and_the_rest_stays_re
   }
   EXPECT_FALSE(reader.damaged());
   EXPECT_EQ(records, (all.size() + store.stride() - 1) / store.stride());
+}
+
+/// Most iterations of a run are shorter than the time between samples.
+TEST(SampleStore, iterations_without_samples_cost_next_to_nothing) {
+  const test::Iteration empty;
+  test::Iteration sampled;
+  sampled.paths.push_back({7, 1, {1, 10000000}});
+  const auto has_sample = [](std::uint64_t i) { return i % 97 == 5; };
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
+  constexpr std::uint64_t iterations = 100'000;
+  for (std::uint64_t i = 0; i < iterations; ++i) store.append((has_sample(i) ? sampled : empty).touched());
+  EXPECT_EQ(store.stride(), 1U);
+  EXPECT_LT(store.data().size(), iterations / 97 * 6);
+  const std::uint64_t many = 50 * iterations;
+  for (std::uint64_t i = iterations; i < many; ++i) store.append((has_sample(i) ? sampled : empty).touched());
+  EXPECT_GT(store.stride(), 1U);
+  SampleReader reader;
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  std::uint64_t records = 0;
+  while (reader.next()) {
+    ASSERT_EQ(reader.ordinal(), records++ * store.stride());
+    ASSERT_TRUE(reader.kept());
+    ASSERT_EQ(reader.paths().size(), has_sample(reader.ordinal()) ? 1U : 0U) << reader.ordinal();
+  }
+  EXPECT_FALSE(reader.damaged());
+  EXPECT_EQ(records, (many + store.stride() - 1) / store.stride());
 }
 
 TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
@@ -92,7 +120,7 @@ TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
   ASSERT_TRUE(store.create(counting_shapes, 8192));
   for (const auto& it : all) store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
   ASSERT_TRUE(reader.next());
   EXPECT_TRUE(reader.kept()) << "no sample is known as well";
   EXPECT_TRUE(reader.paths().empty());
@@ -115,7 +143,7 @@ TEST(SampleStore, values_of_every_size_and_sign_come_back) {
   ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
   store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
   ASSERT_TRUE(reader.next());
   expect_near(samples_of(reader), samples_of(it));
 }
@@ -132,10 +160,10 @@ TEST(SampleStore, damaged_data_ends_the_reading_and_nothing_else) {
     for (std::uint64_t n = random() % 8; n > 0 && !bytes.empty(); --n)
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     SampleReader reader;
-    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.stride()));
+    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.stride(), store.count()));
     std::size_t records = 0;
     while (reader.next()) ++records;
-    EXPECT_LE(records, bytes.size());
+    EXPECT_LE(records, all.size());
   }
 }
 
