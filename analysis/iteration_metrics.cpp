@@ -57,13 +57,13 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
     const auto column = static_cast<std::size_t>(index);
     const std::string& unit = loop.metrics[column].unit;
     const double divisor = unit == "ticks" ? second : unit == "ns" ? 1e9 : 1;
-    return [column, divisor](std::int32_t, std::span<const std::int64_t> row) {
+    return [column, divisor](std::int64_t, std::int32_t, std::span<const std::int64_t> row) {
       return static_cast<double>(row[column]) / divisor;
     };
   }
   const bool user = metric == "user";
   if (!user && metric != "refrain") throw std::invalid_argument("no metric of iterations: " + std::string(metric));
-  return [&profiles, user, second](std::int32_t cluster, std::span<const std::int64_t> row) {
+  return [&profiles, user, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
     const UnitTimes times =
         apply_time_rules(profiles.totals_of(cluster, row), profiles.profile().paths, profiles.constants());
     return static_cast<double>(user ? times.user : times.refrain) / second;
@@ -76,8 +76,17 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
                                       [&](const auto& m) { return m.name == metric; });
   if (at == std::end(callpath_table)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
   const double divisor = std::string_view(at->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
-  return [at, divisor, selected = IterationProfiles::Selected(profiles, selection)](std::int32_t cluster,
-                                                                                    std::span<const std::int64_t> row) {
+  const bool samples = metric == "samples";
+  return [at, divisor, samples, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
+             std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+    if (samples)
+      if (const auto* recorded = profiles.recorded_samples(iteration)) {
+        double sum = 0;
+        for (const SampledPath& path : *recorded)
+          sum +=
+              path.path < selection.paths.size() && selection.paths[path.path] ? static_cast<double>(path.samples) : 0;
+        return sum;
+      }
     return at->value(selected.in(cluster, row)) / divisor;
   };
 }

@@ -28,11 +28,13 @@ std::vector<IterationMetric> callpath_metrics();
 
 /// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
 /// or 1.
-using IterationValue = std::function<double(std::int32_t cluster, std::span<const std::int64_t> row)>;
+using IterationValue =
+    std::function<double(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
 
 /// `metric` is a name of iteration_metrics(). `profiles` must outlive the result.
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
 /// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
+/// Samples are those that were recorded in the iteration, where they were kept.
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
 

@@ -96,11 +96,12 @@ struct IterationProfiles::Pool {
 struct IterationProfiles::Model {
   std::array<std::int64_t, region_columns> overall_sum{};  ///< of the members
   std::array<std::int64_t, region_columns> path_sum{};     ///< over the call paths; less where paths were lost
+  std::array<int, region_columns> second{};                ///< the second total that a column follows; -1: none
   SampleRates rates;                                       ///< of the cluster, or of its class
   struct Region {
     std::uint32_t path;
     std::array<std::int64_t, region_columns> sum;
-    std::array<float, region_columns> slope;
+    std::array<float, region_columns> slope, second_slope;
   };
   struct Sampled {
     std::uint32_t path;
@@ -112,7 +113,7 @@ struct IterationProfiles::Model {
 
 IterationProfiles::IterationProfiles(const archive::Profile& profile, const archive::Rank& rank,
                                      const archive::Location& location, std::size_t loop)
-    : profile_(profile), loop_(location.loops[loop]), loop_index_(loop), constants_(constants_of(rank)) {
+    : profile_(profile), rank_(rank), loop_(location.loops[loop]), loop_index_(loop), constants_(constants_of(rank)) {
   static_assert(std::size(total_names) == std::tuple_size_v<decltype(columns_)>);
   for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = overall_index(loop_, total_names[i]);
   units_.assign(loop_.clusters.size(), nullptr);
@@ -155,6 +156,31 @@ IterationProfiles::SampleRates IterationProfiles::rates_of(const archive::Unit& 
     rates.path_samples += static_cast<double>(value_of(unit, row, kind, MetricId::Samples));
   }
   return rates;
+}
+
+IterationSamples& IterationProfiles::kept_samples() const {
+  if (!samples_) samples_ = std::make_unique<IterationSamples>(profile_, rank_, loop_);
+  return *samples_;
+}
+
+/// Null: the program did not learn them.
+const archive::ClassSlopes* IterationProfiles::learned_slopes(std::uint32_t class_index) const {
+  const auto at = std::find_if(loop_.slopes.begin(), loop_.slopes.end(),
+                               [&](const archive::ClassSlopes& slopes) { return slopes.class_index == class_index; });
+  return at == loop_.slopes.end() ? nullptr : &*at;
+}
+
+/// The total that a column follows besides its own, as slopes were learned; -1: none; -2: they were learned of metrics
+/// that are not known here.
+int IterationProfiles::second_total(std::size_t column) const {
+  constexpr int none = -1, unknown = -2;
+  if (column >= loop_.follows.size()) return unknown;
+  const archive::Follows& follows = loop_.follows[column];
+  if (follows.first < 0 || follows.first != columns_[column]) return unknown;
+  if (follows.second < 0) return none;
+  for (std::size_t total = 0; total < region_columns; ++total)
+    if (columns_[total] == follows.second) return static_cast<int>(total);
+  return unknown;
 }
 
 const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index) const {
@@ -231,7 +257,7 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   for (const auto& row : unit.values) {
     const NodeKind kind = profile_.paths[row.path].kind;
     if (kind == NodeKind::Region) {
-      Model::Region region{row.path, {}, {}};
+      Model::Region region{row.path, {}, {}, {}};
       for (std::size_t c = 0; c < region_columns; ++c) {
         region.sum[c] = unit.columns[row.first + c];
         model.path_sum[c] += region.sum[c];
@@ -242,9 +268,14 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   model.overall_sum = model.path_sum;
   model.overall_sum[mpi_calls] = unit.mpi_calls;
   model.overall_sum[mpi] = unit.mpi;
-  // The slope that the class shows between its clusters, as far as they differ more among each other than their members
-  // do; for the rest the value is proportional to the overall metric.
+  // The slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only is in
+  // proportion to the overall metric. Without them the slope that the class shows between its clusters, as far as they
+  // differ more among each other than their members do; for the rest the value is proportional to the overall metric.
+  const archive::ClassSlopes* learned_slopes = this->learned_slopes(cluster.class_index);
   for (std::size_t c = 0; c < region_columns; ++c) {
+    const int second = learned_slopes ? second_total(c) : -2;
+    const bool by_learning = second >= -1;
+    model.second[c] = second;
     const auto whole = static_cast<double>(model.overall_sum[c]);
     const double spread = pool.between[c] + pool.within[c];
     const double trust = spread > 0 ? pool.between[c] / spread : 0;
@@ -255,7 +286,15 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
       parts += proportional[i] = whole != 0 ? static_cast<double>(model.regions[i].sum[c]) / whole : 0;
       const bool learned = pool.between[c] > 0 && known != pool.slopes.end();
       slope[i] = proportional[i];
-      if (learned) slope[i] += trust * (known->second.scatter[c] / pool.between[c] - proportional[i]);
+      if (by_learning) {
+        const auto& rows = learned_slopes->paths;
+        const auto row = std::lower_bound(rows.begin(), rows.end(), model.regions[i].path,
+                                          [](const auto& of, std::uint32_t path) { return of.path < path; });
+        if (row != rows.end() && row->path == model.regions[i].path) {
+          slope[i] = static_cast<double>(row->first[c]);
+          model.regions[i].second_slope[c] = row->second[c];
+        }
+      } else if (learned) slope[i] += trust * (known->second.scatter[c] / pool.between[c] - proportional[i]);
       slopes += slope[i];
     }
     // Where not all clusters have the same call paths the slopes of these do not add up by themselves.
@@ -320,7 +359,8 @@ archive::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const
   return unit;
 }
 
-archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
+archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const std::int64_t> row,
+                                         const std::vector<SampledPath>* recorded) const {
   const archive::Unit* sums = cluster_unit(cluster);
   if (is_exact(cluster)) return *sums;
   archive::Unit unit = totals_of(cluster, row);
@@ -339,10 +379,16 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
     in.scales = column >= 0;
     in.has_slope = true;
     in.integral = false;
+    if (const int second = of.second[c]; second >= 0) {
+      in.second_overall_sum = of.overall_sum[static_cast<std::size_t>(second)];
+      in.second_overall_value =
+          static_cast<double>(row[static_cast<std::size_t>(columns_[static_cast<std::size_t>(second)])]);
+    }
     double sum = 0;
     for (std::size_t i = 0; i < of.regions.size(); ++i) {
       in.sum = of.regions[i].sum[c];
       in.slope = of.regions[i].slope[c];
+      in.second_slope = of.regions[i].second_slope[c];
       sum += estimates[i] = std::max(0.0, clustering::reconstruct(in));
     }
     const std::int64_t whole = column < 0 ? to_count(sum) : row[static_cast<std::size_t>(column)];
@@ -367,9 +413,15 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
   for (std::size_t i = 0; i < of.sampled.size(); ++i) {
     auto& out = rows[of.sampled[i].path];
     out.assign(measurement::columns_of(NodeKind::Function), 0);
-    out[samples_column] = ticks[i];
+    out[samples_column] = recorded ? 0 : ticks[i];
     out[weight_column] = weights[i];
   }
+  if (recorded)
+    for (const SampledPath& sampled : *recorded) {
+      auto& out = rows[sampled.path];
+      out.resize(measurement::columns_of(NodeKind::Function), 0);
+      out[samples_column] = sampled.samples;
+    }
 
   for (const auto& value : sums->values) {
     if (profile_.paths[value.path].kind != NodeKind::Marked) continue;
@@ -395,7 +447,7 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
 /// Sums over the selected call paths. A column follows its overall metric linearly, so the sums do.
 struct IterationProfiles::Selected::OfCluster {
   std::array<std::int64_t, region_columns> sum{};
-  std::array<double, region_columns> slope{};
+  std::array<double, region_columns> slope{}, second_slope{};
   double share = 0, part = 1, samples_part = 1;  ///< of the time in user code by paths; of that time in all; of samples
   bool exact = false;
   PathTotals totals;  ///< of a cluster of one member
@@ -448,6 +500,7 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
         for (std::size_t c = 0; c < region_columns; ++c) {
           made->sum[c] += region.sum[c];
           made->slope[c] += region.slope[c];
+          made->second_slope[c] += region.second_slope[c];
         }
       }
       if (selection_.mpi_without_path && model.overall_sum[mpi] > model.path_sum[mpi]) {
@@ -477,6 +530,12 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
     in.overall_value = at < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(at)]);
     in.has_slope = true;
     in.slope = static_cast<float>(of.slope[total]);
+    if (const int second = model.second[total]; second >= 0) {
+      in.second_slope = static_cast<float>(of.second_slope[total]);
+      in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
+      in.second_overall_value =
+          static_cast<double>(row[static_cast<std::size_t>(profiles_.columns_[static_cast<std::size_t>(second)])]);
+    }
     return std::max(0.0, clustering::reconstruct(in));
   };
   totals.visits = column(mpi_calls);

@@ -5,7 +5,8 @@
 /// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
 /// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
 /// estimate (clustering/reconstruct.hpp). A cluster of one member gives its iteration as it was; only when that has too
-/// few samples to divide its user code is this done as in the iterations of its class.
+/// few samples to divide its user code is this done as in the iterations of its class. Samples that were recorded in
+/// the iteration are given as they are: few as they are they do not divide its user code either.
 
 #include <array>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/iteration_samples.hpp"
 #include "analysis/time_rules.hpp"
 #include "archive/profile.hpp"
 
@@ -34,9 +36,19 @@ class IterationProfiles {
 
   /// The unit of an iteration whose cluster and vector are those of for_each_iteration(). Without a cluster (-1: it
   /// was made after the last snapshot of a killed run) it has totals only.
-  archive::Unit unit_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// `recorded`: the samples of the iteration; null: they are estimated, too.
+  archive::Unit unit_of(std::int32_t cluster, std::span<const std::int64_t> row,
+                        const std::vector<SampledPath>* recorded = nullptr) const;
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and the rest.
   archive::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
+
+  /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
+  /// from the file when they are asked for first (archive::ReadError).
+  const std::vector<SampledPath>* recorded_samples(std::int64_t iteration) const {
+    return kept_samples().of(iteration);
+  }
+  /// The samples of every n-th iteration were kept; 0: of none.
+  std::uint64_t samples_stride() const { return kept_samples().any() ? kept_samples().stride() : 0; }
 
   /// The cluster holds this iteration alone, and samples enough: nothing is reconstructed.
   bool is_exact(std::int32_t cluster) const;
@@ -73,13 +85,18 @@ class IterationProfiles {
   const Model& model(std::int32_t cluster) const;
   const Pool& pool(std::uint32_t class_index) const;
   std::int64_t members(std::int32_t cluster) const;
+  IterationSamples& kept_samples() const;
+  const archive::ClassSlopes* learned_slopes(std::uint32_t class_index) const;
+  int second_total(std::size_t column) const;
 
   const archive::Profile& profile_;
+  const archive::Rank& rank_;
   const archive::Loop& loop_;
   const std::size_t loop_index_;
   const RankConstants constants_;
   std::vector<const archive::Unit*> units_;  ///< by cluster
   std::array<int, 11> columns_{};            ///< of the vector, by Total; -1: not there
+  mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::vector<std::unique_ptr<Model>> models_;
   mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;
 };

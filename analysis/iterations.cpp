@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "archive/reader.hpp"
 #include "clustering/iteration_log_reader.hpp"
 
 namespace refrain::analysis {
@@ -14,9 +15,10 @@ class LabelResolver {
   explicit LabelResolver(const archive::Loop& loop) {
     for (std::size_t i = 0; i < loop.clusters.size(); ++i)
       cluster_[loop.clusters[i].label] = static_cast<std::int32_t>(i);
+    const auto merges = read_merges(loop);
     // Backwards: what a label became is known before what became that label.
-    for (std::size_t i = loop.merges.size(); i-- > 0;) {
-      const auto [from, to] = loop.merges[i];
+    for (std::size_t i = merges.size(); i-- > 0;) {
+      const auto [from, to] = merges[i];
       if (const auto at = cluster_.find(to); at != cluster_.end()) cluster_[from] = at->second;
     }
   }
@@ -29,10 +31,50 @@ class LabelResolver {
   std::unordered_map<std::uint32_t, std::int32_t> cluster_;
 };
 
+/// The same for one label, without a table of all.
+std::int32_t cluster_of_label(const archive::Loop& loop, std::uint32_t label) {
+  for (const auto& [from, to] : read_merges(loop))
+    if (from == label) label = to;
+  for (std::size_t i = 0; i < loop.clusters.size(); ++i)
+    if (loop.clusters[i].label == label) return static_cast<std::int32_t>(i);
+  return -1;
+}
+
+constexpr std::size_t size_at = 4, first_at = 8, smallest_block = 24;
+
 std::uint32_t little_endian_at(std::span<const std::byte> bytes, std::size_t at) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(bytes[at + i]) << 8 * i;
   return value;
+}
+
+std::vector<clustering::OverallColumn> columns_of(const archive::Loop& loop) {
+  std::vector<clustering::OverallColumn> columns;
+  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
+  return columns;
+}
+
+/// Calls `take(block)` with the blocks of one piece of the log, opened, until it says false. False: it did, or the
+/// piece is damaged.
+template <class Take>
+bool for_each_block(std::span<const std::byte> rest, const std::vector<clustering::OverallColumn>& columns, Take take) {
+  while (rest.size() >= smallest_block) {
+    const std::size_t size = little_endian_at(rest, size_at);
+    clustering::IterationLogReader block;
+    if (size < smallest_block || size > rest.size() || !block.open(rest.first(size), columns)) return false;
+    if (!take(block) || block.damaged()) return false;
+    rest = rest.subspan(size);
+  }
+  return true;
+}
+
+constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< number of an iteration
+
+/// Number of the first iteration of a piece of the log.
+std::uint64_t first_of(const archive::FramePlace& place) {
+  const auto head = begin_of_frame(place, smallest_block);
+  if (head.size() < smallest_block) return impossible;
+  return little_endian_at(head, first_at) | std::uint64_t{little_endian_at(head, first_at + 4)} << 32;
 }
 
 }  // namespace
@@ -42,30 +84,53 @@ int overall_index(const archive::Loop& loop, std::string_view name) {
   return at == loop.metrics.end() ? -1 : static_cast<int>(at - loop.metrics.begin());
 }
 
-std::int64_t for_each_iteration(
-    const archive::Loop& loop,
-    const std::function<void(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>& take) {
+std::int64_t for_each_iteration(const archive::Loop& loop, const TakeIteration& take) {
+  if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
-  std::vector<clustering::OverallColumn> columns;
-  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
-  std::span<const std::byte> rest = loop.log;
-  constexpr std::size_t size_at = 4, smallest_block = 24;
+  const auto columns = columns_of(loop);
   std::int64_t count = 0;
-  while (rest.size() >= smallest_block) {
-    const std::size_t size = little_endian_at(rest, size_at);
-    if (size < smallest_block || size > rest.size()) break;
-    clustering::IterationLogReader block;
-    if (!block.open(rest.first(size), columns)) break;
-    clustering::Label label{};
-    std::int64_t row[clustering::max_overall];
-    while (block.next(label, row)) {
-      take(count, cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
-      ++count;
-    }
-    if (block.damaged()) break;
-    rest = rest.subspan(size);
+  std::uint64_t next = 0;
+  for (const archive::FramePlace& place : loop.log) {
+    const auto piece = archive::read_frame(place);
+    const bool whole = for_each_block(piece, columns, [&](clustering::IterationLogReader& block) {
+      if (block.first() < next || block.first() >= impossible) return false;
+      next = block.first();  // after iterations that were lost it is not the next one
+      clustering::Label label{};
+      std::int64_t row[clustering::max_overall];
+      for (; block.next(label, row); ++count)
+        take(static_cast<std::int64_t>(next++), cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
+      return true;
+    });
+    if (!whole) break;
   }
   return count;
+}
+
+bool with_iteration(const archive::Loop& loop, std::int64_t iteration, const TakeIteration& take) {
+  if (loop.log.empty() || iteration < 0) return false;
+  const auto wanted = static_cast<std::uint64_t>(iteration);
+  auto after = std::partition_point(loop.log.begin() + 1, loop.log.end(),
+                                    [&](const archive::FramePlace& place) { return first_of(place) <= wanted; });
+  const auto columns = columns_of(loop);
+  bool found = false;
+  for_each_block(archive::read_frame(*--after), columns, [&](clustering::IterationLogReader& block) {
+    if (block.first() > wanted || wanted - block.first() >= block.count()) return true;
+    clustering::Label label{};
+    std::int64_t row[clustering::max_overall];
+    for (std::uint64_t i = block.first(); i <= wanted; ++i)
+      if (!block.next(label, row)) return false;
+    take(iteration, cluster_of_label(loop, static_cast<std::uint32_t>(label)), {row, columns.size()});
+    found = true;
+    return false;
+  });
+  if (found || iteration >= loop.iterations) return found;
+  // The search was misled, by damage, which this will tell.
+  for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    if (i != iteration || found) return;
+    found = true;
+    take(i, cluster, row);
+  });
+  return found;
 }
 
 }  // namespace refrain::analysis

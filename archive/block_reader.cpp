@@ -53,8 +53,7 @@ bool BlockReader::has(format::Section type) const {
                      [&](const Entry& e) { return e.type == static_cast<std::uint32_t>(type); });
 }
 
-SectionReader BlockReader::section(format::Section type, const char* section_name) const {
-  const std::string name = owner_ + ", section '" + section_name + "'";
+const BlockReader::Entry& BlockReader::entry(format::Section type, const std::string& name) const {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& e) { return e.type == static_cast<std::uint32_t>(type); });
   if (found == entries_.end()) file_.fail(offset_, name + ": is missing");
@@ -62,11 +61,25 @@ SectionReader BlockReader::section(format::Section type, const char* section_nam
     file_.fail(offset_, name + ": written by a newer Refrain (version " + std::to_string(found->version) + ")");
   if (found->offset > size_ || found->stored > size_ - found->offset)
     file_.fail(offset_, name + ": does not lie in its block");
-  const std::uint64_t at = offset_ + found->offset;
-  auto stored = file_.read(at, found->stored, name);
-  if (checksum(stored.data(), stored.size()) != found->checksum) file_.fail(at, name + ": wrong checksum");
-  const auto encoding = static_cast<format::Encoding>(found->encoding);
-  return {file_, name, at, unpack(file_, at, name, encoding, std::move(stored), found->raw)};
+  return *found;
+}
+
+SectionReader BlockReader::section(format::Section type, const char* section_name) const {
+  const std::string name = owner_ + ", section '" + section_name + "'";
+  const Entry& found = entry(type, name);
+  const std::uint64_t at = offset_ + found.offset;
+  auto stored = file_.read(at, found.stored, name);
+  if (checksum(stored.data(), stored.size()) != found.checksum) file_.fail(at, name + ": wrong checksum");
+  const auto encoding = static_cast<format::Encoding>(found.encoding);
+  return {file_, name, at, unpack(file_, at, name, encoding, std::move(stored), found.raw)};
+}
+
+BlockReader::Place BlockReader::place(format::Section type, const char* section_name) const {
+  const std::string name = owner_ + ", section '" + section_name + "'";
+  const Entry& found = entry(type, name);
+  if (static_cast<format::Encoding>(found.encoding) != format::Encoding::Raw || found.raw != found.stored)
+    file_.fail(offset_, name + ": is compressed as a whole");
+  return {offset_ + found.offset, found.stored};
 }
 
 }  // namespace refrain::archive

@@ -43,6 +43,11 @@ class BlockReader {
   bool has(format::Section type) const;
   /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
   SectionReader section(format::Section type, const char* name) const;
+  /// Where in the file the contents of such a section lie, which is not compressed. Its checksum is not looked at.
+  struct Place {
+    std::uint64_t offset, size;
+  };
+  Place place(format::Section type, const char* name) const;
 
  private:
   struct Entry {
@@ -50,6 +55,8 @@ class BlockReader {
     std::uint16_t version, encoding;
     std::uint64_t offset, stored, raw, checksum;
   };
+  const Entry& entry(format::Section type, const std::string& name) const;
+
   const InputFile& file_;
   std::uint64_t offset_, size_;
   std::string owner_;

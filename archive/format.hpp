@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 1;
+inline constexpr std::uint16_t minor_version = 2;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
@@ -39,6 +39,7 @@ enum class Section : std::uint32_t {
   PathMapping = 19,
   Loops = 20,       ///< since 1.1, when the program has marked a loop
   Iterations = 21,  ///< since 1.1, with Loops
+  Slopes = 22,      ///< since 1.2, with Loops, when they are known
 };
 
 inline constexpr std::uint16_t section_version = 1;
@@ -53,8 +54,9 @@ inline constexpr const char* spill_name_end = ".refrain";
 /// A frame of iterations: u32 magic, u16 kind, u16 encoding, i32 thread, u32 loop, u64 size as stored, u64 size, the
 /// payload, the checksum of all before.
 enum class FrameKind : std::uint16_t {
-  Log = 0,    ///< blocks of clustering/iteration_log.hpp
-  Merges = 1  ///< pairs of u32: label that ended, label that it became
+  Log = 0,     ///< blocks of clustering/iteration_log.hpp
+  Merges = 1,  ///< pairs of u32: label that ended, label that it became
+  Samples = 2  ///< of single iterations (clustering/sample_store.hpp); since 1.2
 };
 inline constexpr std::uint32_t frame_magic = 0x46495452;  // "RTIF"
 inline constexpr std::size_t frame_head_size = 32;

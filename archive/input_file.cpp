@@ -11,23 +11,43 @@
 
 namespace refrain::archive {
 
-InputFile::InputFile(const std::filesystem::path& path) : name_(clean_text(path.string())) {
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+void InputFile::open(FileSource& found) {
+  descriptor_ = ::open(found.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
-    throw ReadError(name_ + ": cannot be opened: " + std::strerror(error));
+    throw ReadError(found.name + ": cannot be opened: " + std::strerror(error));
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(descriptor_);
-    throw ReadError(name_ + ": is not a file");
+    throw ReadError(found.name + ": is not a file");
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
+  found.device = status.st_dev;
+  found.number = status.st_ino;
+}
+
+InputFile::InputFile(const std::filesystem::path& path) {
+  FileSource found{path, clean_text(path.string()), {}};
+  open(found);
+  source_ = std::make_shared<const FileSource>(std::move(found));
 }
 
 InputFile::InputFile(std::string name, std::span<const std::byte> bytes)
-    : name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
+    : source_(std::make_shared<const FileSource>(FileSource{{}, std::move(name), bytes})), size_(bytes.size()) {}
+
+InputFile::InputFile(std::shared_ptr<const FileSource> source) : source_(std::move(source)) {
+  if (source_->path.empty()) {
+    size_ = source_->memory.size();
+    return;
+  }
+  FileSource found = *source_;
+  open(found);
+  if (found.device == source_->device && found.number == source_->number) return;
+  ::close(descriptor_);
+  throw ReadError(source_->name + ": was replaced while it was read: the program still runs; try again");
+}
 
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -38,8 +58,8 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
     fail(offset, std::string(what) + " of " + std::to_string(size) + " bytes goes beyond the end of the file (" +
                      std::to_string(size_) + " bytes): it is truncated or damaged");
   if (descriptor_ < 0)
-    return {memory_.begin() + static_cast<std::ptrdiff_t>(offset),
-            memory_.begin() + static_cast<std::ptrdiff_t>(offset + size)};
+    return {source_->memory.begin() + static_cast<std::ptrdiff_t>(offset),
+            source_->memory.begin() + static_cast<std::ptrdiff_t>(offset + size)};
   std::vector<std::byte> bytes(size);
   for (std::uint64_t done = 0; done < size;) {
     const ssize_t got = ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
@@ -52,7 +72,7 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
 }
 
 void InputFile::fail(std::uint64_t offset, std::string_view what) const {
-  throw ReadError(name_ + ": at byte " + std::to_string(offset) + ": " + std::string(what));
+  throw ReadError(name() + ": at byte " + std::to_string(offset) + ": " + std::string(what));
 }
 
 }  // namespace refrain::archive

@@ -1,5 +1,6 @@
 #pragma once
-/// Frames of iterations (iteration_frames.hpp), read into the loops that they belong to. Offline half.
+/// Frames of iterations (iteration_frames.hpp): found when a profile is read, with the loops that they belong to. What
+/// is in them is read later (archive/reader.hpp). Offline half.
 
 #include <filesystem>
 
@@ -8,13 +9,13 @@
 
 namespace refrain::archive {
 
-/// Appends what the frames of `file` say to the logs and merges of the rank's loops; frames of loops or of kinds that
-/// are not known are passed over. Throws ReadError.
-void add_iterations(const InputFile& file, Rank& rank);
+/// Adds the places of the frames in [offset, offset + size) of `file` to the rank's loops; frames of loops or of kinds
+/// that are not known are passed over. Only the heads of frames are looked at. Throws ReadError.
+void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t size, Rank& rank);
 
-/// Puts what the rank wrote to a file of its own in `directory` before the iterations of its loops. Does nothing when
-/// the profile says that there is none. Throws ReadError when the file is missing, shorter than the profile says, or
+/// The same for what the rank wrote to a file of its own in `directory`, which comes before. Does nothing when the
+/// profile says that there is none. Throws ReadError when the file is missing, shorter than the profile says, or
 /// damaged.
-void attach_spilled_iterations(const std::filesystem::path& directory, Rank& rank);
+void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank);
 
 }  // namespace refrain::archive

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,14 +61,42 @@ struct Cluster {
   std::vector<double> squares;  ///< sums of squared distances from the mean
 };
 
+struct FileSource;  // archive/input_file.hpp
+
+/// A piece of what a loop has for every iteration, which stays in the file until it is asked for (archive/reader.hpp).
+struct FramePlace {
+  std::shared_ptr<const FileSource> file;
+  std::uint64_t offset = 0, size = 0;
+  /// Instead of a file, for loops that are put together in memory.
+  std::shared_ptr<const std::vector<std::byte>> contents;
+};
+
+/// How the columns of an MPI call path follow the overall metrics in the iterations of a class, as it was learned while
+/// the program ran: their change per change of the first and of the second metric that they follow.
+struct PathSlopes {
+  std::uint32_t path;
+  float first[measurement::columns_of(NodeKind::Region)] = {}, second[measurement::columns_of(NodeKind::Region)] = {};
+};
+struct ClassSlopes {
+  std::uint32_t class_index = 0;
+  std::vector<PathSlopes> paths;  ///< ascending by path; those that are not here do not change
+};
+/// Indices of Loop::metrics that a column of MPI call paths follows; -1: none.
+struct Follows {
+  std::int32_t first = -1, second = -1;
+};
+
 /// A loop of one location. Read its log with analysis/iterations.hpp.
 struct Loop {
   std::string name;
   std::int64_t iterations = 0;
   std::vector<OverallMetric> metrics;
-  std::vector<Cluster> clusters;                                ///< by Unit::cluster
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> merges;  ///< label that ended, label that it became, in order
-  std::vector<std::byte> log;                                   ///< blocks, one behind the other
+  std::vector<Cluster> clusters;    ///< by Unit::cluster
+  std::vector<FramePlace> log;      ///< blocks, in order of time
+  std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
+  std::vector<FramePlace> samples;  ///< of single iterations; none or one
+  std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
+  std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
 };
 
 struct LocationDefinition {
@@ -107,7 +136,9 @@ struct RankDefinition {
 
 struct Rank : RankDefinition {
   std::vector<Location> locations;
-  std::uint64_t spilled_bytes = 0;  ///< of iterations-<rank>.refrain that `locations` already hold
+  std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
+  std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
+  std::vector<std::int32_t> function_columns;  ///< own column of each that the file has of functions; -1: not known
 };
 
 /// What all ranks share.

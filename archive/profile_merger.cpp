@@ -7,6 +7,15 @@
 
 namespace refrain::archive {
 
+namespace {
+
+template <class Row>
+void sort_by_path(std::vector<Row>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
+}
+
+}  // namespace
+
 ProfileMerger::ProfileMerger() { profile_.paths.push_back({0, NodeKind::Root, -1, 0}); }
 
 std::int32_t ProfileMerger::module_number(const ProfileModule& module) {
@@ -53,11 +62,17 @@ void ProfileMerger::add(Profile part, const std::string& name) {
 
   for (Rank& rank : part.ranks) {
     if (has_rank(rank.rank)) continue;
+    for (std::uint32_t& path : rank.paths) path = mapping[path];
+    for (Location& location : rank.locations)
+      for (Loop& loop : location.loops)
+        for (ClassSlopes& slopes : loop.slopes) {
+          for (PathSlopes& of : slopes.paths) of.path = mapping[of.path];
+          sort_by_path(slopes.paths);
+        }
     for (Location& location : rank.locations)
       for (Unit& unit : location.units) {
         for (PathValues& value : unit.values) value.path = mapping[value.path];
-        std::sort(unit.values.begin(), unit.values.end(),
-                  [](const PathValues& a, const PathValues& b) { return a.path < b.path; });
+        sort_by_path(unit.values);
       }
     profile_.ranks.push_back(std::move(rank));
   }

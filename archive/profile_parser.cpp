@@ -1,6 +1,7 @@
 #include "archive/profile_parser.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -191,8 +192,9 @@ std::vector<std::uint32_t> read_mapping(SectionReader in, std::size_t paths) {
 
 class LocationsReader {
  public:
-  LocationsReader(SectionReader in, const Profile& profile, const Schema& schema, std::vector<std::uint32_t> mapping)
-      : in_(std::move(in)), profile_(profile), schema_(schema), mapping_(std::move(mapping)) {}
+  LocationsReader(SectionReader in, const Profile& profile, const Schema& schema,
+                  const std::vector<std::uint32_t>& mapping)
+      : in_(std::move(in)), profile_(profile), schema_(schema), mapping_(mapping) {}
 
   void read(Rank& rank) {
     totals_ = in_.varint();
@@ -273,7 +275,7 @@ class LocationsReader {
   SectionReader in_;
   const Profile& profile_;
   const Schema& schema_;
-  std::vector<std::uint32_t> mapping_;
+  const std::vector<std::uint32_t>& mapping_;
   std::uint64_t totals_ = 0;
 };
 
@@ -369,6 +371,88 @@ void read_loops(SectionReader in, Rank& rank) {
   in.finish();
 }
 
+float slope(SectionReader& in) {
+  const auto value = std::bit_cast<float>(in.fixed<std::uint32_t>());
+  if (!std::isfinite(value)) in.refuse("a slope that is no number");
+  return value;
+}
+
+/// What columns of MPI call paths the file has: the own column of each, and what it follows.
+struct FileColumns {
+  std::vector<std::optional<std::size_t>> own;
+  std::vector<Follows> follows;
+};
+
+ClassSlopes read_class_slopes(SectionReader& in, const FileColumns& columns, const Profile& profile, const Rank& rank) {
+  ClassSlopes slopes;
+  slopes.class_index = static_cast<std::uint32_t>(in.varint());
+  std::vector<std::uint64_t> masks;
+  const std::size_t rows = in.count(2);
+  in.check();
+  std::uint64_t path = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint64_t step = in.varint();
+    masks.push_back(in.varint());
+    in.check();
+    if (row > 0 && step == 0) in.refuse("a call path twice in one class");
+    if (step >= rank.paths.size() - std::min<std::uint64_t>(path, rank.paths.size()))
+      in.refuse("slopes of a call path that is not there");
+    path += step;
+    if (profile.paths[rank.paths[path]].kind != NodeKind::Region) in.refuse("slopes of what is no MPI call");
+    slopes.paths.push_back({rank.paths[path]});
+  }
+  for (std::size_t c = 0; c < columns.own.size(); ++c) {
+    const auto own = columns.own[c];
+    for (std::size_t row = 0; row < rows; ++row)
+      if (masks[row] >> c & 1)
+        if (const float value = slope(in); own) slopes.paths[row].first[*own] = value;
+    if (columns.follows[c].second < 0) continue;
+    for (std::size_t row = 0; row < rows; ++row)
+      if (masks[row] >> c & 1)
+        if (const float value = slope(in); own) slopes.paths[row].second[*own] = value;
+  }
+  std::sort(slopes.paths.begin(), slopes.paths.end(),
+            [](const PathSlopes& a, const PathSlopes& b) { return a.path < b.path; });
+  return slopes;
+}
+
+void read_slopes(SectionReader in, const Profile& profile, const Schema& schema, Rank& rank) {
+  const auto metric = [&] {
+    const std::uint64_t number = in.varint();
+    if (number > clustering::max_overall) in.refuse("follows an overall metric that is not there");
+    return static_cast<std::int32_t>(number) - 1;
+  };
+  FileColumns columns{schema.columns[static_cast<std::size_t>(NodeKind::Region)], {}};
+  const std::size_t count = in.count(2);
+  in.check();
+  if (count != columns.own.size() || count > 64) in.refuse("slopes of other columns than call paths have");
+  std::vector<Follows> follows(measurement::columns_of(NodeKind::Region));
+  for (std::size_t c = 0; c < count; ++c) {
+    Follows& of = columns.follows.emplace_back();
+    of.first = metric();
+    of.second = metric();
+    if (columns.own[c]) follows[*columns.own[c]] = of;
+  }
+  const std::size_t locations = in.count(1);
+  in.check();
+  if (locations != rank.locations.size()) in.refuse("slopes of other locations");
+  for (Location& location : rank.locations) {
+    const std::size_t loops = in.count(1);
+    in.check();
+    if (loops != location.loops.size()) in.refuse("slopes of other loops");
+    for (Loop& loop : location.loops) {
+      for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n)
+        loop.slopes.push_back(read_class_slopes(in, columns, profile, rank));
+      in.check();
+      loop.follows = follows;
+      for (const Follows& of : follows)
+        if (std::max(of.first, of.second) >= static_cast<std::int32_t>(loop.metrics.size()))
+          in.refuse("follows an overall metric that is not there");
+    }
+  }
+  in.finish();
+}
+
 bool clusters_are_there(const Rank& rank) {
   for (const Location& location : rank.locations)
     for (const Unit& unit : location.units) {
@@ -402,17 +486,18 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
   Rank rank;
   rank.rank = static_cast<std::int32_t>(number);
   read_process(block.section(Section::Rank, "rank"), rank);
-  LocationsReader(block.section(Section::Locations, "locations"), profile, schema,
-                  read_mapping(block.section(Section::PathMapping, "path mapping"), profile.paths.size()))
-      .read(rank);
+  rank.paths = read_mapping(block.section(Section::PathMapping, "path mapping"), profile.paths.size());
+  for (const auto& own : schema.columns[static_cast<std::size_t>(NodeKind::Function)])
+    rank.function_columns.push_back(own ? static_cast<std::int32_t>(*own) : -1);
+  LocationsReader(block.section(Section::Locations, "locations"), profile, schema, rank.paths).read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
   if (block.has(Section::Loops)) read_loops(block.section(Section::Loops, "loops"), rank);
+  if (block.has(Section::Slopes)) read_slopes(block.section(Section::Slopes, "slopes"), profile, schema, rank);
   if (!clusters_are_there(rank))
     file.fail(0, "rank " + std::to_string(rank.rank) + ": has totals of clusters that are not there");
   if (block.has(Section::Iterations)) {
-    SectionReader frames = block.section(Section::Iterations, "iterations");
-    const std::string name = file.name() + ": rank " + std::to_string(rank.rank) + ", section 'iterations'";
-    add_iterations(InputFile(name, frames.raw(frames.remaining())), rank);
+    const BlockReader::Place frames = block.place(Section::Iterations, "iterations");
+    find_iterations(file, frames.offset, frames.size, rank);
   }
   return rank;
 }

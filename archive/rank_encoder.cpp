@@ -1,6 +1,7 @@
 #include "archive/rank_encoder.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -31,8 +32,7 @@ class NodeResolver {
     return true;
   }
 
-  bool resolve(std::span<const NodeRecord> nodes, Numbers& paths) {
-    if (!paths.resize(nodes.size())) return false;
+  bool resolve(std::span<const NodeRecord> nodes, std::uint32_t* paths) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const NodeRecord& node = nodes[i];
       if (i == 0 || node.kind == NodeKind::Root) {
@@ -82,6 +82,34 @@ class NodeResolver {
   Numbers region_numbers_;
 };
 
+/// The rank's own path of each node of a location.
+using Paths = std::span<const std::uint32_t>;
+
+/// The same of all locations, one behind the other.
+bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers& paths) {
+  NodeResolver resolver(record, definitions);
+  std::size_t nodes = 0;
+  for (const LocationRecord& location : record.locations) nodes += location.nodes.size();
+  if (!resolver.create() || !paths.resize(nodes)) return false;
+  std::uint32_t* at = paths.data();
+  for (const LocationRecord& location : record.locations) {
+    if (!resolver.resolve(location.nodes, at)) return false;
+    at += location.nodes.size();
+  }
+  return true;
+}
+
+/// Calls `encode(location, paths)` for every location; false when one of these is.
+template <class Encode>
+bool for_each_location(const RankRecord& record, const Numbers& paths, Encode encode) {
+  const std::uint32_t* at = paths.data();
+  for (const LocationRecord& location : record.locations) {
+    if (!encode(location, Paths{at, location.nodes.size()})) return false;
+    at += location.nodes.size();
+  }
+  return true;
+}
+
 struct Row {
   std::uint32_t path;
   NodeKind kind;
@@ -110,7 +138,7 @@ void combine_rows(const Row* first, const Row* last, std::int64_t (&out)[measure
   }
 }
 
-bool encode_unit(const UnitRecord& unit, const LocationRecord& location, const Numbers& paths, GrowableArray<Row>& rows,
+bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
                  Encoder& out) {
   out.signed_varint(unit.loop);
   out.signed_varint(unit.cluster);
@@ -144,16 +172,11 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, const N
   return true;
 }
 
-bool encode_locations(const RankRecord& record, DefinitionSet& definitions, Encoder& out) {
-  NodeResolver resolver(record, definitions);
-  if (!resolver.create()) return false;
+bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
-  Numbers paths;
   out.varint(std::size(measurement::unit_total_table));  // later versions append
   out.varint(record.locations.size());
-  for (const LocationRecord& location : record.locations) {
-    paths.clear();
-    if (!resolver.resolve(location.nodes, paths)) return false;
+  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.signed_varint(location.thread);
     out.signed_varint(location.os_thread_id);
     out.text(fixed_text(location.name, sizeof location.name));
@@ -165,8 +188,8 @@ bool encode_locations(const RankRecord& record, DefinitionSet& definitions, Enco
     out.varint(location.units.size());
     for (const UnitRecord& unit : location.units)
       if (!encode_unit(unit, location, paths, rows, out)) return false;
-  }
-  return !out.failed();
+    return !out.failed();
+  });
 }
 
 void encode_overall_metrics(Encoder& out) {
@@ -207,23 +230,149 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+void encode_follows(const RankRecord& record, Encoder& out) {
+  const auto number = [](std::uint8_t metric) { return metric == clustering::no_metric ? 0u : metric + 1u; };
+  out.varint(record.follows.size());
+  for (const clustering::Column& column : record.follows) {
+    out.varint(number(column.scales_with));
+    out.varint(number(column.also_scales_with));
+  }
+}
+
+struct SlopeRow {
+  std::uint32_t class_index, path;
+  std::uint32_t mask;  ///< columns that have a slope
+  float first[measurement::metric_count], second[measurement::metric_count];
+};
+
+/// The rows of a loop, ascending by class and path, each once.
+bool slope_rows(const LoopRecord& loop, Paths paths, std::size_t columns, GrowableArray<SlopeRow>& rows) {
+  rows.clear();
+  for (const SlopeRecord& slope : loop.slopes) {
+    if (slope.node >= paths.size()) continue;
+    SlopeRow row{slope.class_index, paths[slope.node], 0, {}, {}};
+    std::copy_n(slope.first, columns, row.first);
+    std::copy_n(slope.second, columns, row.second);
+    if (!rows.push_back(row)) return false;
+  }
+  std::sort(rows.begin(), rows.end(), [](const SlopeRow& a, const SlopeRow& b) {
+    return a.class_index != b.class_index ? a.class_index < b.class_index : a.path < b.path;
+  });
+  std::size_t count = 0;
+  for (const SlopeRow& row : rows) {
+    SlopeRow* last = count > 0 ? &rows[count - 1] : nullptr;
+    if (!last || last->class_index != row.class_index || last->path != row.path) {
+      rows[count++] = row;
+      continue;
+    }
+    for (std::size_t c = 0; c < columns; ++c) {  // values of one path are added up, so their slopes are
+      last->first[c] += row.first[c];
+      last->second[c] += row.second[c];
+    }
+  }
+  if (!rows.resize(count)) return false;
+  for (SlopeRow& row : rows)
+    for (std::size_t c = 0; c < columns; ++c)
+      if (row.first[c] != 0 || row.second[c] != 0) row.mask |= 1U << c;
+  return true;
+}
+
+/// With 12 bits of precision, so that it compresses: values are made to add up when they are reconstructed anyway.
+void encode_slope(float slope, Encoder& out) {
+  const auto bits = std::bit_cast<std::uint32_t>(slope);
+  constexpr std::uint32_t dropped = 0xfff;
+  out.fixed((bits + dropped / 2 + 1) & ~dropped);
+}
+
+bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRow>& rows,
+                        Encoder& out) {
+  const std::size_t columns = record.follows.size();
+  if (!slope_rows(loop, paths, columns, rows)) return false;
+  std::size_t classes = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) classes += i == 0 || rows[i].class_index != rows[i - 1].class_index;
+  out.varint(classes);
+  for (std::size_t i = 0, end = 0; i < rows.size(); i = end) {
+    while (end < rows.size() && rows[end].class_index == rows[i].class_index) ++end;
+    const std::span<const SlopeRow> of_class = rows.view().subspan(i, end - i);
+    out.varint(of_class[0].class_index);
+    out.varint(of_class.size());
+    std::uint32_t last_path = 0;
+    for (const SlopeRow& row : of_class) {
+      out.varint(row.path - last_path);
+      out.varint(row.mask);
+      last_path = row.path;
+    }
+    for (std::size_t c = 0; c < columns; ++c) {  // like stands by like
+      for (const SlopeRow& row : of_class)
+        if (row.mask >> c & 1) encode_slope(row.first[c], out);
+      if (record.follows[c].also_scales_with == clustering::no_metric) continue;
+      for (const SlopeRow& row : of_class)
+        if (row.mask >> c & 1) encode_slope(row.second[c], out);
+    }
+  }
+  return !out.failed();
+}
+
+bool encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+  encode_follows(record, out);
+  GrowableArray<SlopeRow> rows;
+  out.varint(record.locations.size());
+  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+    out.varint(location.loops.size());
+    for (const LoopRecord& loop : location.loops)
+      if (!encode_loop_slopes(record, loop, paths, rows, out)) return false;
+    return true;
+  });
+}
+
+bool has_slopes(const RankRecord& record) {
+  return !record.follows.empty() &&
+         std::any_of(record.locations.begin(), record.locations.end(), [](const LocationRecord& location) {
+           return std::any_of(location.loops.begin(), location.loops.end(),
+                              [](const LoopRecord& loop) { return !loop.slopes.empty(); });
+         });
+}
+
+bool encode_samples(const SamplesRecord& samples, Paths paths, platform::Bytes& payload) {
+  payload.clear();
+  if (samples.count == 0) return true;
+  Encoder out(payload);
+  out.varint(samples.stride);
+  out.varint(samples.count);
+  out.varint(paths.size());
+  std::int64_t expected = 0;  // most trees are numbered as the rank's is
+  for (const std::uint32_t path : paths) {
+    out.signed_varint(path - expected);
+    expected = std::int64_t{path} + 1;
+  }
+  out.fixed(static_cast<std::uint8_t>(samples.kind));
+  out.fixed(samples.visits);
+  out.varint(samples.references.size());
+  for (const std::int32_t reference : samples.references) out.signed_varint(reference);
+  out.raw(samples.data.data(), samples.data.size());
+  return !out.failed();
+}
+
 /// The frames that the record takes in, and one for each piece that has no frame yet. Frames are compressed, the
 /// section is not.
-bool add_iterations(const RankRecord& record, BlockBuilder& block) {
-  platform::Bytes frames;
+bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBuilder& block) {
+  platform::Bytes frames, samples;
   Compressor compressor;
   if (!frames.append(record.early_iterations.data(), record.early_iterations.size())) return false;
-  for (const LocationRecord& location : record.locations)
+  const bool complete = for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     for (std::size_t i = 0; i < location.loops.size(); ++i) {
       const LoopRecord& loop = location.loops[i];
       const auto append = [&](format::FrameKind kind, std::span<const std::byte> payload) {
         return append_frame(kind, location.thread, static_cast<std::uint32_t>(i), payload, compressor, frames);
       };
       if (!append(format::FrameKind::Log, loop.log) || !append(format::FrameKind::Log, loop.log_tail) ||
-          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)))
+          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)) ||
+          !encode_samples(loop.samples, paths, samples) || !append(format::FrameKind::Samples, samples.view()))
         return false;
     }
-  return block.add_raw(format::Section::Iterations, frames.data(), frames.size());
+    return true;
+  });
+  return complete && block.add_raw(format::Section::Iterations, frames.data(), frames.size());
 }
 
 bool has_loops(const RankRecord& record) {
@@ -299,14 +448,16 @@ bool add_section(BlockBuilder& block, format::Section type, Encode encode) {
 
 bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuilder& block) {
   using format::Section;
-  return definitions.create() &&
+  Numbers paths;
+  return definitions.create() && resolve_paths(record, definitions, paths) &&
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
-         add_section(block, Section::Locations,
-                     [&](Encoder& out) { return encode_locations(record, definitions, out); }) &&
+         add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
-           add_iterations(record, block)));
+           add_iterations(record, paths, block))) &&
+         (!has_slopes(record) ||
+          add_section(block, Section::Slopes, [&](Encoder& out) { return encode_slopes(record, paths, out); }));
 }
 
 bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& block) {

@@ -50,6 +50,22 @@ struct ClusterRecord {
   std::span<const double> squares;                 ///< sums of squared distances from the mean
 };
 
+/// The samples of single iterations (clustering/sample_store.hpp); its paths are the location's nodes.
+struct SamplesRecord {
+  std::span<const std::byte> data;
+  std::span<const std::int32_t> references;
+  std::uint64_t stride, count;
+  NodeKind kind;        ///< of the call paths: their values are columns_of(kind)
+  std::uint8_t visits;  ///< the column that counts
+};
+
+/// How the columns of one MPI call path follow the overall metrics in the iterations of a class (RankRecord::follows).
+struct SlopeRecord {
+  std::uint32_t class_index;
+  std::uint32_t node;
+  const float *first, *second;  ///< per column; 0 where it did not vary
+};
+
 /// A loop of one location.
 struct LoopRecord {
   const char* name;
@@ -58,6 +74,8 @@ struct LoopRecord {
   std::span<const clustering::Merge> merges;
   std::span<const std::byte> log;       ///< closed blocks (clustering/iteration_log.hpp)
   std::span<const std::byte> log_tail;  ///< the last block
+  SamplesRecord samples;                ///< without data: none are kept
+  std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
 };
 
 struct LocationRecord {
@@ -94,6 +112,7 @@ struct RankRecord {
   std::span<const char* const> region_names;  ///< indexed by RegionId
   std::span<const LocationRecord> locations;
   std::span<const CommunicatorRecord> communicators;
+  std::span<const clustering::Column> follows;  ///< the overall metrics that the columns of MPI call paths follow
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
 };

@@ -83,7 +83,7 @@ Experiment read_experiment(const fs::path& directory) {
   experiment.directory = directory;
   experiment.manifest = parse_manifest(InputFile(manifest));
   experiment.profile = read_profile(directory, experiment.manifest);
-  for (Rank& rank : experiment.profile.ranks) attach_spilled_iterations(directory, rank);
+  for (Rank& rank : experiment.profile.ranks) find_spilled_iterations(directory, rank);
   return experiment;
 }
 

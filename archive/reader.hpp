@@ -40,4 +40,26 @@ struct Experiment {
 /// Reads manifest and profile; merges the per-rank part files of an experiment that did not finish. Throws ReadError.
 Experiment read_experiment(const std::filesystem::path& directory);
 
+// What every iteration has stays in the file until it is asked for. All of these throw ReadError.
+
+/// The contents of a piece.
+std::vector<std::byte> read_frame(const FramePlace& place);
+/// The first bytes of the contents, at most `size`, without a look at the rest or at the checksum.
+std::vector<std::byte> begin_of_frame(const FramePlace& place, std::size_t size);
+
+/// Labels of clusters that ended, and what they became, in order of time.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const Loop& loop);
+
+/// The samples of single iterations. Read them with analysis/iteration_samples.hpp.
+struct StoredSamples {
+  std::uint64_t stride = 1, count = 0;
+  std::uint8_t visits = 0;               ///< the column that counts them
+  std::vector<std::int32_t> references;  ///< for the ids, then for each column
+  std::vector<std::uint32_t> paths;      ///< of the profile, by id
+  std::vector<std::int32_t> columns;     ///< own column of each; -1: not known
+  std::vector<std::byte> data;
+};
+/// Without records: none were kept.
+StoredSamples read_samples(const Rank& rank, const Loop& loop);
+
 }  // namespace refrain::archive

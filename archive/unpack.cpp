@@ -55,4 +55,29 @@ std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std
   file.fail(at, name + ": unknown encoding " + std::to_string(static_cast<unsigned>(encoding)));
 }
 
+std::uint64_t bytes_to_begin(format::Encoding encoding, std::size_t size) {
+  // The first block of zstd data, its head and that of the frame.
+  return encoding == format::Encoding::Zstd ? std::max<std::uint64_t>(size, 128 * 1024) + 64 : size;
+}
+
+std::vector<std::byte> unpack_begin(format::Encoding encoding, const std::vector<std::byte>& stored, std::size_t size) {
+  std::vector<std::byte> out(size);
+  if (encoding != format::Encoding::Zstd) {
+    out.resize(std::min(size, stored.size()));
+    std::copy_n(stored.begin(), out.size(), out.begin());
+    return out;
+  }
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (!context) throw std::bad_alloc();
+  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
+  ZSTD_outBuffer begin{out.data(), out.size(), 0};
+  while (begin.pos < begin.size) {
+    const std::size_t in_before = in.pos, out_before = begin.pos;
+    const std::size_t left = ZSTD_decompressStream(context.get(), &begin, &in);
+    if (ZSTD_isError(left) || left == 0 || (in.pos == in_before && begin.pos == out_before)) break;
+  }
+  out.resize(begin.pos);
+  return out;
+}
+
 }  // namespace refrain::archive

@@ -51,6 +51,8 @@ constexpr std::int64_t table_number(string_view text) { return parse_number(text
   Rule{#variable, Kind::Integer, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high), true},
 #define OPTION_SIZE(field, variable, standard, low, high, ...) \
   Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
+#define OPTION_SIZE_OR_ZERO(field, variable, standard, low, high, ...) \
+  Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high), true},
 #define OPTION_CHOICE(field, variable, standard, first, second, ...) \
   Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false, {#first, #second}},
 #define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, ...)                      \
@@ -70,6 +72,7 @@ constexpr Rule rules[] = {
 #define OPTION_INTEGER(field, ...) static_assert(std::is_same_v<decltype(Configuration::field), std::int64_t>);
 #define OPTION_INTEGER_OR_ZERO OPTION_INTEGER
 #define OPTION_SIZE OPTION_INTEGER
+#define OPTION_SIZE_OR_ZERO OPTION_INTEGER
 #define OPTION_CHOICE(field, ...) static_assert(sizeof(Configuration::field) == sizeof(std::uint8_t));
 #define OPTION_CHOICE_OF_4 OPTION_CHOICE
 #define OPTION_TEXT OPTION_PATH

@@ -13,6 +13,8 @@ namespace refrain::config {
   {#variable, "integer", unit, #standard, "0, " #low " to " #high, help, long_help},
 #define OPTION_SIZE(field, variable, standard, low, high, help, long_help) \
   {#variable, "size", "bytes; K, M, G: 1024, 1024^2, 1024^3", #standard, #low " to " #high, help, long_help},
+#define OPTION_SIZE_OR_ZERO(field, variable, standard, low, high, help, long_help) \
+  {#variable, "size", "bytes; K, M, G: 1024, 1024^2, 1024^3", #standard, "0, " #low " to " #high, help, long_help},
 #define OPTION_CHOICE(field, variable, standard, first, second, help, long_help) \
   {#variable, "choice", "", #standard, #first " | " #second, help, long_help},
 #define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, help, long_help) \

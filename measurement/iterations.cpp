@@ -16,11 +16,16 @@ namespace {
 constexpr Column follows(Overall metric, bool in_distance = true) {
   return {static_cast<std::uint8_t>(metric), in_distance};
 }
+/// Bytes follow the number of messages on some call paths, their size on others.
+constexpr Column follows_both(Overall metric, Overall second) {
+  return {static_cast<std::uint8_t>(metric), true, static_cast<std::uint8_t>(second)};
+}
 
 // In the order of metrics.def.
-constexpr Column region_columns[] = {follows(Overall::MpiCalls),         follows(Overall::Mpi),
-                                     follows(Overall::MessagesSent),     follows(Overall::BytesSent),
-                                     follows(Overall::MessagesReceived), follows(Overall::BytesReceived)};
+constexpr Column region_columns[] = {
+    follows(Overall::MpiCalls),         follows(Overall::Mpi),
+    follows(Overall::MessagesSent),     follows_both(Overall::BytesSent, Overall::MessagesSent),
+    follows(Overall::MessagesReceived), follows_both(Overall::BytesReceived, Overall::MessagesReceived)};
 constexpr Column function_columns[] = {follows(Overall::TicksUser), follows(Overall::WeightUser, false)};
 constexpr Column marked_columns[] = {{clustering::no_metric, false}, follows(Overall::Wall, false)};
 static_assert(std::size(region_columns) == columns_of(NodeKind::Region));
@@ -34,6 +39,14 @@ constexpr Shape shapes[] = {
     {false, clustering::no_column, function_columns},
     {false, column_of(MetricId::MarkVisits), marked_columns},
 };
+/// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
+constexpr Shape sample_shapes[] = {
+    {true, clustering::no_column, {}},
+    {true, clustering::no_column, {}},
+    {false, column_of(MetricId::Samples), function_columns},
+    {true, clustering::no_column, {}},
+};
+static_assert(std::size(sample_shapes) == std::size(shapes));
 
 std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
   switch (kind) {
@@ -54,7 +67,10 @@ bool create(ClusteredLoop& loop) {
   settings.memory_limit = iteration_settings.memory;
   settings.overall = columns;
   settings.shapes = shapes;
-  return loop.clusterer.create(settings) && loop.log.create(columns);
+  if (!loop.clusterer.create(settings) || !loop.log.create(columns)) return false;
+  const std::size_t bytes = iteration_settings.sample_memory;
+  if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
+  return true;
 }
 
 void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
@@ -67,6 +83,8 @@ void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
 }
 
 }  // namespace
+
+std::span<const Column> mpi_call_columns() { return region_columns; }
 
 ClusteredLoop* loop_of(Location& location, RegionId region) {
   if (!location.iterations) location.iterations = platform::make_on_pages<Iterations>();
@@ -157,6 +175,7 @@ void take_iteration(Location& l) {
   if (!loop.merges.append(merges.data(), merges.size())) l.count_loss(Loss::IterationUnclustered);
   loop.clusterer.drained();
   log_iteration(l, loop, added.label, row);
+  loop.samples.append(all.touched.view());
   ++loop.iterations;
   if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
     if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);

@@ -8,6 +8,7 @@
 
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
+#include "clustering/sample_store.hpp"
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
@@ -38,8 +39,9 @@ struct IterationSettings {
   clustering::Algorithm algorithm = clustering::Algorithm::Refrain;
   clustering::Equivalence equivalence = clustering::Equivalence::Mpi;
   std::uint32_t clusters = 64;
-  std::size_t memory = std::size_t{32} << 20;       ///< bytes of cluster profiles per loop and thread
-  std::size_t log_memory = std::size_t{512} << 10;  ///< bytes of log and merges per loop before they go to a file
+  std::size_t memory = std::size_t{32} << 20;          ///< bytes of cluster profiles per loop and thread
+  std::size_t log_memory = std::size_t{512} << 10;     ///< bytes of log and merges per loop before they go to a file
+  std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
 };
 extern IterationSettings iteration_settings;
 
@@ -49,7 +51,8 @@ struct ClusteredLoop {
   std::uint64_t iterations = 0;  ///< numbered 0, 1, ... also when the loop is entered again
   clustering::Clusterer clusterer;
   clustering::IterationLog log;
-  platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
+  clustering::SampleStore samples;  ///< its ordinals are the numbers of the iterations
+  platform::Bytes closed;           ///< closed blocks of the log, one behind the other, that no file has yet
   platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
 };
 
@@ -62,6 +65,9 @@ struct Iterations {
   std::uint32_t inner_loops = 0;  ///< loops begun inside it: their iterations are not cut
   platform::GrowableArray<clustering::TouchedPath> touched;
 };
+
+/// The columns of an MPI call path, with the overall metrics that they follow.
+std::span<const clustering::Column> mpi_call_columns();
 
 /// The loop `region` of the location, made when it is not there yet. Null: too many, or no memory.
 ClusteredLoop* loop_of(Location& location, RegionId region);

@@ -130,6 +130,7 @@ std::string json_report(const Document& d) {
                    {"totals", totals(d)},
                    {"locations", locations(d.tree)},
                    {"callpaths", callpaths(d)}};
+  if (d.samples_recorded) document["experiment"]["samples_recorded"] = *d.samples_recorded;
   if (d.options.flat) document["functions"] = functions(d);
   if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long
   document["communicators"] = communicators(d.experiment.profile);

@@ -70,8 +70,8 @@ Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t c
     picture.clusters += loop.clusters.size();
     const auto read = analysis::for_each_iteration(
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-          if (i >= group.iterations) return;
-          const double v = value(cluster, row);
+          if (i < 0 || i >= group.iterations) return;
+          const double v = value(i, cluster, row);
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
           if (v < picture.least.value) picture.least = {v, i, of.location};
           if (v > picture.largest.value) picture.largest = {v, i, of.location};
@@ -142,7 +142,7 @@ class LoopsText : TextPage {
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
-    if (view_.callpath) reconstructed(picture);
+    if (view_.callpath) reconstructed(group, picture);
     wrapped("",
             fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least.value), where(picture.least),
                         value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest.value),
@@ -158,7 +158,8 @@ class LoopsText : TextPage {
                           plural(picture.unreadable, "iteration", "iterations")));
   }
 
-  void reconstructed(const Picture& picture) {
+  void reconstructed(const LoopGroup& group, const Picture& picture) {
+    if (view_.metric.name == "samples" && recorded(group)) return;
     wrapped("",
             fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by "
                         "the exact totals of the iteration.",
@@ -174,6 +175,25 @@ class LoopsText : TextPage {
               fmt::format("{} no cluster: they came after the last snapshot, and count as nothing here.",
                           plural(picture.without_cluster, "iteration has", "iterations have")),
               0, style_.warning);
+  }
+
+  /// Says where the samples are those of the iterations themselves; true: everywhere.
+  bool recorded(const LoopGroup& group) {
+    std::uint64_t largest = 0;
+    bool kept = false, everywhere = true;
+    for (const LoopOfLocation& of : group.locations) {
+      const std::uint64_t stride = of.profiles->samples_stride();
+      kept |= stride > 0;
+      everywhere &= stride == 1;
+      largest = std::max(largest, stride);
+    }
+    if (!kept) return false;
+    wrapped("",
+            largest > 1 ? fmt::format("Samples as they were recorded in every iteration, or one in up to {}.",
+                                      human_count(static_cast<std::int64_t>(largest)))
+                        : "Samples as they were recorded in each iteration.",
+            0);
+    return everywhere;
   }
 
   void unequal(const LoopGroup& group) {

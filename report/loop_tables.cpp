@@ -46,7 +46,7 @@ std::string iterations_csv(const Document& d) {
                                      fmt::format_to(std::back_inserter(out), "{},{}", i, cluster);
                                      for (const auto& value : values) {
                                        out += ',';
-                                       if (value) append_number(out, value(cluster, row));
+                                       if (value) append_number(out, value(i, cluster, row));
                                      }
                                      out += "\r\n";
                                    });
@@ -111,14 +111,15 @@ void append_series(std::string& out, const std::string& name, const LoopOfLocati
   out += "\"" + name + "\":[";
   analysis::for_each_iteration(of.profiles->loop(),
                                [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                 if (i > 0) out += ',';
-                                 append_number(out, value(cluster, row));
+                                 if (out.back() != '[') out += ',';
+                                 append_number(out, value(i, cluster, row));
                                });
   out += "],";
 }
 
 void append_iterations(std::string& out, const LoopView& view, const LoopOfLocation& of) {
-  append_series(out, "cluster_of", of, [](std::int32_t cluster, auto) { return static_cast<double>(cluster); });
+  append_series(out, "cluster_of", of,
+                [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); });
   for (const auto& metric : analysis::iteration_metrics(of.profiles->loop())) {
     static constexpr std::string_view always[] = {"wall",          "mpi",           "user",       "cpu",
                                                   "mpi_calls",     "messages_sent", "bytes_sent", "messages_received",
@@ -129,6 +130,10 @@ void append_iterations(std::string& out, const LoopView& view, const LoopOfLocat
   }
   if (!view.callpath) return;
   out += "\"callpath\":{\"wanted\":" + dump(Json(view.callpath_name)) + ",\"reconstructed\":true,";
+  if (view.metric.name == "samples") {
+    const std::uint64_t stride = of.profiles->samples_stride();
+    out += fmt::format("\"samples_recorded\":{},\"samples_recorded_every\":{},", stride == 1, stride);
+  }
   append_series(out, view.metric.column, of, shown_value(view, of));
   out.back() = '}';
   out += ",";

@@ -1,6 +1,7 @@
 #pragma once
 /// What every format says about the experiment as a whole.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,9 @@ struct Document {
   const analysis::CallTree& tree;
   const std::vector<analysis::FunctionTotals>& functions;  ///< filled for the flat view
   const Overview& overview;
-  std::vector<std::string> subject = {};  ///< lines that say which part of the run this is; none: all of it
-  const LoopView* loops = nullptr;        ///< when iterations or clusters are asked for
+  std::vector<std::string> subject = {};      ///< lines that say which part of the run this is; none: all of it
+  const LoopView* loops = nullptr;            ///< when iterations or clusters are asked for
+  std::optional<bool> samples_recorded = {};  ///< of one iteration: no sample is an estimate
 };
 
 std::string text_report(const Document& document, const Terminal& terminal);

@@ -39,10 +39,11 @@ const LoopGroup& only_loop(const LoopView& view, const char* option) {
 
 /// How the values of one iteration were found, on how many locations.
 struct Origins {
-  std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0;
+  std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0, recorded = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
 
-  void add(const analysis::IterationProfiles& profiles, std::int32_t cluster) {
+  void add(const analysis::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
+    recorded += samples_recorded;
     if (profiles.cluster_unit(cluster) == nullptr) {
       ++unsaved;
       return;
@@ -57,8 +58,10 @@ struct Origins {
     most = std::max(most, of.members);
   }
 
+  std::int64_t all() const { return exact + alone + shared + unsaved; }
+
   std::string text() const {
-    const std::int64_t all = exact + alone + shared + unsaved;
+    const std::int64_t all = this->all();
     const auto on = [&](std::int64_t count) {
       return all > 1 ? fmt::format(" on {}", plural(count, "rank", "ranks")) : std::string();
     };
@@ -73,6 +76,9 @@ struct Origins {
           "of its class.",
           on(alone));
     if (exact > 0) text += fmt::format(" It has a cluster of its own{}: nothing is reconstructed.", on(exact));
+    if (recorded > 0 && shared + alone > 0)
+      text += fmt::format(" Samples are those that were recorded in it{}; they are too few to divide its time.",
+                          recorded < all ? on(recorded) : "");
     if (overflow > 0)
       text += fmt::format(
           " That is one of several classes (overflow){}: it may show call paths that the iteration did "
@@ -85,18 +91,16 @@ struct Origins {
 
 PartOfRun iteration(const archive::Experiment& experiment, const Options& options, const LoopGroup& group,
                     std::int64_t number) {
-  PartOfRun part{shell_of(experiment), options, {}};
+  PartOfRun part{shell_of(experiment), options, {}, {}};
   std::vector<std::string> absent;
   Origins origins;
   for (const LoopOfLocation& of : group.locations) {
-    bool found = false;
-    analysis::for_each_iteration(of.profiles->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   if (i != number) return;
-                                   found = true;
-                                   origins.add(*of.profiles, cluster);
-                                   put(part.experiment, of, of.profiles->unit_of(cluster, row));
-                                 });
+    const bool found = analysis::with_iteration(
+        of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+          const auto* recorded = of.profiles->recorded_samples(number);
+          origins.add(*of.profiles, cluster, recorded != nullptr || of.profiles->is_exact(cluster));
+          put(part.experiment, of, of.profiles->unit_of(cluster, row, recorded));
+        });
     if (!found) absent.push_back(report::name_of(*of.location));
   }
   if (absent.size() == group.locations.size())
@@ -109,6 +113,7 @@ PartOfRun iteration(const archive::Experiment& experiment, const Options& option
     what += " did not reach";
   }
   part.subject = {what, origins.text()};
+  part.samples_recorded = origins.recorded == origins.all();
   return part;
 }
 
@@ -121,7 +126,7 @@ PartOfRun cluster(const archive::Experiment& experiment, const Options& options,
     throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group.name,
                                  report::name_of(*of.location),
                                  plural(static_cast<std::int64_t>(loop.clusters.size()), "cluster", "clusters")));
-  PartOfRun part{shell_of(experiment), options, {}};
+  PartOfRun part{shell_of(experiment), options, {}, {}};
   part.options.ranks = {of.rank->rank};
   put(part.experiment, of, *unit);
   const archive::Cluster& cluster = loop.clusters[static_cast<std::size_t>(number)];

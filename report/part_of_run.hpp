@@ -1,6 +1,7 @@
 #pragma once
 /// One iteration, or one cluster of iterations, as an experiment of its own: the report of a run shows it then.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@ namespace refrain::report {
 
 struct PartOfRun {
   archive::Experiment experiment;
-  Options options;                   ///< those of the request, and the rank when there is only one
-  std::vector<std::string> subject;  ///< lines that say what it is
+  Options options;                       ///< those of the request, and the rank when there is only one
+  std::vector<std::string> subject;      ///< lines that say what it is
+  std::optional<bool> samples_recorded;  ///< of an iteration: all its samples are those that were recorded in it
 };
 
 /// Throws UsageError when the loop is not clear or has no such iteration or cluster.

@@ -49,7 +49,8 @@ std::string render_part(const PartOfRun& part, const Terminal& terminal, analysi
   std::vector<analysis::FunctionTotals> functions;
   if (part.options.flat) functions = function_totals(tree);
   const Overview overview = overview_of(part.experiment, tree);
-  return whole({part.experiment, part.options, tree, functions, overview, part.subject}, terminal);
+  return whole({part.experiment, part.options, tree, functions, overview, part.subject, nullptr, part.samples_recorded},
+               terminal);
 }
 
 }  // namespace

@@ -89,6 +89,26 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
   return add_unit(measurement::totals_of(view.sum), loop_index, static_cast<std::int32_t>(index), first_value);
 }
 
+/// The slopes belong to classes: one cluster of each class has them all.
+bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
+  constexpr std::size_t columns = measurement::columns_of(NodeKind::Region);
+  platform::GrowableArray<bool> seen;
+  if (!seen.resize(loop.clusterer.class_count())) return false;
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const clustering::ClusterView cluster = loop.clusterer.cluster(k);
+    if (cluster.overflow || cluster.class_index >= seen.size() || seen[cluster.class_index]) continue;
+    seen[cluster.class_index] = true;
+    for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r) {
+      const clustering::PathRow row = loop.clusterer.path(k, r);
+      if (!row.has_slopes || row.columns != columns) continue;
+      if (!slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), nullptr, nullptr}) ||
+          !slope_values_.append(row.slope, columns) || !slope_values_.append(row.second_slope, columns))
+        return false;
+    }
+  }
+  return true;
+}
+
 bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
   const auto names = measurement::user_region_names();
   const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
@@ -101,7 +121,14 @@ bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
   record.merges = loop.merges.view();
   record.log = loop.closed.view();
   record.log_tail = loop.log.closed();
-  return loops_.push_back(record) && loop_clusters_.push_back(clusters);
+  if (!loop.samples.data().empty()) {
+    record.samples = {loop.samples.data(),   loop.samples.references(),
+                      loop.samples.stride(), loop.samples.count(),
+                      NodeKind::Function,    measurement::column_of(measurement::MetricId::Samples)};
+  }
+  const std::size_t first_slope = slopes_.size();
+  return add_slopes(loop) && loops_.push_back(record) && loop_clusters_.push_back(clusters) &&
+         loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
 }
 
 bool RankRecordBuilder::add(const Location& l) {
@@ -141,6 +168,13 @@ void RankRecordBuilder::point() {
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i].values = &numbers_[value_places_[i]];
   for (std::size_t i = 0; i < units_.size(); ++i)
     units_[i].values = {values_.data() + unit_values_[i].first, unit_values_[i].count};
+  constexpr std::size_t columns = measurement::columns_of(NodeKind::Region);
+  for (std::size_t i = 0; i < slopes_.size(); ++i) {
+    slopes_[i].first = slope_values_.data() + 2 * columns * i;
+    slopes_[i].second = slopes_[i].first + columns;
+  }
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_[i].slopes = slopes_.view().subspan(loop_slopes_[i].first, loop_slopes_[i].count);
   for (std::size_t i = 0; i < loops_.size(); ++i)
     loops_[i].clusters = {clusters_.data() + loop_clusters_[i].first, loop_clusters_[i].count};
   for (std::size_t i = 0; i < locations_.size(); ++i) {
@@ -158,6 +192,7 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_
   for (const auto names : {frame.region_names, measurement::user_region_names()})
     if (!region_names_.append(names.data(), names.size())) return false;
   record_.region_names = region_names_.view();
+  record_.follows = measurement::mpi_call_columns();
   std::size_t count = 0;
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
   // The list is newest first; locations are written in the order of their threads.

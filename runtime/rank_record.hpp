@@ -32,6 +32,7 @@ class RankRecordBuilder {
   [[nodiscard]] bool add(const measurement::Location& location);
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress);
   [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
                               std::size_t first_value);
@@ -53,6 +54,9 @@ class RankRecordBuilder {
   platform::GrowableArray<archive::ClusterRecord> clusters_;
   platform::GrowableArray<archive::LoopRecord> loops_;
   platform::GrowableArray<Extent> loop_clusters_;
+  platform::GrowableArray<archive::SlopeRecord> slopes_;
+  platform::GrowableArray<float> slope_values_;  ///< of each slope record: the first slopes, then the second ones
+  platform::GrowableArray<Extent> loop_slopes_;
   platform::GrowableArray<archive::LocationRecord> locations_;
   platform::GrowableArray<LocationExtents> extents_;
 };

@@ -141,6 +141,7 @@ bool begin_measurement() {
   measurement::iteration_settings.equivalence =
       equivalences[static_cast<std::size_t>(configuration.cluster_equivalence)];
   measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
+  measurement::iteration_settings.sample_memory = static_cast<std::size_t>(configuration.iteration_samples);
   location_settings = {static_cast<std::size_t>(configuration.memory),
                        static_cast<std::uint32_t>(configuration.callpath_depth),
                        configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind

@@ -74,15 +74,18 @@ class Loop(TestCase):
 
     def test_memory_does_not_grow_with_the_number_of_iterations(self) -> None:
         peaks = {}
+        self.experiments: dict[int, Path] = {}
         for iterations in (20_000, 1_000_000):
             outcome = self.measured(mpirun(1, LOOP, iterations, 0))
             self.assertEqual(0, outcome.code, outcome.stderr)
             peaks[iterations] = int(outcome.stdout)
+            self.experiments[iterations] = outcome.experiment
             self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
             loop = self.loop_of(outcome)
             self.assertEqual(iterations, loop["iterations"])
             self.assertEqual(sum(map(sent, range(iterations))), sum(loop["per_location"][0]["bytes_sent"]))
         each = (peaks[1_000_000] - peaks[20_000]) * 1024 / 980_000
+        self.assert_report_reads_no_more_than_it_shows()
         # The file is put together in memory at the end, compressed: 4 bytes an iteration, a few times over. Without
         # spilling it would be more than 25.
         self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
@@ -95,6 +98,115 @@ class Loop(TestCase):
         self.assertLessEqual(late - early, 3000, "KiB")
         self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
         self.assertEqual(1_000_000, self.loop_of(outcome)["iterations"])
+
+
+    def assert_report_reads_no_more_than_it_shows(self) -> None:
+        """Vectors stay in the file unless iterations are asked for, and then one piece of the log is there at a time."""
+
+        def peak(iterations: int, *options: str) -> int:
+            process = subprocess.Popen([REFRAIN, "report", self.experiments[iterations], *options],
+                                       stdout=subprocess.DEVNULL, env=clean_environment())
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(0, process.returncode)
+            return usage.ru_maxrss
+
+        for options, allowed in (((), 1000), (("--clusters",), 1000)):
+            few, many = peak(20_000, *options), peak(1_000_000, *options)
+            self.assertLess(many - few, allowed, f"KiB more for 50 times as many iterations: {options}")
+        # Merges of clusters are read as a whole, 8 bytes each; vectors would be 27 bytes an iteration.
+        few, many = peak(20_000, "--iteration", "19999"), peak(1_000_000, "--iteration", "777777")
+        self.assertLess(many - few, 12_000)
+
+
+class Samples(TestCase):
+    """The samples of single iterations, and values of single iterations against the program's own arithmetic."""
+
+    ITERATIONS = 800
+    KINDS = PROGRAMS / "iterations_kinds"
+
+    def run_kinds(self, **env: str) -> tuple[Outcome, list[tuple[int, int]]]:
+        log = self.directory / "log"
+        # Few clusters, so that nearly every value is reconstructed.
+        settings = {"REFRAIN_SAMPLING_FREQUENCY": "1000", "REFRAIN_CLUSTERS": "4"} | env
+        outcome = self.measured(mpirun(1, self.KINDS, self.ITERATIONS, 1_000_000, log), settings)
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        return outcome, list(struct.iter_unpack("QQ", log.read_bytes()))
+
+    def samples_of(self, outcome: Outcome, callpath: str) -> dict[str, Any]:
+        loop = self.report(outcome, "--iterations", "--callpath", callpath, "--metric", "samples").data["loops"][0]
+        return loop["per_location"][0]["callpath"]
+
+    def in_clusters(self, outcome: Outcome, function: str) -> int:
+        clusters = self.report(outcome, "--clusters").data["loops"][0]["per_location"][0]["clusters"]
+        return sum(self.report(outcome, "--cluster", str(k)).below(function, "samples") for k in range(len(clusters)))
+
+    def test_recorded_samples_add_up_to_those_of_the_clusters(self) -> None:
+        outcome, _ = self.run_kinds()
+        for function, kinds in (("smooth", (0, 1, 2)), ("relax", (3,)), ("main", (0, 1, 2, 3))):
+            of = self.samples_of(outcome, function)
+            self.assertEqual((True, 1), (of["samples_recorded"], of["samples_recorded_every"]))
+            self.assertEqual(self.ITERATIONS, len(of["samples"]))
+            self.assertEqual(self.in_clusters(outcome, function), sum(of["samples"]))
+            self.assertGreater(sum(of["samples"]), self.ITERATIONS / 8, "few samples test little")
+            hit = {i % 4 for i, n in enumerate(of["samples"]) if n}
+            self.assertLessEqual(hit, set(kinds), f"{function} was seen in iterations that did not call it")
+            for i in range(0, self.ITERATIONS, 97):
+                report = self.report(outcome, "--iteration", str(i))
+                self.assertTrue(report.data["experiment"]["samples_recorded"])
+                self.assertEqual(of["samples"][i], report.below(function, "samples"))
+
+    def test_with_little_room_some_iterations_have_their_samples_and_all_add_up(self) -> None:
+        outcome, _ = self.run_kinds(REFRAIN_ITERATION_SAMPLES="1K")
+        location = self.report(outcome, "--iterations").data["loops"][0]["per_location"][0]
+        smooth, relax = self.samples_of(outcome, "smooth"), self.samples_of(outcome, "relax")
+        every = smooth["samples_recorded_every"]
+        self.assertFalse(smooth["samples_recorded"])
+        self.assertGreaterEqual(every, 4)
+        self.assertEqual(0, every & (every - 1))
+        for i in range(0, self.ITERATIONS, every):
+            own, other = (relax, smooth) if i % 4 == 3 else (smooth, relax)
+            self.assertEqual(0, other["samples"][i])
+            self.assertEqual(int(own["samples"][i]), own["samples"][i])
+        between = [i for i in range(self.ITERATIONS) if i % every]
+        self.assertTrue(any(smooth["samples"][i] != int(smooth["samples"][i]) for i in between), "no estimates")
+        for i in (0, 1, every, every + 1, self.ITERATIONS - 1):
+            report = self.report(outcome, "--iteration", str(i))
+            self.assertEqual(i % every == 0, report.data["experiment"]["samples_recorded"])
+            self.assert_time_conserved(report)
+            self.assertAlmostEqual(location["wall_s"][i], report.totals["wall_s"], delta=1e-9)
+
+    def test_without_room_there_are_estimates(self) -> None:
+        outcome, _ = self.run_kinds(REFRAIN_ITERATION_SAMPLES="0")
+        of = self.samples_of(outcome, "smooth")
+        self.assertEqual((False, 0), (of["samples_recorded"], of["samples_recorded_every"]))
+        self.assertFalse(self.report(outcome, "--iteration", "0").data["experiment"]["samples_recorded"])
+        self.assertAlmostEqual(self.in_clusters(outcome, "smooth"), sum(of["samples"]),
+                               delta=0.05 * sum(of["samples"]) + 1)
+
+    def test_bytes_of_single_iterations_are_those_of_the_program(self) -> None:
+        outcome, log = self.run_kinds(REFRAIN_SAMPLING_FREQUENCY="0")
+        self.assertEqual(self.ITERATIONS, len(log))
+        sizes = [c["size"] for c in
+                 self.report(outcome, "--clusters").data["loops"][0]["per_location"][0]["clusters"]]
+        alone = sum(size for size in sizes if size < 20)
+        self.assertLess(alone, 0.05 * self.ITERATIONS, "values of single iterations would not be reconstructed")
+        series = {}
+        for function in ("halo", "payload"):
+            loop = self.report(outcome, "--iterations", "--callpath", function, "--metric", "bytes_sent").data["loops"][0]
+            series[function] = loop["per_location"][0]["callpath"]["bytes_sent"]
+        for i, (halo, payload) in enumerate(log):
+            self.assertAlmostEqual(halo, series["halo"][i], delta=0.005 * halo, msg=f"halo, iteration {i}")
+            self.assertAlmostEqual(payload, series["payload"][i], delta=0.005 * payload, msg=f"payload, iteration {i}")
+        for i in range(3, self.ITERATIONS, 101):
+            halo, payload = log[i]
+            report = self.report(outcome, "--iteration", str(i))
+            self.assert_time_conserved(report)
+            self.assertEqual(halo + payload, report.of_kind("mpi", "bytes_sent"))
+            self.assertEqual(1 + i * 7 % 5, report.below("halo", "visits"))
+            self.assertEqual(1, report.below("payload", "visits"))
+            self.assertAlmostEqual(halo, report.below("halo", "bytes_sent"), delta=0.005 * halo)
+            self.assertAlmostEqual(payload, report.below("payload", "bytes_sent"), delta=0.005 * payload)
 
 
 class Killed(TestCase):
@@ -134,6 +246,10 @@ class Killed(TestCase):
             self.assertEqual([sent(i) for i in range(count)], location["bytes_sent"])
             self.assertEqual(count, sum(c["size"] for c in location["clusters"]))
             self.assertNotIn(-1, location["cluster_of"])
+        sampled = Report(experiment, "--iterations", "--callpath", "work", "--metric", "samples").data["loops"][0]
+        for location in sampled["per_location"]:
+            self.assertTrue(location["callpath"]["samples_recorded"])
+            self.assertGreater(sum(location["callpath"]["samples"]), 10)
 
     def test_threads_with_loops_are_held_while_a_snapshot_is_taken(self) -> None:
         experiment = self.directory / "experiment"

@@ -56,6 +56,8 @@ if(TARGET mpi_openmpi)
 
   app_program(iterations_loop iterations_loop.c mpi_openmpi)
   target_include_directories(iterations_loop PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  app_program(iterations_kinds iterations_kinds.c mpi_openmpi)
+  target_include_directories(iterations_kinds PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
   app_program(iterations_threads iterations_threads.c mpi_openmpi)
   target_include_directories(iterations_threads PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
   app_test(iterations_programs 300)

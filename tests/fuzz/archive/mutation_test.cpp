@@ -5,6 +5,7 @@
 #include <random>
 #include <sys/resource.h>
 
+#include "analysis/iteration_samples.hpp"
 #include "analysis/iterations.hpp"
 #include "archive/manifest_reader.hpp"
 #include "archive/profile_merger.hpp"
@@ -51,6 +52,20 @@ void check_invariants(const Profile& profile) {
       ASSERT_EQ(location.losses.size(), measurement::loss_count);
       for (const auto& loop : location.loops) {
         const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
+        analysis::IterationSamples samples(profile, rank, loop);
+        for (std::int64_t i = 0; i < 20; ++i)
+          if (const auto* recorded = samples.of(i)) {
+            std::int64_t last_path = -1;
+            for (const auto& row : *recorded) {
+              ASSERT_GT(row.path, last_path);
+              last_path = row.path;
+              ASSERT_LT(row.path, profile.paths.size());
+            }
+          }
+        for (const auto& slopes : loop.slopes)
+          for (const auto& of : slopes.paths) ASSERT_LT(of.path, profile.paths.size());
+        for (const auto& follows : loop.follows)
+          ASSERT_LT(std::max(follows.first, follows.second), static_cast<std::int32_t>(loop.metrics.size()));
         analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
           ASSERT_LT(cluster, clusters);
           ASSERT_EQ(row.size(), loop.metrics.size());

@@ -165,10 +165,10 @@ TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
   double sent = 0, truth = 0;
   for (const Iteration& it : iterations) {
     const auto row = test::vector_of(it);
-    EXPECT_NEAR(wall(it.cluster, row), static_cast<double>(it.wall) * 1e-9, 2e-8);
-    EXPECT_EQ(calls(it.cluster, row), static_cast<double>(it.send[0] + it.allreduce[0]));
-    EXPECT_EQ(user(it.cluster, row), 0);
-    sent += time(it.cluster, row);
+    EXPECT_NEAR(wall(0, it.cluster, row), static_cast<double>(it.wall) * 1e-9, 2e-8);
+    EXPECT_EQ(calls(0, it.cluster, row), static_cast<double>(it.send[0] + it.allreduce[0]));
+    EXPECT_EQ(user(0, it.cluster, row), 0);
+    sent += time(0, it.cluster, row);
     truth += static_cast<double>(it.send[1]) * 1e-9;
   }
   EXPECT_NEAR(sent, truth, 0.03 * truth);
@@ -188,8 +188,8 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
   EXPECT_EQ(columns[0], "wall_s");
   EXPECT_EQ(columns[7], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0};
-  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, row), 4'300e-9);
-  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, row), 24);
+  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
+  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
   EXPECT_THROW(value_of_metric(profiles, "weather"), std::invalid_argument);
 }
 

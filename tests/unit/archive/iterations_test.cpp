@@ -3,8 +3,10 @@
 #include "analysis/iterations.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <gtest/gtest.h>
 
+#include "analysis/iteration_samples.hpp"
 #include "archive/compressor.hpp"
 #include "archive/iteration_frames.hpp"
 #include "archive/reader.hpp"
@@ -12,6 +14,7 @@
 #include "archive/writer.hpp"
 #include "measurement/iterations.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {
 namespace {
@@ -70,6 +73,135 @@ TEST(Iterations, of_several_loops_and_threads_come_back) {
   EXPECT_EQ(rank.locations[0].units[3].cluster, 2);
   expect_sample_iterations(loop, 0, 150, 4);
   expect_sample_iterations(rank.locations[1].loops[1], 0, 3, 1);
+}
+
+TEST(Iterations, are_found_one_by_one) {
+  SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
+  const ScratchDirectory directory;
+  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const archive::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
+  for (int i = -1; i < 152; ++i) {
+    int found = 0;
+    const bool there = analysis::with_iteration(loop, i, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
+      ++found;
+      EXPECT_EQ(iteration, i);
+      EXPECT_EQ(cluster, std::min<int>(static_cast<int>(sample_label(i)), 3));
+      EXPECT_EQ(row[0], sample_overall(i, 0));
+    });
+    EXPECT_EQ(there, i >= 0 && i < 150) << i;
+    EXPECT_EQ(found, there ? 1 : 0);
+  }
+}
+
+/// Of a call path, which ranks number differently.
+std::string name_of(const archive::Profile& profile, std::uint32_t path) {
+  std::string name;
+  const Path steps = paths_of(profile)[path];
+  for (const Step& step : steps) name += step.name + "+" + std::to_string(step.offset) + "/";
+  return name;
+}
+
+/// The same for the nodes of a kind that have values, in the order of the sample tree's map, which numbers nodes.
+std::vector<std::string> sample_paths(int rank, int thread, NodeKind kind) {
+  std::vector<std::string> names;
+  for (const auto& [path, columns] : sample_tree(rank, thread, 40)) {
+    if (columns.empty() || path.back().kind != kind) continue;
+    std::string name;
+    for (const Step& step : path) name += step.name + "+" + std::to_string(step.offset) + "/";
+    names.push_back(name);
+  }
+  return names;
+}
+
+/// Paths are numbered by nodes in a location, by the rank, and by the job: three times differently.
+void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks, std::uint64_t stride) {
+  ASSERT_EQ(profile.ranks.size(), static_cast<std::size_t>(ranks));
+  for (const archive::Rank& rank : profile.ranks)
+    for (int thread = 0; thread < 2; ++thread) {
+      const archive::Loop& loop = rank.locations[static_cast<std::size_t>(thread)].loops[0];
+      analysis::IterationSamples samples(profile, rank, loop);
+      EXPECT_EQ(samples.stride(), stride);
+      const auto functions = sample_paths(rank.rank, thread, NodeKind::Function);
+      const auto calls = sample_paths(rank.rank, thread, NodeKind::Region);
+      for (int i = 0; i < 150; ++i) {
+        std::map<std::string, std::int64_t> truth, got;
+        for (std::size_t p = 0; p < functions.size(); ++p)
+          if (const auto n = sample_samples(i, static_cast<int>(p))) truth[functions[p]] = n;
+        const auto* recorded = samples.of(i);
+        ASSERT_EQ(recorded != nullptr, static_cast<std::uint64_t>(i) % stride == 0) << i;
+        if (!recorded) continue;
+        for (const auto& row : *recorded) got[name_of(profile, row.path)] = row.samples;
+        ASSERT_EQ(got, truth) << "rank " << rank.rank << ", thread " << thread << ", iteration " << i;
+      }
+      EXPECT_EQ(samples.of(150), nullptr);
+      EXPECT_NE(samples.of(0), nullptr) << "backwards";
+      ASSERT_EQ(loop.slopes.size(), 2u);
+      EXPECT_EQ(loop.follows[3].first, 6);
+      EXPECT_EQ(loop.follows[3].second, 5);
+      EXPECT_EQ(loop.follows[1].second, -1);
+      for (const archive::ClassSlopes& slopes : loop.slopes) {
+        ASSERT_EQ(slopes.paths.size(), calls.size());
+        for (const archive::PathSlopes& of : slopes.paths) {
+          const auto at = std::find(calls.begin(), calls.end(), name_of(profile, of.path));
+          ASSERT_NE(at, calls.end());
+          const int p = static_cast<int>(at - calls.begin());
+          for (std::size_t c = 0; c < 6; ++c) {
+            const float first = sample_slope(slopes.class_index, p, c, false);
+            const float second = c == 3 || c == 5 ? sample_slope(slopes.class_index, p, c, true) : 0;
+            EXPECT_NEAR(of.first[c], first, 3e-4F * std::abs(first));
+            EXPECT_NEAR(of.second[c], second, 3e-4F * std::abs(second));
+          }
+        }
+      }
+    }
+}
+
+TEST(Iterations, have_their_samples_and_slopes_by_call_path_on_every_rank) {
+  const ScratchDirectory directory;
+  put_manifest(directory.path, 3);
+  ThreadJob job(3);
+  job.run([&](int rank) {
+    SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
+    EXPECT_TRUE(
+        archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
+  });
+  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 1);
+}
+
+TEST(Iterations, have_them_too_when_ranks_wrote_for_themselves) {
+  const ScratchDirectory directory;
+  put_manifest(directory.path, 3);
+  for (int rank = 0; rank < 3; ++rank) {
+    SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
+    EXPECT_TRUE(archive::write_part(sample.record(), directory.c_str()).written);
+  }
+  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 1);
+}
+
+TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
+  SampleRank sample = sample_rank(0, 1, 2, 40);
+  for (std::size_t thread = 0; thread < 2; ++thread) {
+    sample.add_loop(thread, "timestep", 4, 150);
+    sample.add_samples_and_slopes(thread, 1024);
+  }
+  const ScratchDirectory directory;
+  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  expect_sample_samples_and_slopes(experiment.profile, 1, 2);
+}
+
+TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {
+  SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
+  const ScratchDirectory directory;
+  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const std::string path = directory.path + "/profile.refrain";
+  write_file(path + ".new", read_file(path));
+  std::filesystem::rename(path + ".new", path);
+  try {
+    analysis::for_each_iteration(experiment.profile.ranks[0].locations[0].loops[0], [](auto, auto, auto) {});
+    FAIL() << "was read";
+  } catch (const archive::ReadError& error) {
+    EXPECT_NE(std::string(error.what()).find("was replaced while it was read"), std::string::npos);
+  }
 }
 
 class Spilled : public ::testing::Test {
@@ -132,7 +264,8 @@ TEST_F(Spilled, what_a_snapshot_did_not_know_yet_is_left_alone) {
 TEST_F(Spilled, damage_is_named_with_its_place) {
   const auto error_of = [&] {
     try {
-      (void)archive::read_experiment(directory.path);
+      for (const auto& rank : archive::read_experiment(directory.path).profile.ranks)
+        analysis::for_each_iteration(rank.locations[0].loops[0], [](auto, auto, auto) {});
     } catch (const archive::ReadError& error) {
       return std::string(error.what());
     }

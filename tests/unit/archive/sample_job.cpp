@@ -11,9 +11,13 @@
 
 #include "archive/manifest.hpp"
 #include "clustering/iteration_log.hpp"
+#include "clustering/sample_store.hpp"
 #include "measurement/iterations.hpp"
 
 namespace refrain::testing {
+
+/// Bytes follow messages, too.
+constexpr clustering::Column sample_follows[] = {{4}, {1}, {5}, {6, true, 5}, {7}, {8, true, 7}};
 
 using archive::NodeRecord;
 
@@ -135,6 +139,54 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
   loop.log_tail.assign(block.begin(), block.end());
 }
 
+std::int64_t sample_samples(int iteration, int path) {
+  return (iteration * 5 + path * 3) % 7 == 0 ? 1 + (iteration + path) % 3 : 0;
+}
+float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second) {
+  if ((path + static_cast<int>(column)) % 3 == 0) return 0;
+  const auto value = static_cast<float>(path + 1) / static_cast<float>(column + 2 + class_index);
+  return second ? -2 * value : value;
+}
+
+void SampleRank::add_samples_and_slopes(std::size_t thread, std::size_t bytes) {
+  using measurement::MetricId;
+  Thread& of = threads_[thread];
+  SampleLoop& loop = of.loops.back();
+  std::vector<std::uint32_t> functions, calls;
+  for (const auto& [node, columns] : of.values) {
+    if (of.nodes[node].kind == NodeKind::Function) functions.push_back(node);
+    if (of.nodes[node].kind == NodeKind::Region) calls.push_back(node);
+  }
+  const clustering::Column none[measurement::columns_of(NodeKind::Function)] = {};
+  const clustering::Shape shape{false, measurement::column_of(MetricId::Samples), none};
+  clustering::SampleStore store;
+  if (!store.create({&shape, 1}, bytes)) std::abort();
+  for (int i = 0; i < loop.iterations; ++i) {
+    std::deque<Columns> values;
+    std::vector<clustering::TouchedPath> touched;
+    for (std::size_t p = 0; p < functions.size(); ++p) {
+      const std::int64_t samples = sample_samples(i, static_cast<int>(p));
+      if (samples > 0)
+        touched.push_back({clustering::PathId{functions[p]}, 0, values.emplace_back(Columns{samples, 1000}).data()});
+    }
+    store.append(touched);
+  }
+  loop.samples.assign(store.data().begin(), store.data().end());
+  loop.references.assign(store.references().begin(), store.references().end());
+  loop.stride = store.stride();
+  loop.count = store.count();
+  store.destroy();
+  for (std::uint32_t c = 0; c < 2; ++c)
+    for (std::size_t p = 0; p < calls.size(); ++p) {
+      std::vector<float> slopes[2];
+      for (std::size_t column = 0; column < measurement::columns_of(NodeKind::Region); ++column)
+        for (const bool second : {false, true})
+          slopes[second].push_back(sample_slope(c, static_cast<int>(p), column, second));
+      const float* first = loop.slope_values.emplace_back(slopes[0]).data();
+      loop.slopes.push_back({c, calls[p], first, loop.slope_values.emplace_back(slopes[1]).data()});
+    }
+}
+
 archive::RankRecord& SampleRank::record() {
   locations_.clear();
   for (std::size_t i = 0; i < threads_.size(); ++i) {
@@ -160,7 +212,10 @@ archive::RankRecord& SampleRank::record() {
         thread.units.push_back(unit);
       }
       thread.loop_records.push_back(
-          {loop.name.c_str(), loop.iterations, loop.clusters, loop.merges, loop.log, loop.log_tail});
+          {loop.name.c_str(), loop.iterations, loop.clusters, loop.merges, loop.log, loop.log_tail,
+           archive::SamplesRecord{loop.samples, loop.references, loop.stride, loop.count, NodeKind::Function,
+                                  measurement::column_of(measurement::MetricId::Samples)},
+           loop.slopes});
     }
     location.units = thread.units;
     location.loops = thread.loop_records;
@@ -173,6 +228,7 @@ archive::RankRecord& SampleRank::record() {
   record_.region_names = regions_;
   record_.locations = locations_;
   record_.communicators = communicators_;
+  record_.follows = sample_follows;
   return record_;
 }
 
@@ -272,6 +328,7 @@ SampleRank sample_rank_with_loops(int rank, int ranks, int threads, int paths) {
   SampleRank sample = sample_rank(rank, ranks, threads, paths);
   for (int thread = 0; thread < threads; ++thread) {
     sample.add_loop(static_cast<std::size_t>(thread), "timestep", 4, 150);
+    sample.add_samples_and_slopes(static_cast<std::size_t>(thread));
     if (thread == 1) sample.add_loop(1, "inner", 1, 3);
   }
   return sample;

@@ -52,6 +52,9 @@ class SampleRank {
   void add_thread(const Tree& tree, std::uint32_t generation = 0);
   /// Adds a thread from ready-made nodes; values by node.
   void add_raw_thread(std::vector<archive::NodeRecord> nodes, std::map<std::uint32_t, Columns> values);
+  /// Samples of single iterations and slopes for the last loop of a thread; sample_samples() and sample_slope() say
+  /// which.
+  void add_samples_and_slopes(std::size_t thread, std::size_t bytes = 1 << 16);
   /// Adds a loop of `clusters` clusters to a thread: a unit each, with the values of the thread's first unit times 1,
   /// 2,
   /// ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
@@ -67,8 +70,13 @@ class SampleRank {
     std::vector<archive::ClusterRecord> clusters;
     std::deque<std::vector<std::int64_t>> numbers;
     std::deque<std::vector<double>> squares;
+    std::deque<std::vector<float>> slope_values;
     std::vector<clustering::Merge> merges;
     std::vector<std::byte> log, log_tail;
+    std::vector<std::byte> samples;
+    std::vector<std::int32_t> references;
+    std::uint64_t stride = 1, count = 0;
+    std::vector<archive::SlopeRecord> slopes;
     int iterations;
   };
   struct Thread {
@@ -96,6 +104,9 @@ class SampleRank {
 /// What `add_loop` says of one iteration: label and overall metrics.
 std::uint32_t sample_label(int iteration);
 std::int64_t sample_overall(int iteration, std::size_t metric);
+/// What `add_samples_and_slopes` says of the n-th call path of its kind.
+std::int64_t sample_samples(int iteration, int path);
+float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second);
 
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
 std::vector<Path> paths_of(const archive::Profile& profile);

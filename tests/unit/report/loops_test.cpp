@@ -21,7 +21,7 @@ void add_log(archive::Loop& loop, const std::vector<Iteration>& iterations) {
   ASSERT_TRUE(log.create(columns, 1024));
   const auto close = [&] {
     const auto block = log.closed();
-    loop.log.insert(loop.log.end(), block.begin(), block.end());
+    loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>(block.begin(), block.end())});
     log.start_block();
   };
   for (std::size_t i = 0; i < iterations.size(); ++i) {
@@ -180,8 +180,8 @@ TEST(IterationsText, ranks_may_end_early) {
 
 TEST(IterationsText, a_damaged_log_is_said) {
   auto experiment = two_ranks();
-  auto& log = experiment.profile.ranks[0].locations[0].loops[0].log;
-  log.resize(log.size() - 10);
+  auto& piece = experiment.profile.ranks[0].locations[0].loops[0].log.back().contents;
+  piece = std::make_shared<std::vector<std::byte>>(piece->begin(), piece->end() - 10);
   EXPECT_NE(rendered(experiment, iterations()).find("10 iterations of this loop could not be read"), std::string::npos);
 }
 

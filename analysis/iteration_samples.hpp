@@ -1,0 +1,47 @@
+#pragma once
+/// The samples of single iterations, as they were recorded. What they say of one iteration is mostly chance; over many
+/// iterations they add up to what is true.
+
+#include <cstdint>
+#include <vector>
+
+#include "archive/reader.hpp"
+#include "clustering/sample_reader.hpp"
+
+namespace refrain::analysis {
+
+struct SampledPath {
+  std::uint32_t path;  ///< of the profile
+  std::int64_t samples;
+};
+
+/// Of one loop of one location. Not thread-safe.
+class IterationSamples {
+ public:
+  /// Reads them from the file. Throws ReadError.
+  IterationSamples(const archive::Profile& profile, const archive::Rank& rank, const archive::Loop& loop);
+  // The reader looks into the data.
+  IterationSamples(const IterationSamples&) = delete;
+  IterationSamples& operator=(const IterationSamples&) = delete;
+
+  bool any() const { return !stored_.data.empty(); }
+  /// Iterations that are a multiple of this may be here.
+  std::uint64_t stride() const { return stored_.stride; }
+  /// Ascending by path; null: those of this iteration were not kept. Valid until the next call; cheap when iterations
+  /// ascend from call to call.
+  const std::vector<SampledPath>* of(std::int64_t iteration);
+
+ private:
+  void restart();
+  bool take();
+
+  const archive::Profile& profile_;
+  archive::StoredSamples stored_;
+  std::vector<clustering::Column> columns_;
+  clustering::SampleReader reader_;
+  std::size_t samples_column_ = 0;
+  bool open_ = false, here_ = false;
+  std::vector<SampledPath> paths_;
+};
+
+}  // namespace refrain::analysis
