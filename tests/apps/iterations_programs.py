@@ -246,10 +246,14 @@ class Killed(TestCase):
             self.assertEqual([sent(i) for i in range(count)], location["bytes_sent"])
             self.assertEqual(count, sum(c["size"] for c in location["clusters"]))
             self.assertNotIn(-1, location["cluster_of"])
-        sampled = Report(experiment, "--iterations", "--callpath", "work", "--metric", "samples").data["loops"][0]
-        for location in sampled["per_location"]:
+        sampled = Report(experiment, "--iterations", "--callpath", "work", "--metric", "samples")
+        recorded = 0
+        for location in sampled.data["loops"][0]["per_location"]:
             self.assertTrue(location["callpath"]["samples_recorded"])
-            self.assertGreater(sum(location["callpath"]["samples"]), 10)
+            recorded += sum(location["callpath"]["samples"])
+        # The iterations in progress have a few more.
+        self.assertIn(sampled.below("work", "samples") - recorded, range(5))
+        self.assertGreater(recorded, 0)
 
     def test_threads_with_loops_are_held_while_a_snapshot_is_taken(self) -> None:
         experiment = self.directory / "experiment"

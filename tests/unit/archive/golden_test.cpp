@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
+#include "analysis/iteration_samples.hpp"
 #include "analysis/iterations.hpp"
 #include "archive/manifest.hpp"
 #include "archive/reader.hpp"
@@ -71,6 +72,37 @@ TEST(Golden, version_1_1) {
   EXPECT_EQ(iterations, 150);
   EXPECT_EQ(walls, 150'300);
   EXPECT_EQ(clusters, 368);
+}
+
+TEST(Golden, version_1_2) {
+  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.2").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  const archive::Rank& rank = profile.ranks[2];
+  ASSERT_EQ(rank.locations[1].loops.size(), 2u);
+  const archive::Loop& loop = rank.locations[1].loops[0];
+  // Numbers read off when the file was written, not computed anew.
+  std::int64_t walls = 0, samples = 0, paths = 0;
+  analysis::IterationSamples recorded(profile, rank, loop);
+  analysis::for_each_iteration(loop, [&](std::int64_t i, std::int32_t, auto row) {
+    walls += row[0];
+    const auto* of = recorded.of(i);
+    ASSERT_NE(of, nullptr);
+    for (const auto& path : *of) {
+      samples += path.samples;
+      paths += path.path;
+    }
+  });
+  EXPECT_EQ(walls, 150'300);
+  EXPECT_EQ(samples, 1113);
+  EXPECT_EQ(paths, 277'282);
+  ASSERT_EQ(loop.slopes.size(), 2u);
+  double slopes = 0;
+  for (const auto& of : loop.slopes[1].paths)
+    for (std::size_t c = 0; c < 6; ++c) slopes += static_cast<double>(of.first[c]) + static_cast<double>(of.second[c]);
+  EXPECT_NEAR(slopes, 46.006, 1e-3);
+  EXPECT_EQ(loop.follows[5].second, 7);
+  EXPECT_TRUE(rank.locations[1].loops[1].samples.empty());
 }
 
 }  // namespace
