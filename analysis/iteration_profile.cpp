@@ -391,6 +391,9 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
       in.second_slope = of.regions[i].second_slope[c];
       sum += estimates[i] = std::max(0.0, clustering::reconstruct(in));
     }
+    if (sum <= 0)  // slopes that few iterations taught may lead below zero everywhere
+      for (std::size_t i = 0; i < of.regions.size(); ++i)
+        estimates[i] = std::max(0.0, static_cast<double>(of.regions[i].sum[c]));
     const std::int64_t whole = column < 0 ? to_count(sum) : row[static_cast<std::size_t>(column)];
     const bool complete = of.path_sum[c] == of.overall_sum[c] || of.overall_sum[c] == 0;
     const std::int64_t total = complete ? whole

@@ -80,6 +80,61 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
   }
 }
 
+/// Slopes of any size, as few iterations may have taught them.
+void learn_random_slopes(std::mt19937& random, archive::Loop& loop) {
+  loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};  // by test::metrics()
+  std::normal_distribution<float> any(0, 3);
+  archive::ClassSlopes& slopes = loop.slopes.emplace_back();
+  for (const std::uint32_t path : {test::send, test::allreduce}) {
+    archive::PathSlopes& of = slopes.paths.emplace_back();
+    of.path = path;
+    for (float& slope : of.first) slope = any(random);
+    for (float& slope : of.second) slope = 100 * any(random);
+  }
+}
+
+TEST(IterationProfile, it_is_so_with_learned_slopes_and_recorded_samples) {
+  std::mt19937 random(17);
+  const auto iterations = random_iterations(random, 4);
+  archive::Profile profile = test::profile_of(iterations);
+  learn_random_slopes(random, profile.ranks[0].locations[0].loops[0]);
+  const IterationProfiles profiles = profiles_of(profile);
+  const std::vector<SampledPath> recorded = {{test::function_20, 3}};
+  for (const Iteration& it : iterations) {
+    const auto unit = profiles.unit_of(it.cluster, test::vector_of(it), &recorded);
+    ASSERT_EQ(exclusive_sum(apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
+    ASSERT_EQ(sum_of(profile, unit, MetricId::Visits), it.send[0] + it.allreduce[0]);
+    ASSERT_EQ(sum_of(profile, unit, MetricId::BytesSent), it.send[3] + it.allreduce[3]);
+    ASSERT_EQ(sum_of(profile, unit, MetricId::BytesReceived), it.send[5] + it.allreduce[5]);
+    for (const std::int64_t value : unit.columns) ASSERT_GE(value, 0);
+    ASSERT_EQ(value_at(profile, unit, test::function_20, MetricId::Samples), 3);
+    ASSERT_EQ(value_at(profile, unit, test::function_10, MetricId::Samples), 0);
+  }
+}
+
+TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_any_size) {
+  std::vector<Iteration> iterations;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const std::int64_t messages = 1 + i * 7 % 5, size = 1000 + 37 * (i * 13 % 101);
+    iterations.push_back({0, 100'000, {messages, 10, messages, 400 * messages, 0, 0}, {1, 10, 1, size, 0, 0}, {}, {}});
+  }
+  archive::Profile profile = test::profile_of(iterations);
+  archive::Loop& loop = profile.ranks[0].locations[0].loops[0];
+  loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};
+  loop.slopes = {{0, {{test::send, {1, 0, 1, 0}, {0, 0, 0, 400}}, {test::allreduce, {0, 0, 0, 1}, {0, 0, 0, -400}}}}};
+  const IterationProfiles profiles = profiles_of(profile);
+  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  sends.paths[test::send] = true;
+  const auto sent = value_of_callpaths(profiles, sends, "bytes_sent");
+  for (const Iteration& it : iterations) {
+    const auto unit = profiles.unit_of(0, test::vector_of(it));
+    EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Visits), it.send[0]);
+    EXPECT_EQ(value_at(profile, unit, test::send, MetricId::BytesSent), it.send[3]);
+    EXPECT_EQ(value_at(profile, unit, test::allreduce, MetricId::BytesSent), it.allreduce[3]);
+    EXPECT_EQ(sent(0, 0, test::vector_of(it)), static_cast<double>(it.send[3]));
+  }
+}
+
 TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   Iteration it{0, 5'000, {3, 700, 3, 24, 0, 0}, {1, 300, 0, 0, 0, 0}, {9, 9'000}, {4, 100}};
   Iteration other = it;

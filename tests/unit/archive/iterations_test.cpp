@@ -93,6 +93,21 @@ TEST(Iterations, are_found_one_by_one) {
   }
 }
 
+TEST(Iterations, are_found_without_reading_the_rest) {
+  SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
+  const ScratchDirectory directory;
+  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const archive::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
+  ASSERT_EQ(loop.log.size(), 2u);
+  std::string bytes = read_file(directory.path + "/profile.refrain");
+  bytes[loop.log[0].offset + loop.log[0].size - 20] ^= 1;
+  write_file(directory.path + "/profile.refrain", bytes);
+  const auto nothing = [](auto, auto, auto) {};
+  EXPECT_TRUE(analysis::with_iteration(loop, 149, nothing)) << "which is in the second piece";
+  EXPECT_THROW(analysis::with_iteration(loop, 0, nothing), archive::ReadError);
+  EXPECT_THROW(analysis::for_each_iteration(loop, nothing), archive::ReadError);
+}
+
 /// Of a call path, which ranks number differently.
 std::string name_of(const archive::Profile& profile, std::uint32_t path) {
   std::string name;
