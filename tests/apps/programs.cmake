@@ -20,6 +20,7 @@ function(app_program name source)
 endfunction()
 
 app_program(truth_no_mpi truth_no_mpi.c)
+app_program(peak_memory peak_memory.c)
 app_program(faults_sleep faults_sleep.c)
 app_program(faults_signals faults_signals.c)
 app_program(faults_jit faults_jit.c)
