@@ -21,12 +21,14 @@ constexpr Column follows_both(Overall metric, Overall second) {
   return {static_cast<std::uint8_t>(metric), true, static_cast<std::uint8_t>(second)};
 }
 
-// In the order of metrics.def.
-constexpr Column region_columns[] = {
-    follows(Overall::MpiCalls),         follows(Overall::Mpi),
-    follows(Overall::MessagesSent),     follows_both(Overall::BytesSent, Overall::MessagesSent),
-    follows(Overall::MessagesReceived), follows_both(Overall::BytesReceived, Overall::MessagesReceived)};
-constexpr Column function_columns[] = {follows(Overall::TicksUser), follows(Overall::WeightUser, false)};
+// In the order of metrics.def. Messages repeat calls, and samples their weights: they do not take part in comparing.
+constexpr Column region_columns[] = {follows(Overall::MpiCalls),
+                                     follows(Overall::Mpi),
+                                     follows(Overall::MessagesSent, false),
+                                     follows_both(Overall::BytesSent, Overall::MessagesSent),
+                                     follows(Overall::MessagesReceived, false),
+                                     follows_both(Overall::BytesReceived, Overall::MessagesReceived)};
+constexpr Column function_columns[] = {follows(Overall::TicksUser, false), follows(Overall::WeightUser)};
 constexpr Column marked_columns[] = {{clustering::no_metric, false}, follows(Overall::Wall, false)};
 static_assert(std::size(region_columns) == columns_of(NodeKind::Region));
 static_assert(std::size(function_columns) == columns_of(NodeKind::Function));
@@ -36,7 +38,7 @@ enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 constexpr Shape shapes[] = {
     {true, column_of(MetricId::Visits), region_columns},
     {false, clustering::no_column, region_columns},  // bytes of a receive that was posted in an earlier iteration
-    {false, clustering::no_column, function_columns},
+    {false, column_of(MetricId::Samples), function_columns},
     {false, column_of(MetricId::MarkVisits), marked_columns},
 };
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.

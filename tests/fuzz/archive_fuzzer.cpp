@@ -22,6 +22,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (data[0] % 3 == 1) testing::reseal(bytes);
     archive::ProfileMerger merger;
     merger.add(archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(bytes)))), "f");
+    const archive::Profile profile = merger.take();
+    for (const auto& rank : profile.ranks)
+      for (const auto& location : rank.locations)
+        for (const auto& loop : location.loops) {
+          for (const auto& place : loop.log) archive::read_frame(place);
+          archive::read_merges(loop);
+          archive::read_samples(rank, loop);
+        }
   } catch (const archive::ReadError&) {
   }
   return 0;
