@@ -1,6 +1,6 @@
 #!/bin/bash
 # Clustering of sequences that are recorded now, from the examples and LAMMPS: bench_clustering has the generated ones.
-#   bench/recorded_sequences.sh [BUILD]
+#   bench/clustering_recorded.sh [BUILD]
 build=${1:-build}
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
