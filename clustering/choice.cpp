@@ -309,20 +309,16 @@ float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
   return ward * exact + (rest > 0 ? rest : 0);
 }
 
-/// The same for the newcomer, by the first so many columns of the class's order.
-float Clusterer::cost_of_newcomer(const PathClass& cls, std::uint32_t slot, std::uint8_t columns) const {
+/// Squared distance between the newcomer and a cluster, by a part of the class's order.
+float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const {
   const float* sketch = sketch_of(slot);
-  float exact = 0, sampled = 0;
-  for (std::uint8_t o = 0; o < columns; ++o) {
-    float sum = 0;
+  float sum = 0;
+  for (std::uint8_t o = begin; o < end; ++o)
     for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at) {
-      const float apart = sketch[at * lanes] - newcomer_sketch_[at];
-      sum += apart * apart;
+      const float difference = sketch[at * lanes] - newcomer_sketch_[at];
+      sum += difference * difference;
     }
-    (o < cls.sampled_count ? sampled : exact) += sum;
-  }
-  const float rest = wards_[slot] * sampled - sampled_doubt_;
-  return wards_[slot] * exact + (rest > 0 ? rest : 0);
+  return sum;
 }
 
 /// Calls `cheaper(slot, cost)` for the clusters of a class whose cost beside `wanted` is less than `limit(four slots)`
@@ -387,7 +383,7 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
   c.check_at = c.members + c.members / 4 + 1;
   Four wanted[sketch_limit];
   const float* sketch = sketch_of(slot);
-  for (std::uint8_t o = 0; o < cls.order_count; ++o)
+  for (std::uint8_t o = 0; o < cls.telling_count; ++o)
     for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
       wanted[at] = all(sketch[at * lanes]);
   const Four n = all(members_[slot]);
@@ -446,14 +442,17 @@ Clusterer::Pair Clusterer::look_for_closest_pair() {
 
 Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t class_index) {
   Four wanted[sketch_limit];
-  for (std::uint8_t o = 0; o < cls.order_count; ++o)
+  for (std::uint8_t o = 0; o < cls.telling_count; ++o)
     for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
       wanted[at] = all(newcomer_sketch_[at]);
   Pair best{none, newcomer_, huge_cost};
   // The nearest of last time first: it is hard to beat, and most others are given up after a column or two.
   const std::uint32_t favourite = cls.favourite;
-  if (favourite < slot_class_.size() && slot_class_[favourite] == class_index)
-    best = {favourite, newcomer_, cost_of_newcomer(cls, favourite, cls.telling_count)};
+  if (favourite < slot_class_.size() && slot_class_[favourite] == class_index) {
+    const float sampled = wards_[favourite] * apart(cls, favourite, 0, cls.sampled_count) - sampled_doubt_;
+    const float exact = wards_[favourite] * apart(cls, favourite, cls.sampled_count, cls.telling_count);
+    best = {favourite, newcomer_, exact + (sampled > 0 ? sampled : 0)};
+  }
   for_cheaper(
       cls, class_index, wanted, [&](std::uint32_t at) { return four_at(wards_.data() + at); },
       [&](std::uint32_t) { return all(best.cost); },
@@ -461,7 +460,7 @@ Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t cla
         if (cost < best.cost) best = {slot, newcomer_, cost};
       });
   cls.favourite = best.a;
-  if (cls.telling_count < cls.order_count && best.a != none) best.cost = cost_of_newcomer(cls, best.a, cls.order_count);
+  if (best.a != none) best.cost += wards_[best.a] * apart(cls, best.a, cls.telling_count, cls.order_count);
   return best;
 }
 

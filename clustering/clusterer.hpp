@@ -280,7 +280,7 @@ class Clusterer {
   Pair closest_pair_of_sketches();
   Pair look_for_closest_pair();
   float cost(std::uint32_t a, std::uint32_t b) const;
-  float cost_of_newcomer(const PathClass& cls, std::uint32_t slot, std::uint8_t columns) const;
+  float apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const;
   template <class Ward, class Limit, class Cheaper>
   void for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted, const Ward& ward_of,
                    const Limit& limit_of, const Cheaper& cheaper) const;

@@ -1,0 +1,8 @@
+#!/bin/bash
+# Clustering of sequences that are recorded now, from the examples and LAMMPS: bench_clustering has the generated ones.
+#   bench/clustering_recorded.sh [BUILD]
+build=${1:-build}
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+python3 "$(dirname "$0")/clustering/record.py" "$build" "$directory" &&
+  "$(find "$build" -name bench_clustering -type f -perm -u+x | head -n 1)" --no-table --no-cost --recorded "$directory"
