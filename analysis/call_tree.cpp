@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "analysis/extra_metrics.hpp"
 #include "analysis/names.hpp"
 #include "analysis/time_rules.hpp"
 
@@ -226,7 +227,9 @@ void prune(CallTree& tree) {
   std::vector<TreeNode> kept;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     TreeNode& node = tree.nodes[i];
-    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{} && !keeps[i]) continue;
+    const auto& extra = node.inclusive_extra;
+    const bool has_extra = std::any_of(extra.begin(), extra.end(), [](std::int64_t v) { return v != 0; });
+    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{} && !has_extra && !keeps[i]) continue;
     moved[i] = static_cast<std::uint32_t>(kept.size());
     node.children.clear();
     if (i > 0) {
@@ -281,6 +284,10 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
   for (std::uint32_t path = 0; path < profile.paths.size(); ++path) tree.node_of.push_back(maker.node_of(path));
   tree.notes = symbolizer.notes();
   tree.totals.losses.assign(measurement::loss_count, 0);
+  tree.extra_metrics = profile.extra_metrics;
+  const std::size_t metrics = tree.extra_metrics.size();
+  tree.totals.extra.assign(metrics, 0);
+  for (TreeNode& node : tree.nodes) node.exclusive_extra.assign(metrics, 0);
   std::size_t ranks = 0;
   for (const auto& rank : profile.ranks) ranks += !options.ranks || options.ranks(rank.rank);
   tree.spread_over_threads = ranks <= 1;
@@ -299,6 +306,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
       std::fill(ticks.begin(), ticks.end(), 0);
       std::fill(sampled.begin(), sampled.end(), 0);
       LocationSummary summary{location.rank, location.thread, location.name};
+      summary.extra.assign(metrics, 0);
       const auto lost = [&](measurement::Loss loss) {
         const auto index = static_cast<std::size_t>(loss);
         return index < location.losses.size() ? location.losses[index] : 0;
@@ -324,6 +332,17 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
           const std::int64_t begun = value_of(unit, row, kind, MetricId::MarkVisits);
           tree.nodes[node].mark_visits = add_values(tree.nodes[node].mark_visits, begun);
           tree.nodes[node].mark_s += seconds(value_of(unit, row, kind, MetricId::MarkTime));
+        }
+        for (std::size_t m = 0; m < metrics; ++m) {
+          const ExtraShares shares = share_extra(unit, profile.paths, m);
+          const auto add = [&](std::uint32_t node, std::int64_t value) {
+            std::int64_t& sum = tree.nodes[node].exclusive_extra[m];
+            sum = add_values(sum, value);
+          };
+          for (const auto& [path, value] : shares.mpi_paths) add(maker.node_of(path), value);
+          for (const auto& [path, value] : shares.user_paths) add(maker.node_of(path), value);
+          add(no_sample, shares.no_path);
+          summary.extra[m] = add_values(summary.extra[m], shares.total);
         }
         summary.wall_s += seconds(times.wall);
         summary.mpi_s += seconds(times.mpi);
@@ -351,6 +370,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
       if (tree.spread_over_threads) spreader.add(inclusive);
       for (std::size_t i = 0; i < location.losses.size() && i < totals.losses.size(); ++i)
         totals.losses[i] = add_values(totals.losses[i], location.losses[i]);
+      for (std::size_t m = 0; m < metrics; ++m) totals.extra[m] = add_values(totals.extra[m], summary.extra[m]);
       totals.wall_s += summary.wall_s;
       totals.mpi_s += summary.mpi_s;
       totals.user_s += summary.user_s;
@@ -371,6 +391,12 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
   include_children(tree.nodes, counts);
   include_children(tree.nodes, weights);
   include_children(tree.nodes, sampled_s);
+  for (TreeNode& node : tree.nodes) node.inclusive_extra = node.exclusive_extra;
+  for (std::size_t i = size; i-- > 1;)
+    for (std::size_t m = 0; m < metrics; ++m) {
+      std::int64_t& sum = tree.nodes[static_cast<std::size_t>(tree.nodes[i].parent)].inclusive_extra[m];
+      sum = add_values(sum, tree.nodes[i].inclusive_extra[m]);
+    }
   for (std::size_t i = 0; i < size; ++i) {
     TreeNode& node = tree.nodes[i];
     node.inclusive_s = inclusive[i];

@@ -54,7 +54,9 @@ struct TreeNode {
   Counts exclusive, inclusive;
   std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
   double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
-  Spread spread;                 ///< of inclusive_s, over ranks, or over threads when there is one rank
+  /// Of the metrics that the user has asked for; by CallTree::extra_metrics.
+  std::vector<std::int64_t> exclusive_extra, inclusive_extra;
+  Spread spread;  ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children;
 };
 
@@ -63,6 +65,7 @@ struct LocationSummary {
   std::string name;
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, not_on_cpu_s = 0;
   std::int64_t samples = 0;
+  std::vector<std::int64_t> extra;  ///< by CallTree::extra_metrics
 };
 
 struct Totals {
@@ -72,6 +75,7 @@ struct Totals {
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by measurement::Loss
+  std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics
 };
 
 struct CallTree {
@@ -79,6 +83,7 @@ struct CallTree {
   Totals totals;
   std::vector<LocationSummary> locations;
   std::vector<std::string> notes;
+  std::vector<archive::ExtraMetric> extra_metrics;
   bool spread_over_threads = false;
   std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
 };

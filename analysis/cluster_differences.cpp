@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/iteration_metrics.hpp"
 #include "analysis/iterations.hpp"
 
 namespace refrain::analysis {
@@ -22,7 +23,9 @@ struct Sums {
   double members = 0, wall = 0, mpi_calls = 0, bytes_sent = 0;
   double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
   std::vector<double> ticks, visits, weights;         ///< by node
-  explicit Sums(std::size_t nodes) : ticks(nodes, 0), visits(nodes, 0), weights(nodes, 0) {}
+  std::vector<double> extra;                          ///< by metric that the user has asked for
+  Sums(std::size_t nodes, std::size_t metrics)
+      : ticks(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
   void operator+=(const Sums& other) {
     members += other.members;
     wall += other.wall;
@@ -31,6 +34,7 @@ struct Sums {
     on_cpu += other.on_cpu;
     weight += other.weight;
     weight_squares += other.weight_squares;
+    for (std::size_t i = 0; i < extra.size(); ++i) extra[i] += other.extra[i];
     for (std::size_t i = 0; i < ticks.size(); ++i) {
       ticks[i] += other.ticks[i];
       visits[i] += other.visits[i];
@@ -81,11 +85,12 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
   const std::uint32_t not_on_cpu = top_node(tree, not_on_cpu_name);
   const int wall_column = overall_index(loop, "wall");
   std::vector<Sums> sums;
-  Sums all(tree.nodes.size());
+  const std::size_t metrics = tree.extra_metrics.size();
+  Sums all(tree.nodes.size(), metrics);
   std::vector<ClusterSummary> summaries;
   for (std::size_t k = 0; k < loop.clusters.size(); ++k) {
     const archive::Cluster& cluster = loop.clusters[k];
-    Sums own(tree.nodes.size());
+    Sums own(tree.nodes.size(), metrics);
     ClusterSummary summary;
     summary.cluster = &cluster;
     const archive::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
@@ -95,6 +100,7 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
       own.wall = static_cast<double>(times.wall);
       own.mpi_calls = static_cast<double>(unit->mpi_calls);
       own.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
+      for (std::size_t m = 0; m < metrics; ++m) own.extra[m] = static_cast<double>(unit->extra.total(m));
       own.weight = static_cast<double>(unit->weight_user_ns);
       own.weight_squares = unit->weight_user_squared;
       for (const auto& [path, ticks] : times.mpi_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
@@ -151,6 +157,13 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
     const double bytes = own.bytes_sent / own.members, usual_bytes = all.bytes_sent / all.members;
     if (const double larger = std::max(bytes, usual_bytes); std::abs(bytes - usual_bytes) > least_count_share * larger)
       counts.push_back({std::abs(bytes - usual_bytes) / larger, {0, "bytes_sent", false, bytes, usual_bytes}});
+    for (std::size_t m = 0; m < metrics; ++m) {
+      const auto& [name, unit] = tree.extra_metrics[m];
+      const double here = own.extra[m] / own.members, usual = all.extra[m] / all.members;
+      const double larger = std::max(here, usual), divisor = divisor_of(unit);
+      if (std::abs(here - usual) > least_count_share * larger)
+        counts.push_back({std::abs(here - usual) / larger, {0, name, unit == "ns", here / divisor, usual / divisor}});
+    }
     // Without a call path to blame, the wall time as a whole.
     const double wall = own.wall / own.members, usual_wall = all.wall / all.members;
     if (times.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)

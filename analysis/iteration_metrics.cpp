@@ -6,12 +6,15 @@
 #include "analysis/iterations.hpp"
 
 namespace refrain::analysis {
-namespace {
 
 IterationMetric metric_of(const std::string& name, std::string_view unit) {
   if (unit == "ticks" || unit == "ns") return {name, Quantity::Seconds, name + "_s"};
   return {name, unit == "B" ? Quantity::Bytes : Quantity::Count, name};
 }
+
+double divisor_of(std::string_view unit) { return unit == "ns" ? 1e9 : 1; }
+
+namespace {
 
 struct CallpathMetric {
   const char *name, *unit;
@@ -43,9 +46,11 @@ std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop) {
   return metrics;
 }
 
-std::vector<IterationMetric> callpath_metrics() {
+std::vector<IterationMetric> callpath_metrics(const archive::ProfileDefinitions& profile) {
   std::vector<IterationMetric> metrics;
   for (const CallpathMetric& metric : callpath_table) metrics.push_back(metric_of(metric.name, metric.unit));
+  for (const archive::ExtraMetric& metric : profile.extra_metrics)
+    metrics.push_back(metric_of(metric.name, metric.unit));
   return metrics;
 }
 
@@ -56,7 +61,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   if (index >= 0) {
     const auto column = static_cast<std::size_t>(index);
     const std::string& unit = loop.metrics[column].unit;
-    const double divisor = unit == "ticks" ? second : unit == "ns" ? 1e9 : 1;
+    const double divisor = unit == "ticks" ? second : divisor_of(unit);
     return [column, divisor](std::int64_t, std::int32_t, std::span<const std::int64_t> row) {
       return static_cast<double>(row[column]) / divisor;
     };
@@ -72,6 +77,13 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
+  const auto& extra = profiles.profile().extra_metrics;
+  for (std::size_t m = 0; m < extra.size(); ++m)
+    if (extra[m].name == metric)
+      return [divisor = divisor_of(extra[m].unit), value = profiles.extra().selected(selection, m)](
+                 std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) mutable {
+        return value(cluster, row) / divisor;
+      };
   const auto* const at = std::find_if(std::begin(callpath_table), std::end(callpath_table),
                                       [&](const auto& m) { return m.name == metric; });
   if (at == std::end(callpath_table)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));

@@ -21,10 +21,14 @@ struct IterationMetric {
   std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
 };
 
+IterationMetric metric_of(const std::string& name, std::string_view unit);
+/// What a value is divided by to be in seconds, bytes or 1, for a unit that is no ticks.
+double divisor_of(std::string_view unit);
+
 /// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
 std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop);
 /// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
-std::vector<IterationMetric> callpath_metrics();
+std::vector<IterationMetric> callpath_metrics(const archive::ProfileDefinitions& profile);
 
 /// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
 /// or 1.

@@ -113,7 +113,12 @@ struct IterationProfiles::Model {
 
 IterationProfiles::IterationProfiles(const archive::Profile& profile, const archive::Rank& rank,
                                      const archive::Location& location, std::size_t loop)
-    : profile_(profile), rank_(rank), loop_(location.loops[loop]), loop_index_(loop), constants_(constants_of(rank)) {
+    : profile_(profile),
+      rank_(rank),
+      loop_(location.loops[loop]),
+      loop_index_(loop),
+      constants_(constants_of(rank)),
+      extra_(profile, loop_, units_) {
   static_assert(std::size(total_names) == std::tuple_size_v<decltype(columns_)>);
   for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = overall_index(loop_, total_names[i]);
   units_.assign(loop_.clusters.size(), nullptr);
@@ -336,6 +341,7 @@ archive::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const
     unit = *sums;
     unit.values.clear();
     unit.columns.clear();
+    unit.extra = {};
   } else {
     unit.loop = static_cast<std::int32_t>(loop_index_);
     unit.cluster = cluster;
@@ -364,6 +370,7 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
   const archive::Unit* sums = cluster_unit(cluster);
   if (is_exact(cluster)) return *sums;
   archive::Unit unit = totals_of(cluster, row);
+  unit.extra = extra_.values_of(cluster, row);
   if (sums == nullptr) return unit;
   const Model& of = model(cluster);
   std::map<std::uint32_t, std::vector<std::int64_t>> rows;

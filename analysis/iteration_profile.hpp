@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/extra_metrics.hpp"
 #include "analysis/iteration_samples.hpp"
 #include "analysis/time_rules.hpp"
 #include "archive/profile.hpp"
@@ -58,6 +59,7 @@ class IterationProfiles {
   std::size_t loop_index() const { return loop_index_; }
   const archive::Profile& profile() const { return profile_; }
   const RankConstants& constants() const { return constants_; }
+  const ExtraOfIterations& extra() const { return extra_; }
 
   /// What the call paths of a selection have in all in one iteration. Constant work per iteration, whatever the number
   /// of call paths.
@@ -95,6 +97,7 @@ class IterationProfiles {
   const std::size_t loop_index_;
   const RankConstants constants_;
   std::vector<const archive::Unit*> units_;  ///< by cluster
+  const ExtraOfIterations extra_;
   std::array<int, 11> columns_{};            ///< of the vector, by Total; -1: not there
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::vector<std::unique_ptr<Model>> models_;

@@ -40,6 +40,7 @@ enum class Section : std::uint32_t {
   Loops = 20,       ///< since 1.1, when the program has marked a loop
   Iterations = 21,  ///< since 1.1, with Loops
   Slopes = 22,      ///< since 1.2, with Loops, when they are known
+  Extra = 24,       ///< since 1.2, when the user has asked for metrics
 };
 
 inline constexpr std::uint16_t section_version = 1;

@@ -39,11 +39,30 @@ struct PathValues {
   std::uint32_t first;  ///< index of the first column in Unit::columns
 };
 
+/// A metric that the user has asked for beside the time (REFRAIN_METRICS).
+struct ExtraMetric {
+  std::string name, unit;
+};
+
+/// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
+struct ExtraValues {
+  std::vector<std::int64_t> totals;  ///< by ProfileDefinitions::extra_metrics; of the whole unit
+  /// Ascending by path: of MPI functions what passed inside them, of sampled functions what ticks have found.
+  std::vector<PathValues> values;
+  std::vector<std::int64_t> columns;
+
+  std::int64_t total(std::size_t metric) const { return metric < totals.size() ? totals[metric] : 0; }
+  std::int64_t of(const PathValues& row, std::size_t metric) const {
+    return metric < totals.size() ? columns[row.first + metric] : 0;
+  }
+};
+
 struct Unit : measurement::UnitTotals {
   std::int32_t loop = -1;
   std::int32_t cluster = -1;
   std::vector<PathValues> values;  ///< ascending by path
   std::vector<std::int64_t> columns;
+  ExtraValues extra;
 };
 
 /// A metric of whole iterations, as the file names it.
@@ -149,6 +168,7 @@ struct ProfileDefinitions {
   std::vector<std::string> regions;
   std::vector<ProfileModule> modules;
   std::vector<CallPath> paths;
+  std::vector<ExtraMetric> extra_metrics;  ///< of all ranks
 };
 
 struct Profile : ProfileDefinitions {

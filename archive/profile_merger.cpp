@@ -39,6 +39,37 @@ std::uint32_t ProfileMerger::path_number(const CallPath& path) {
   return at->second;
 }
 
+std::size_t ProfileMerger::metric_number(const ExtraMetric& metric) {
+  auto& all = profile_.extra_metrics;
+  const auto at = std::find_if(all.begin(), all.end(), [&](const ExtraMetric& m) { return m.name == metric.name; });
+  if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
+  all.push_back(metric);
+  return all.size() - 1;
+}
+
+namespace {
+
+/// Puts the metrics of `extra` into the places that `numbers` gives them among `width`, and its rows into order.
+void renumber(ExtraValues& extra, const std::vector<std::size_t>& numbers, std::size_t width) {
+  const auto widened = [&](auto from) {
+    std::vector<std::int64_t> to(width, 0);
+    for (std::size_t m = 0; m < extra.totals.size(); ++m) to[numbers[m]] = from(m);
+    return to;
+  };
+  std::sort(extra.values.begin(), extra.values.end(),
+            [](const PathValues& a, const PathValues& b) { return a.path < b.path; });
+  std::vector<std::int64_t> columns;
+  for (PathValues& row : extra.values) {
+    const auto values = widened([&](std::size_t m) { return extra.of(row, m); });
+    row.first = static_cast<std::uint32_t>(columns.size());
+    columns.insert(columns.end(), values.begin(), values.end());
+  }
+  if (!extra.totals.empty()) extra.totals = widened([&](std::size_t m) { return extra.totals[m]; });
+  extra.columns = std::move(columns);
+}
+
+}  // namespace
+
 bool ProfileMerger::has_rank(std::int32_t rank) const {
   return std::any_of(profile_.ranks.begin(), profile_.ranks.end(), [&](const Rank& r) { return r.rank == rank; });
 }
@@ -60,6 +91,9 @@ void ProfileMerger::add(Profile part, const std::string& name) {
   if (std::adjacent_find(used.begin(), used.end()) != used.end())
     throw ReadError(name + ": a call path is defined twice");
 
+  std::vector<std::size_t> metrics;
+  for (const ExtraMetric& metric : part.extra_metrics) metrics.push_back(metric_number(metric));
+
   for (Rank& rank : part.ranks) {
     if (has_rank(rank.rank)) continue;
     for (std::uint32_t& path : rank.paths) path = mapping[path];
@@ -73,6 +107,8 @@ void ProfileMerger::add(Profile part, const std::string& name) {
       for (Unit& unit : location.units) {
         for (PathValues& value : unit.values) value.path = mapping[value.path];
         sort_by_path(unit.values);
+        for (PathValues& value : unit.extra.values) value.path = mapping[value.path];
+        renumber(unit.extra, metrics, profile_.extra_metrics.size());
       }
     profile_.ranks.push_back(std::move(rank));
   }

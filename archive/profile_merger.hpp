@@ -25,6 +25,7 @@ class ProfileMerger {
   std::int32_t module_number(const ProfileModule& module);
   std::uint64_t region_number(const std::string& name);
   std::uint32_t path_number(const CallPath& path);
+  std::size_t metric_number(const ExtraMetric& metric);
 
   Profile profile_;
   std::map<std::pair<bool, std::string>, std::int32_t> modules_;  ///< by (has a build-id, build-id or path)

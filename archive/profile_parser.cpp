@@ -20,6 +20,7 @@ using format::Section;
 
 constexpr std::size_t kinds = 6;
 constexpr std::uint64_t most_totals = 1000;
+constexpr std::size_t most_extra_metrics = 64;
 /// Members of all communicators of a rank, which are stored as runs and could be a few bytes for billions.
 constexpr std::uint64_t most_members = std::uint64_t{1} << 24;
 
@@ -89,6 +90,9 @@ void read_metrics(SectionReader in, Schema& schema) {
         columns->back() = measurement::column_of(static_cast<measurement::MetricId>(i));
     }
   }
+  // Ticks may end at a pseudo path.
+  schema.columns[static_cast<std::size_t>(NodeKind::Special)] =
+      schema.columns[static_cast<std::size_t>(NodeKind::Function)];
   in.finish();
 }
 
@@ -279,6 +283,69 @@ class LocationsReader {
   std::uint64_t totals_ = 0;
 };
 
+/// The metrics that the user has asked for, of one rank. Each rank has its own list: what can be counted on one machine
+/// may be missing on another.
+class ExtraReader {
+ public:
+  ExtraReader(SectionReader in, Profile& profile, const std::vector<std::uint32_t>& mapping)
+      : in_(std::move(in)), profile_(profile), mapping_(mapping) {}
+
+  void read(Rank& rank) {
+    const std::size_t metrics = in_.count(2);
+    in_.check();
+    for (std::size_t m = 0; m < metrics; ++m) {
+      ExtraMetric metric{clean_text(in_.text()), {}};
+      metric.unit = clean_text(in_.text());
+      numbers_.push_back(number_of(std::move(metric)));
+    }
+    if (in_.varint() != rank.locations.size()) in_.refuse("metrics of other locations");
+    for (Location& location : rank.locations) {
+      if (in_.varint() != location.units.size()) in_.refuse("metrics of other units");
+      for (Unit& unit : location.units) read_unit(unit.extra);
+    }
+    in_.finish();
+  }
+
+ private:
+  std::size_t number_of(ExtraMetric metric) {
+    auto& all = profile_.extra_metrics;
+    const auto at = std::find_if(all.begin(), all.end(), [&](const ExtraMetric& m) { return m.name == metric.name; });
+    if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
+    if (all.size() == most_extra_metrics) in_.refuse("more metrics than anybody asks for");
+    all.push_back(std::move(metric));
+    return all.size() - 1;
+  }
+
+  void read_unit(ExtraValues& extra) {
+    const std::size_t width = profile_.extra_metrics.size();
+    extra.totals.resize(width);
+    for (const std::size_t number : numbers_) extra.totals[number] = in_.signed_varint();
+    std::uint64_t own_path = 0;
+    const std::size_t rows = in_.count(1 + numbers_.size());
+    in_.check();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::uint64_t step = in_.varint();
+      in_.check();
+      if ((row > 0 && step == 0) || step >= mapping_.size() - std::min<std::uint64_t>(own_path, mapping_.size()))
+        in_.refuse("metrics of a call path that is not there");
+      own_path += step;
+      extra.values.push_back({mapping_[own_path], static_cast<std::uint32_t>(extra.columns.size())});
+      extra.columns.resize(extra.columns.size() + width);
+      for (const std::size_t number : numbers_) extra.columns[extra.values.back().first + number] = in_.signed_varint();
+    }
+    in_.check();
+    const auto before = [](const PathValues& a, const PathValues& b) { return a.path < b.path; };
+    std::sort(extra.values.begin(), extra.values.end(), before);
+    for (std::size_t i = 1; i < extra.values.size(); ++i)
+      if (extra.values[i].path == extra.values[i - 1].path) in_.refuse("two call paths of a rank are one in the job");
+  }
+
+  SectionReader in_;
+  Profile& profile_;
+  const std::vector<std::uint32_t>& mapping_;
+  std::vector<std::size_t> numbers_;  ///< of the rank's metrics in the profile
+};
+
 void read_members(SectionReader& in, std::vector<std::int32_t>& members, std::uint64_t& budget) {
   const std::uint64_t count = in.varint();
   in.check();
@@ -465,7 +532,7 @@ bool clusters_are_there(const Rank& rank) {
 }
 
 /// One entry of the rank table. Nothing when the rank has not written.
-std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::uint32_t index, const Profile& profile,
+std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::uint32_t index, Profile& profile,
                               const Schema& schema) {
   const std::uint64_t place = header.rank_table + std::uint64_t{index} * format::rank_entry_size;
   const auto bytes = file.read(place, format::rank_entry_size, "entry of the rank table");
@@ -490,6 +557,7 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
   for (const auto& own : schema.columns[static_cast<std::size_t>(NodeKind::Function)])
     rank.function_columns.push_back(own ? static_cast<std::int32_t>(*own) : -1);
   LocationsReader(block.section(Section::Locations, "locations"), profile, schema, rank.paths).read(rank);
+  if (block.has(Section::Extra)) ExtraReader(block.section(Section::Extra, "extra"), profile, rank.paths).read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
   if (block.has(Section::Loops)) read_loops(block.section(Section::Loops, "loops"), rank);
   if (block.has(Section::Slopes)) read_slopes(block.section(Section::Slopes, "slopes"), profile, schema, rank);

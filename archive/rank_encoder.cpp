@@ -131,7 +131,7 @@ void combine_rows(const Row* first, const Row* last, std::int64_t (&out)[measure
   for (const Row* row = first + 1; row < last; ++row) {
     std::size_t column = 0;
     for (const auto& metric : measurement::metric_table) {
-      if (metric.kind != first->kind) continue;
+      if (!measurement::has_column(first->kind, metric)) continue;
       out[column] = combine(metric.reduction, out[column], row->values[column]);
       ++column;
     }
@@ -192,22 +192,78 @@ bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encode
   });
 }
 
-void encode_overall_metrics(Encoder& out) {
-  out.varint(measurement::overall_count);
+/// Values of the extra metrics, in a section of their own: readers that do not know it miss nothing else.
+bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, const Numbers& paths,
+                       std::size_t metrics, GrowableArray<Row>& rows, Encoder& out) {
+  for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
+  rows.clear();
+  for (const ValueRecord& value : unit.values) {
+    if (value.node >= location.nodes.size() || value.values == nullptr) continue;
+    const NodeKind kind = location.nodes[value.node].kind;
+    if (!measurement::has_extra_columns(kind)) continue;
+    const std::int64_t* extra = value.values + measurement::columns_of(kind);
+    if (std::all_of(extra, extra + metrics, [](std::int64_t v) { return v == 0; })) continue;
+    if (!rows.push_back({paths[value.node], kind, extra})) return false;
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
+  std::size_t distinct = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) distinct += i == 0 || rows[i].path != rows[i - 1].path;
+  out.varint(distinct);
+  std::uint32_t last_path = 0;
+  for (std::size_t i = 0; i < rows.size();) {
+    std::int64_t values[measurement::most_extra_metrics] = {};
+    const std::uint32_t path = rows[i].path;
+    for (; i < rows.size() && rows[i].path == path; ++i)
+      for (std::size_t m = 0; m < metrics; ++m) values[m] += rows[i].values[m];
+    out.varint(path - last_path);
+    for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(values[m]);
+    last_path = path;
+  }
+  return true;
+}
+
+bool encode_extra(const RankRecord& record, DefinitionSet& definitions, Encoder& out) {
+  NodeResolver resolver(record, definitions);
+  if (!resolver.create()) return false;
+  GrowableArray<Row> rows;
+  Numbers paths;
+  out.varint(record.extra_metrics.size());
+  for (const measurement::ExtraMetric& metric : record.extra_metrics) {
+    out.text(metric.name);
+    out.text(metric.unit);
+  }
+  out.varint(record.locations.size());
+  for (const LocationRecord& location : record.locations) {
+    paths.clear();
+    if (!resolver.resolve(location.nodes, paths)) return false;
+    out.varint(location.units.size());
+    for (const UnitRecord& unit : location.units)
+      if (!encode_extra_unit(unit, location, paths, record.extra_metrics.size(), rows, out)) return false;
+  }
+  return !out.failed();
+}
+
+void encode_overall_metrics(const RankRecord& record, Encoder& out) {
+  out.varint(measurement::overall_count + record.extra_metrics.size());
   for (const auto& metric : measurement::overall_table) {
     out.text(metric.name);
     out.text(metric.unit);
     out.fixed(static_cast<std::uint8_t>(metric.precision));
   }
+  for (const measurement::ExtraMetric& metric : record.extra_metrics) {
+    out.text(metric.name);
+    out.text(metric.unit);
+    out.fixed(static_cast<std::uint8_t>(clustering::Precision::Exact));
+  }
 }
 
-void encode_cluster(const ClusterRecord& c, Encoder& out) {
+void encode_cluster(const ClusterRecord& c, std::size_t metrics, Encoder& out) {
   out.varint(c.label);
   out.varint(c.class_index);
   out.fixed(static_cast<std::uint8_t>(c.overflow));
   for (const std::int64_t value : {c.members, c.first, c.last, c.exemplar})
     out.varint(static_cast<std::uint64_t>(value));
-  for (std::size_t i = 0; i < measurement::overall_count; ++i) {
+  for (std::size_t i = 0; i < metrics; ++i) {
     out.signed_varint(c.minimum[i]);
     out.signed_varint(c.maximum[i]);
     out.real(c.squares[i]);
@@ -215,7 +271,8 @@ void encode_cluster(const ClusterRecord& c, Encoder& out) {
 }
 
 bool encode_loops(const RankRecord& record, Encoder& out) {
-  encode_overall_metrics(out);
+  encode_overall_metrics(record, out);
+  const std::size_t metrics = measurement::overall_count + record.extra_metrics.size();
   out.varint(record.spilled_bytes);
   out.varint(record.locations.size());
   for (const LocationRecord& location : record.locations) {
@@ -224,7 +281,7 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
       out.text(loop.name);
       out.varint(static_cast<std::uint64_t>(loop.iterations));
       out.varint(loop.clusters.size());
-      for (const ClusterRecord& cluster : loop.clusters) encode_cluster(cluster, out);
+      for (const ClusterRecord& cluster : loop.clusters) encode_cluster(cluster, metrics, out);
     }
   }
   return !out.failed();
@@ -453,6 +510,8 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
          add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
+         (record.extra_metrics.empty() ||
+          add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, definitions, out); })) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
            add_iterations(record, paths, block))) &&

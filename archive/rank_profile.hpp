@@ -9,6 +9,7 @@
 
 #include "clustering/clusterer.hpp"
 #include "measurement/definitions.hpp"
+#include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
@@ -27,7 +28,8 @@ struct NodeRecord {
   NodeKind kind;
 };
 
-/// Values of one node in one unit: `columns_of(kind)` integers in the order of measurement/metrics.def.
+/// Values of one node in one unit: `columns_of(kind)` integers in the order of measurement/metrics.def, then, for kinds
+/// that have them, one for each extra metric (measurement/extra_metrics.hpp).
 struct ValueRecord {
   std::uint32_t node;
   const std::int64_t* values;
@@ -38,6 +40,7 @@ struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;
   std::span<const ValueRecord> values;
+  std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
 };
 
 /// A cluster of iterations; its totals and values are the unit of the same loop and cluster.
@@ -111,6 +114,7 @@ struct RankRecord {
   std::span<const platform::Module> modules;
   std::span<const char* const> region_names;  ///< indexed by RegionId
   std::span<const LocationRecord> locations;
+  std::span<const measurement::ExtraMetric> extra_metrics;
   std::span<const CommunicatorRecord> communicators;
   std::span<const clustering::Column> follows;  ///< the overall metrics that the columns of MPI call paths follow
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there

@@ -12,6 +12,7 @@
 #include "config/edit_distance.hpp"
 #include "config/iteration_at.hpp"
 #include "config/line.hpp"
+#include "config/metric_list.hpp"
 #include "config/number.hpp"
 
 namespace refrain::config {

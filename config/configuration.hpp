@@ -30,6 +30,7 @@ struct Configuration {
   ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
+  char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
   std::int64_t snapshot;                   ///< REFRAIN_SNAPSHOT, seconds; 0: none
   bool verbose;                            ///< REFRAIN_VERBOSE
 };

@@ -1,5 +1,8 @@
 #include "measurement/call_tree.hpp"
 
+#include <iterator>
+
+#include "measurement/extra_metrics.hpp"
 #include "platform/modules.hpp"
 #include "platform/pages.hpp"
 
@@ -9,15 +12,22 @@ namespace {
 constexpr std::uint32_t first_index_size = 1024;
 /// Nodes kept back for MPI functions below (arena full), so that their counts stay exact when the tree is full.
 constexpr std::uint32_t reserve_nodes = 1024;
-/// Per node: the node, four value columns on average and the same settled, its place among the touched ones, and the
-/// index with all its earlier sizes (at most 4 slots).
-constexpr std::size_t bytes_per_node = sizeof(Node) + 8 * sizeof(std::int64_t) + 5 * sizeof(std::uint32_t);
 
-constexpr std::size_t columns[] = {columns_of(NodeKind::Root),     columns_of(NodeKind::Frame),
-                                   columns_of(NodeKind::Function), columns_of(NodeKind::Region),
-                                   columns_of(NodeKind::Special),  columns_of(NodeKind::Marked)};
+std::size_t columns[] = {columns_of(NodeKind::Root),   columns_of(NodeKind::Frame),   columns_of(NodeKind::Function),
+                         columns_of(NodeKind::Region), columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
+std::size_t extra_columns = 0;
 
 std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
+
+/// Value columns of a node on average, in progress and settled.
+std::size_t average_values() { return 8 + extra_columns; }
+/// Value columns of the widest node, in progress and settled; with room for two that have none yet.
+std::size_t most_values() { return 16 + 2 * extra_columns; }
+/// Per node: the node, its values, its place among the touched ones, and the index with all its earlier sizes (at most
+/// 4 slots).
+std::size_t bytes_per_node() {
+  return sizeof(Node) + average_values() * sizeof(std::int64_t) + 5 * sizeof(std::uint32_t);
+}
 
 std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
   std::uint64_t h = (key ^ (std::uint64_t{parent} << 32 | static_cast<std::uint64_t>(kind))) * 0x9e3779b97f4a7c15u;
@@ -30,16 +40,24 @@ bool is_address(NodeKind kind) { return kind == NodeKind::Frame || kind == NodeK
 
 }  // namespace
 
+void CallTree::set_extra_columns(std::size_t count) {
+  for (std::size_t kind = 0; kind < std::size(columns); ++kind)
+    if (has_extra_columns(static_cast<NodeKind>(kind))) columns[kind] = columns_of(static_cast<NodeKind>(kind)) + count;
+  extra_columns = count;
+}
+
+std::size_t CallTree::width(NodeKind kind) { return width_of(kind); }
+
 bool CallTree::create(std::size_t bytes) {
   bytes = (bytes + 4095) & ~std::size_t{4095};
-  const std::size_t limit = bytes / bytes_per_node;
+  const std::size_t limit = bytes / bytes_per_node();
   node_limit_ = limit > 0x3fffffffu ? 0x3fffffffu : static_cast<std::uint32_t>(limit);
   if (node_limit_ < 2 * reserve_nodes) return false;
   memory_ = static_cast<std::byte*>(platform::map_pages(bytes));
   if (!memory_) return false;
   reserved_ = bytes;
   nodes_ = reinterpret_cast<Node*>(memory_);
-  pool_limit_ = node_limit_ * 8;
+  pool_limit_ = node_limit_ * static_cast<std::uint32_t>(average_values());
   pool_ = reinterpret_cast<std::int64_t*>(memory_ + ((node_limit_ * sizeof(Node) + 63) & ~std::size_t{63}));
   touched_ = reinterpret_cast<std::uint32_t*>(pool_ + pool_limit_);
   index_region_ = touched_ + node_limit_;
@@ -112,7 +130,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
   auto parent = static_cast<std::uint32_t>(parent_id);
   std::uint32_t* slot = find_slot(parent, kind, key);
   if (*slot) return NodeId{*slot};
-  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + 16 * reserve_nodes < pool_limit_;
+  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + most_values() * reserve_nodes < pool_limit_;
   if (room && (node_count_ + 1) * 2 > index_mask_) {
     room = grow_index();
     slot = find_slot(parent, kind, key);

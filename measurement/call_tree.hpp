@@ -31,6 +31,12 @@ struct Node {
 
 class CallTree {
  public:
+  /// Value rows of regions and functions have so many columns more, behind their own (extra_metrics.hpp). Before the
+  /// first tree is created.
+  static void set_extra_columns(std::size_t count);
+  /// Columns of the value row of a node, with the extra ones.
+  static std::size_t width(NodeKind kind);
+
   /// Reserves `bytes` of address space. Ordinary context. False: the kernel refused.
   [[nodiscard]] bool create(std::size_t bytes);
   void destroy();
@@ -41,7 +47,7 @@ class CallTree {
   /// itself; `full` is then set.
   NodeId child(NodeId parent, NodeKind kind, std::uint64_t key, bool& full);
 
-  /// Value row of a node in the unit in progress, to be added to: columns_of(kind) integers. Async-signal-safe.
+  /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.
   std::span<const std::uint32_t> touched() const { return {touched_, touched_count_}; }

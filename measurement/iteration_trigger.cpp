@@ -5,6 +5,7 @@
 #include "measurement/function_name.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/marks.hpp"
+#include "measurement/mpi_call.hpp"
 #include "measurement/regions.hpp"
 #include "platform/functions.hpp"
 #include "platform/modules.hpp"
@@ -73,6 +74,7 @@ void set_trigger(RegionId region, std::string_view function, std::int64_t every,
   trigger = {function, every, user_region(RegionName(name))};
   if (!function.empty()) look_for_function();
   trigger_region.store(region, std::memory_order_release);
+  calls_have_extras.store(true, std::memory_order_release);
 }
 
 bool trigger_function_was_found() {

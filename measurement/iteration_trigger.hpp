@@ -13,7 +13,7 @@ namespace refrain::measurement {
 /// No MPI function.
 inline constexpr RegionId no_region{0xffff};
 
-/// The MPI function that may begin an iteration: what every call is compared with.
+/// The MPI function that may begin an iteration. Where there is one, calls have extras (mpi_call.hpp).
 extern std::atomic<RegionId> trigger_region;
 
 /// From now on calls of `region` below `function` (any, when it is empty) begin an iteration of the loop `name`, every

@@ -35,12 +35,22 @@ static_assert(std::size(function_columns) == columns_of(NodeKind::Function));
 static_assert(std::size(marked_columns) == columns_of(NodeKind::Marked));
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
-constexpr Shape shapes[] = {
-    {true, column_of(MetricId::Visits), region_columns},
-    {false, clustering::no_column, region_columns},  // bytes of a receive that was posted in an earlier iteration
-    {false, column_of(MetricId::Samples), function_columns},
-    {false, column_of(MetricId::MarkVisits), marked_columns},
+
+/// The columns of a kind of node with those of the extra metrics.
+struct WithExtras {
+  Column column[clustering::max_columns];
+  std::size_t count;
+
+  template <std::size_t n>
+  WithExtras(const Column (&own)[n], Column (*extra)(std::size_t)) : count(n + extra_metrics.count) {
+    static_assert(n + most_extra_metrics <= clustering::max_columns);
+    for (std::size_t i = 0; i < count; ++i) column[i] = i < n ? own[i] : extra(i - n);
+  }
+  std::span<const Column> view() const { return {column, count}; }
 };
+Column follows_extra(std::size_t metric) { return {static_cast<std::uint8_t>(overall_count + metric)}; }
+Column is_zero(std::size_t) { return {clustering::no_metric, false}; }
+
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
 constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
@@ -48,7 +58,6 @@ constexpr Shape sample_shapes[] = {
     {false, column_of(MetricId::Samples), function_columns},
     {true, clustering::no_column, {}},
 };
-static_assert(std::size(sample_shapes) == std::size(shapes));
 
 std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
   switch (kind) {
@@ -59,24 +68,34 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
 }
 
 bool create(ClusteredLoop& loop) {
-  clustering::OverallColumn columns[overall_count];
-  for (std::size_t i = 0; i < overall_count; ++i)
-    columns[i] = {overall_table[i].in_distance, overall_table[i].precision};
+  clustering::OverallColumn columns[most_overall];
+  for (std::size_t i = 0; i < overall_in_use(); ++i)
+    columns[i] = i < overall_count ? clustering::OverallColumn{overall_table[i].in_distance, overall_table[i].precision}
+                                   : clustering::OverallColumn{true, clustering::Precision::Exact};
+  const WithExtras calls(region_columns, follows_extra), others(region_columns, is_zero);
+  const WithExtras functions(function_columns, follows_extra);
+  const Shape shapes[] = {
+      {true, column_of(MetricId::Visits), calls.view()},
+      {false, clustering::no_column, others.view()},  // bytes of a receive that was posted in an earlier iteration
+      {false, column_of(MetricId::Samples), functions.view()},
+      {false, column_of(MetricId::MarkVisits), marked_columns},
+  };
+  static_assert(std::size(sample_shapes) == std::size(shapes));
+  const std::span<const clustering::OverallColumn> overall{columns, overall_in_use()};
   clustering::Settings settings;
   settings.algorithm = iteration_settings.algorithm;
   settings.equivalence = iteration_settings.equivalence;
   settings.max_clusters = iteration_settings.clusters;
   settings.memory_limit = iteration_settings.memory;
-  settings.overall = columns;
+  settings.overall = overall;
   settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create(columns)) return false;
+  if (!loop.clusterer.create(settings) || !loop.log.create(overall)) return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;
 }
 
-void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
-                   const std::int64_t (&row)[overall_count]) {
+void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label, std::span<const std::int64_t> row) {
   if (loop.log.append(loop.iterations, label, row) == IterationLog::Appended::Yes) return;
   const auto block = loop.log.closed();
   if (!loop.closed.append(block.data(), block.size())) l.count_loss(Loss::IterationUnclustered);
@@ -128,7 +147,7 @@ constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::Weigh
 
 }  // namespace
 
-void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]) {
+void fill_overall(const UnitTotals& unit, const CallTree& tree, std::span<std::int64_t, overall_count> row) {
   const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
   for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
   put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
@@ -153,11 +172,24 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
   return unit;
 }
 
+namespace {
+
+/// What Refrain itself has used up at the end of an iteration is of no unit.
+void begin_unit_readings(Location& l) {
+  if (!l.extra) return;
+  take_reading(l, false);
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) l.extra->begin[i] = l.extra->last[i];
+}
+
+}  // namespace
+
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  std::int64_t row[overall_count];
-  fill_overall(l.unit, l.tree, row);
+  std::int64_t values[most_overall];
+  fill_overall(l.unit, l.tree, std::span(values).first<overall_count>());
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) values[overall_count + i] = l.extra ? l.extra->unit[i] : 0;
+  const std::span<const std::int64_t> row{values, overall_in_use()};
   all.touched.clear();
   bool listed = all.touched.reserve(l.tree.touched().size());
   for (const std::uint32_t id : l.tree.touched()) {
@@ -171,7 +203,7 @@ void take_iteration(Location& l) {
   if (added.error != clustering::Error::None) {
     l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
-    return;
+    return begin_unit_readings(l);
   }
   const auto merges = loop.clusterer.merges();
   if (!loop.merges.append(merges.data(), merges.size())) l.count_loss(Loss::IterationUnclustered);
@@ -183,6 +215,9 @@ void take_iteration(Location& l) {
     if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);
   l.unit = {};
   l.tree.start_anew();
+  if (l.extra)
+    for (std::int64_t& value : l.extra->unit) value = 0;
+  begin_unit_readings(l);
 }
 
 }  // namespace refrain::measurement

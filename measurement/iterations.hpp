@@ -32,7 +32,11 @@ inline constexpr OverallRow overall_table[] = {
 #include "measurement/overall.def"
 #undef OVERALL
 };
+/// Those of the table. The extra metrics come behind them.
 inline constexpr std::size_t overall_count = sizeof overall_table / sizeof *overall_table;
+inline constexpr std::size_t most_overall = overall_count + most_extra_metrics;
+static_assert(most_overall <= clustering::max_overall);
+inline std::size_t overall_in_use() { return overall_count + extra_metrics.count; }
 
 /// What every clusterer of the process is made with. Set before the first mark.
 struct IterationSettings {
@@ -76,7 +80,7 @@ ClusteredLoop* loop_of(Location& location, RegionId region);
 void take_iteration(Location& location);
 
 /// A unit's totals as the row of overall metrics; messages and bytes are the sums over the tree's touched nodes.
-void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]);
+void fill_overall(const UnitTotals& unit, const CallTree& tree, std::span<std::int64_t, overall_count> row);
 /// The same back.
 UnitTotals totals_of(std::span<const std::int64_t> row);
 

@@ -11,12 +11,20 @@ void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
   l.begin = now;
   l.cpu_begin_ns = cpu_now_ns;
+  if (!l.extra) return;
+  take_reading(l, false);
+  end_unit_readings(*l.extra);
 }
 
 void settle_unit(Location& l) {
   l.settled += l.unit;
   l.unit = {};
   l.tree.settle();
+  if (!l.extra) return;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    l.extra->settled[i] += l.extra->unit[i];
+    l.extra->unit[i] = 0;
+  }
 }
 
 namespace {

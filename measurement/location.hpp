@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "measurement/call_tree.hpp"
+#include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
@@ -74,6 +75,7 @@ struct alignas(64) Location {
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
   /// part is added when it or the unit ends.
   UnitTotals unit{};
+  ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
 
   unwind::Walker walker;
   CallTree tree;

@@ -38,6 +38,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
   settle_unit(l);
+  end_readings(l);
   forget_marks(l);
 }
 
@@ -63,6 +64,8 @@ Location* make_detached_location(const LocationSettings& settings) {
 
 void free_detached_location(Location* l) {
   forget_marks(*l);
+  end_readings(*l);
+  platform::unmake_on_pages(l->extra);
   l->walker.destroy();
   l->tree.destroy();
   platform::unmake_on_pages(l);
@@ -91,6 +94,7 @@ void enter_location(Location& l) {
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_clock.attach();
+  begin_readings(l);
   l.begin = platform::now();
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (!l.first_begin) l.first_begin = l.begin;

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 
-#include "measurement/iteration_trigger.hpp"
 #include "measurement/location.hpp"
 
 namespace refrain::measurement {
@@ -34,6 +33,12 @@ class MpiCall {
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
 
+/// Set when calls have more to do than to be counted and timed: a trigger of iterations, metrics that are asked for.
+extern std::atomic<bool> calls_have_extras;
+/// What is to be done then: enter_region() with it, and after the call. Ordinary context.
+std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
+void leave_region_with_extras(Location& location, std::int64_t* values);
+
 /// When this process writes a snapshot next, in ticks. Set by the runtime.
 extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
@@ -51,9 +56,11 @@ template <class Before, class Call, class After>
   const auto sp = reinterpret_cast<std::uintptr_t>(frame + 2);
   if (!enter_scope(*location, sp)) [[unlikely]]
     return call();
-  if (trigger_region.load(std::memory_order_relaxed) == region) [[unlikely]]
-    call_of_trigger(*location, {frame[1], sp, frame[0]});
-  std::int64_t* values = enter_region(*location, region, {frame[1], sp, frame[0]});
+  const platform::Registers caller{frame[1], sp, frame[0]};
+  std::int64_t* values;
+  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
+    values = enter_region_with_extras(*location, region, caller);
+  else values = enter_region(*location, region, caller);
   location->call_values = values;
   before();
   location->handler_time_in_call = 0;
@@ -73,6 +80,8 @@ template <class Before, class Call, class After>
   ++location->unit.mpi_calls;
   ++values[column_of(MetricId::Visits)];
   values[column_of(MetricId::Time)] += time;
+  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
+    leave_region_with_extras(*location, values);
   MpiCall done{*location, values};
   after(done, result);
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]

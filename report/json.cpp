@@ -1,3 +1,4 @@
+#include "analysis/iteration_metrics.hpp"
 #include "report/json_dump.hpp"
 #include "report/loop_view.hpp"
 #include "report/overview.hpp"
@@ -12,6 +13,18 @@ Json counts(const analysis::Counts& c) {
           {"bytes_sent", c.bytes_sent},
           {"messages_received", c.messages_received},
           {"bytes_received", c.bytes_received}};
+}
+
+/// The metrics that the user has asked for.
+Json extra(const analysis::CallTree& tree, const std::vector<std::int64_t>& values) {
+  Json of = Json::object();
+  for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
+    const auto& [name, unit] = tree.extra_metrics[m];
+    const double divisor = analysis::divisor_of(unit);
+    of[analysis::metric_of(name, unit).column] =
+        divisor == 1 ? Json(values[m]) : Json(static_cast<double>(values[m]) / divisor);
+  }
+  return of;
 }
 
 Json cost(const archive::Cost& c) { return {{"median_ns", c.median}, {"low_ns", c.low}, {"high_ns", c.high}}; }
@@ -59,7 +72,7 @@ Json totals(const Document& d) {
 
 Json locations(const analysis::CallTree& tree) {
   Json list = Json::array();
-  for (const auto& l : tree.locations)
+  for (const auto& l : tree.locations) {
     list.push_back({{"rank", l.rank},
                     {"thread", l.thread},
                     {"name", l.name},
@@ -69,6 +82,8 @@ Json locations(const analysis::CallTree& tree) {
                     {"overhead_s", l.refrain_s},
                     {"not_on_cpu_s", l.not_on_cpu_s},
                     {"samples", l.samples}});
+    if (!tree.extra_metrics.empty()) list.back()["metrics"] = extra(tree, l.extra);
+  }
   return list;
 }
 
@@ -87,6 +102,9 @@ Json callpaths(const Document& d) {
                   {"inclusive_mean_s", node.spread.mean},
                   {"inclusive_max_s", node.spread.max},
                   {"inclusive_standard_error_s", node.standard_error_s}});
+    if (!d.tree.extra_metrics.empty())
+      entry["metrics"] = {{"exclusive", extra(d.tree, node.exclusive_extra)},
+                          {"inclusive", extra(d.tree, node.inclusive_extra)}};
     if (node.marked) entry["region"] = {{"visits", node.mark_visits}, {"wall_s", node.mark_s}};
     if (d.options.callsites) entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}});
     list.push_back(std::move(entry));
@@ -102,6 +120,7 @@ Json functions(const Document& d) {
                   {"exclusive_s", f.exclusive_s},
                   {"inclusive_s", f.inclusive_s}};
     entry.update(counts(f.exclusive));
+    if (!d.tree.extra_metrics.empty()) entry["metrics"] = {{"exclusive", extra(d.tree, f.exclusive_extra)}};
     list.push_back(std::move(entry));
   }
   return list;
@@ -131,6 +150,7 @@ std::string json_report(const Document& d) {
                    {"locations", locations(d.tree)},
                    {"callpaths", callpaths(d)}};
   if (d.samples_recorded) document["experiment"]["samples_recorded"] = *d.samples_recorded;
+  if (!d.tree.extra_metrics.empty()) document["totals"]["metrics"] = extra(d.tree, d.tree.totals.extra);
   if (d.options.flat) document["functions"] = functions(d);
   if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long
   document["communicators"] = communicators(d.experiment.profile);

@@ -64,7 +64,8 @@ LoopView view_loops(const archive::Experiment& experiment, const Options& option
         view.metric = choose_metric(analysis::iteration_metrics(loop.profiles->loop()), options.metric, "an iteration");
     return view;
   }
-  view.metric = choose_metric(analysis::callpath_metrics(), options.metric, "a call path of an iteration");
+  view.metric =
+      choose_metric(analysis::callpath_metrics(experiment.profile), options.metric, "a call path of an iteration");
   view.callpath = analysis::match_callpath(tree, options.callpath);
   view.callpath_name = options.callpath;
   if (view.callpath->nodes.empty()) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "analysis/names.hpp"
 #include "report/overview.hpp"
@@ -20,7 +21,11 @@ constexpr std::size_t least_remark_width = 20;
 /// Which numbers fit beside the names.
 struct Columns {
   bool exclusive = true, calls = true, bytes = true, spread = true;
-  std::size_t width() const { return 7 + 10 + 8 * exclusive + 12 * calls + 10 * bytes + 27 * spread + 2; }
+  std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
+  std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
+  std::size_t width() const {
+    return 7 + 10 + 8 * exclusive + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
+  }
 };
 
 class TextReport : TextPage {
@@ -79,7 +84,11 @@ class TextReport : TextPage {
     columns.calls = all.visits > 0;
     columns.bytes = all.bytes_sent > 0 || all.bytes_received > 0;
     const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
-    for (bool* drop : {&columns.spread, &columns.bytes, &columns.calls, &columns.exclusive})
+    for (const auto& metric : d_.tree.extra_metrics)
+      columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
+    if (columns.width() + names > width()) columns.spread = false;
+    while (!columns.extra.empty() && columns.width() + names > width()) columns.extra.pop_back();
+    for (bool* drop : {&columns.bytes, &columns.calls, &columns.exclusive})
       if (columns.width() + names > width()) *drop = false;
     return columns;
   }
@@ -91,6 +100,8 @@ class TextReport : TextPage {
     head += right("time", 10);
     if (columns_.calls) head += right("MPI calls", 12);
     if (columns_.bytes) head += right("bytes", 10);
+    for (std::size_t m = 0; m < columns_.extra.size(); ++m)
+      head += right(d_.tree.extra_metrics[m].name, columns_.extra[m]);
     if (columns_.spread) head += right("min", 9) + right("mean", 9) + right("max", 9);
     if (columns_.spread) {
       const std::string over = d_.tree.spread_over_threads ? "time over threads" : "time over ranks";
@@ -105,7 +116,7 @@ class TextReport : TextPage {
 
   void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
     const TreeNode& node = d_.tree.nodes[index];
-    print_row(node.inclusive_s, node.exclusive_s, node.inclusive, node.spread);
+    print_row(node.inclusive_s, node.exclusive_s, node.inclusive, node.inclusive_extra, node.spread);
     std::string text = name, remark;
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
     if (node.marked)
@@ -120,7 +131,8 @@ class TextReport : TextPage {
     line(row_ + "  " + paint(style_.faint, lines) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  void print_row(double inclusive, double exclusive, const analysis::Counts& counts, const analysis::Spread& spread) {
+  void print_row(double inclusive, double exclusive, const analysis::Counts& counts,
+                 const std::vector<std::int64_t>& extra, const analysis::Spread& spread) {
     row_ = right(percent(inclusive, wall()), 7);
     if (columns_.exclusive) row_ += right(percent(exclusive, wall()), 8);
     row_ += right(human_time(inclusive), 10);
@@ -128,9 +140,16 @@ class TextReport : TextPage {
     if (columns_.calls) row_ += right(if_any(counts.visits, human_count(counts.visits)), 12);
     const std::int64_t bytes = analysis::add_values(counts.bytes_sent, counts.bytes_received);
     if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
+    for (std::size_t m = 0; m < columns_.extra.size(); ++m)
+      row_ += right(if_any(extra[m], human_extra(d_.tree.extra_metrics[m], extra[m])), columns_.extra[m]);
     if (columns_.spread)
       row_ += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
                                       right(human_time(spread.max), 9));
+  }
+
+  static std::string human_extra(const archive::ExtraMetric& metric, std::int64_t value) {
+    if (metric.unit == "ns") return human_time(static_cast<double>(value) * 1e-9);
+    return metric.unit == "B" ? human_bytes(value) : human_count(value);
   }
 
   static std::string site(const TreeNode& node) {
@@ -251,12 +270,24 @@ class TextReport : TextPage {
                           d_.options.min_share, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
               0, style_.faint);
     }
+    totals_of_extra();
     if (!d_.options.flat)
       wrapped(
           "",
           "Times, calls and bytes (sent and received) include what is called. A line without a branch is called by the "
           "line above it alone.",
           0, style_.faint);
+  }
+
+  /// Of the whole run, or of the part that is shown: also those that found no room beside the call paths.
+  void totals_of_extra() {
+    std::string text;
+    for (std::size_t m = 0; m < d_.tree.extra_metrics.size(); ++m) {
+      const archive::ExtraMetric& metric = d_.tree.extra_metrics[m];
+      text +=
+          fmt::format("{}{} {}", m == 0 ? "In all " : ", ", metric.name, human_extra(metric, d_.tree.totals.extra[m]));
+    }
+    if (!text.empty()) wrapped("", text + ".", 0, style_.faint);
   }
 
   void losses() {

@@ -41,12 +41,13 @@ std::int64_t* RankRecordBuilder::add_row(std::uint32_t node, std::size_t columns
   return &numbers_[place];
 }
 
-bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
-                                 std::size_t first_value) {
+bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
+                                 std::int32_t cluster, std::size_t first_value) {
   archive::UnitRecord unit{};
   unit.loop = loop;
   unit.cluster = cluster;
   static_cast<measurement::UnitTotals&>(unit) = totals;
+  std::copy_n(extra, record_.extra_metrics.size(), unit.extra);
   if (wall_clock_weights_) {
     const double seconds =
         static_cast<double>(totals.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
@@ -62,14 +63,18 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     const std::int64_t* row = l.tree.values_of(n);
     if (!row) continue;
     const std::int64_t* settled = l.tree.settled_of(n);
-    const std::size_t columns = measurement::columns_of(n.kind);
+    const std::size_t columns = measurement::CallTree::width(n.kind);
     std::int64_t* out = add_row(id, columns);
     if (!out) return false;
     for (std::size_t i = 0; i < columns; ++i) out[i] = row[i] + settled[i];
   }
   measurement::UnitTotals totals = l.settled;
   totals += in_progress;
-  return add_unit(totals, -1, -1, first_value);
+  std::int64_t extra[measurement::most_extra_metrics] = {};
+  if (const measurement::ExtraReadings* r = l.extra)
+    for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
+      extra[i] = r->settled[i] + r->unit[i] + r->last[i] - r->begin[i];
+  return add_unit(totals, extra, -1, -1, first_value);
 }
 
 bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index) {
@@ -86,7 +91,8 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
     if (!out) return false;
     std::copy_n(row.sum, row.columns, out);
   }
-  return add_unit(measurement::totals_of(view.sum), loop_index, static_cast<std::int32_t>(index), first_value);
+  return add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::overall_count, loop_index,
+                  static_cast<std::int32_t>(index), first_value);
 }
 
 /// The slopes belong to classes: one cluster of each class has them all.
@@ -100,7 +106,7 @@ bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
     seen[cluster.class_index] = true;
     for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r) {
       const clustering::PathRow row = loop.clusterer.path(k, r);
-      if (!row.has_slopes || row.columns != columns) continue;
+      if (!row.has_slopes || row.columns != measurement::CallTree::width(NodeKind::Region)) continue;
       if (!slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), nullptr, nullptr}) ||
           !slope_values_.append(row.slope, columns) || !slope_values_.append(row.second_slope, columns))
         return false;
@@ -193,6 +199,7 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_
     if (!region_names_.append(names.data(), names.size())) return false;
   record_.region_names = region_names_.view();
   record_.follows = measurement::mpi_call_columns();
+  record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
   std::size_t count = 0;
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
   // The list is newest first; locations are written in the order of their threads.

@@ -34,8 +34,8 @@ class RankRecordBuilder {
   [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
-  [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, std::int32_t loop, std::int32_t cluster,
-                              std::size_t first_value);
+  [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
+                              std::int32_t cluster, std::size_t first_value);
   /// A row of values for `node`, to be filled.
   std::int64_t* add_row(std::uint32_t node, std::size_t columns);
   std::uint64_t key_of(const measurement::Node& node) const;

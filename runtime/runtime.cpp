@@ -20,6 +20,7 @@
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
+#include "runtime/metrics.hpp"
 #include "runtime/rank_record.hpp"
 #include "runtime/snapshot.hpp"
 #include "sampling/sampler.hpp"
@@ -150,6 +151,7 @@ bool begin_measurement() {
     say("no memory to start; the program runs unmeasured");
     return false;
   }
+  choose_metrics(configuration);
   start_sampler();
   calibration = calibrate(location_settings, sampling::sampling_signal());
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));

@@ -57,6 +57,8 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   std::int64_t* values = location.tree.values(node);
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
+  if (location.extra) [[unlikely]]
+    charge_reading(location, true, values + columns_of(measurement::NodeKind::Function));
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;

@@ -112,7 +112,9 @@ const CLI::Validator counted_from_0(
 void add_loop_options(CLI::App& command, report::Options& options) {
   CLI::Option* iterations =
       command.add_flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
-  command.add_option("--metric", options.metric, "With --iterations: wall, mpi, user, mpi_calls, bytes_sent, ...")
+  command
+      .add_option("--metric", options.metric,
+                  "With --iterations: wall, mpi, user, mpi_calls, bytes_sent, ..., or one of REFRAIN_METRICS")
       ->needs(iterations)
       ->capture_default_str();
   command

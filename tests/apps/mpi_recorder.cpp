@@ -104,8 +104,11 @@ std::int64_t* enter_region(Location&, RegionId region, const platform::Registers
 }
 
 bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
-std::atomic<RegionId> trigger_region{no_region};
-void call_of_trigger(Location&, const platform::Registers&) {}
+std::atomic<bool> calls_have_extras{false};
+std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
+  return enter_region(location, region, registers);
+}
+void leave_region_with_extras(Location&, std::int64_t*) {}
 bool pass_gate(Location&, Inside) { return true; }
 void take_due_snapshot(Location&) {}
 

@@ -63,6 +63,10 @@ if(TARGET mpi_openmpi)
   target_include_directories(iterations_threads PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
   app_test(iterations_programs 300)
 
+  app_program(metrics_pages metrics_pages.c mpi_openmpi)
+  target_include_directories(metrics_pages PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  app_test(metrics_programs 300)
+
   app_test(truth_sampling 600)
   app_test(truth_programs 300)
   app_test(examples_exact 300)

@@ -1,0 +1,57 @@
+#include "measurement/extra_metrics.hpp"
+
+#include "measurement/location.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+
+constinit ExtraMetrics extra_metrics;
+
+namespace {
+
+/// False: the location is another thread's.
+bool read(Location& l, bool at_tick, std::int64_t (&values)[most_extra_metrics]) {
+  const ExtraReadings& r = *l.extra;
+  if (!r.counters || r.thread != __builtin_thread_pointer()) return false;
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) values[i] = r.last[i];
+  if (!extra_metrics.read(r.counters, at_tick, values)) l.count_loss(Loss::MetricUnreadable);
+  return true;
+}
+
+}  // namespace
+
+void take_reading(Location& l, bool at_tick) {
+  std::int64_t values[most_extra_metrics];
+  if (!read(l, at_tick, values)) return;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
+}
+
+void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
+  std::int64_t values[most_extra_metrics];
+  if (!read(l, at_tick, values)) return;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    extra_columns[i] += values[i] - l.extra->last[i];
+    l.extra->last[i] = values[i];
+  }
+}
+
+void begin_readings(Location& l) {
+  if (!extra_metrics.open) return;
+  if (!l.extra) l.extra = platform::make_on_pages<ExtraReadings>();
+  if (!l.extra) return l.count_loss(Loss::MetricUnreadable);
+  l.extra->counters = extra_metrics.open();
+  if (!l.extra->counters) return l.count_loss(Loss::MetricUnreadable);
+  l.extra->thread = __builtin_thread_pointer();
+  for (std::int64_t& value : l.extra->last) value = 0;
+  take_reading(l, false);
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) l.extra->begin[i] = l.extra->last[i];
+}
+
+void end_readings(Location& l) {
+  // Counters of a thread that still runs at the end of the measurement end with the process.
+  if (!l.extra || !l.extra->counters || l.extra->thread != __builtin_thread_pointer()) return;
+  extra_metrics.close(l.extra->counters);
+  l.extra->counters = nullptr;
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,76 @@
+#pragma once
+/// Metrics that the user has asked for (REFRAIN_METRICS): cumulative counters of each thread, whose growth is charged
+/// to call paths. Without any, nothing here is entered and no row of values is wider.
+///
+/// They are read just before and just after the MPI library runs in an outermost call, at ticks in user code, and where
+/// a unit begins or ends. What passes inside an MPI call belongs to its call path; at a tick, what has passed since the
+/// last reading belongs to the function that the tick found; the rest of a unit is shared out offline. Refrain's own
+/// work at the end of an iteration is between two readings that nobody gets.
+///
+/// Where the numbers come from is for runtime/ to say, in a table of functions; nothing of PAPI is known here.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "measurement/metrics.hpp"
+
+namespace refrain::measurement {
+
+struct Location;
+
+inline constexpr std::size_t most_extra_metrics = 12;
+
+struct ExtraMetric {
+  const char* name;
+  const char* unit;  ///< "1", "B", "ns"
+};
+
+/// The table. Filled before the first location, constant from then on.
+struct ExtraMetrics {
+  std::uint32_t count = 0;
+  ExtraMetric metric[most_extra_metrics] = {};
+  /// Counters for the calling thread; null: there are none, for lack of memory or descriptors. Ordinary context.
+  void* (*open)() = nullptr;
+  /// On the thread that has opened them. Ordinary context.
+  void (*close)(void* counters) = nullptr;
+  /// `count` values that never fall, for the thread that has opened the counters. What cannot be read, at a tick or at
+  /// all, is left as it is. False: some could not be read that should. Keeps errno. Async-signal-safe with `at_tick`.
+  bool (*read)(void* counters, bool at_tick, std::int64_t* values) = nullptr;
+};
+extern constinit ExtraMetrics extra_metrics;
+
+/// Whether the value rows of nodes of this kind have a column for each extra metric, behind their own.
+constexpr bool has_extra_columns(NodeKind kind) {
+  return kind == NodeKind::Region || kind == NodeKind::Function || kind == NodeKind::Special;
+}
+
+/// Of one location.
+struct ExtraReadings {
+  void* counters;                            ///< null: no thread has them open now
+  const void* thread;                        ///< the thread that has
+  std::int64_t last[most_extra_metrics];     ///< latest reading
+  std::int64_t begin[most_extra_metrics];    ///< reading at the begin of the unit in progress
+  std::int64_t unit[most_extra_metrics];     ///< of the unit in progress, before `begin`
+  std::int64_t settled[most_extra_metrics];  ///< outside of iterations, but for the unit in progress
+};
+
+/// The calling thread begins / ends to own the location. Ordinary context.
+void begin_readings(Location& location);
+void end_readings(Location& location);
+
+/// Reads. By the owner; of another thread's location nothing happens: its last reading stands.
+/// Async-signal-safe with `at_tick`.
+void take_reading(Location& location, bool at_tick);
+/// Reads, and adds what has passed since the last reading to the extra columns of a value row.
+/// Async-signal-safe with `at_tick`.
+void charge_reading(Location& location, bool at_tick, std::int64_t* extra_columns);
+
+/// The unit in progress has lasted until the latest reading; what comes after it is another one's.
+inline void end_unit_readings(ExtraReadings& r) {
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    r.unit[i] += r.last[i] - r.begin[i];
+    r.begin[i] = r.last[i];
+  }
+}
+
+}  // namespace refrain::measurement

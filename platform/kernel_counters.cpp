@@ -1,0 +1,87 @@
+#include "platform/kernel_counters.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace refrain::platform {
+namespace {
+
+constexpr std::uint64_t kernel_numbers[] = {PERF_COUNT_SW_CPU_CLOCK,       PERF_COUNT_SW_TASK_CLOCK,
+                                            PERF_COUNT_SW_PAGE_FAULTS,     PERF_COUNT_SW_PAGE_FAULTS_MIN,
+                                            PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                            PERF_COUNT_SW_CPU_MIGRATIONS};
+static_assert(sizeof kernel_numbers / sizeof *kernel_numbers == kernel_event_count);
+
+/// These happen in the kernel: counted in user mode only, they would always be none.
+bool happens_in_kernel(KernelEvent event) {
+  return event == KernelEvent::ContextSwitches || event == KernelEvent::CpuMigrations;
+}
+
+int open_event(KernelEvent event, int leader, bool user_mode_only) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = kernel_numbers[static_cast<std::size_t>(event)];
+  attributes.read_format = PERF_FORMAT_GROUP;
+  attributes.exclude_kernel = user_mode_only;
+  attributes.exclude_hv = user_mode_only;
+  constexpr int this_thread = 0, any_cpu = -1;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, leader, PERF_FLAG_FD_CLOEXEC));
+}
+
+/// Moves a descriptor out of the way of those that the program opens.
+int moved_up(int descriptor) {
+  constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all lower numbers
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
+  rlim_t base = limit.rlim_cur < highest ? limit.rlim_cur : highest;
+  base = base > 2 * room ? base - room : base / 2;
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(base));
+  if (moved < 0) return descriptor;
+  close(descriptor);
+  return moved;
+}
+
+}  // namespace
+
+bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error) {
+  const int saved = errno;
+  error = 0;
+  if (counters.count == kernel_event_count) return false;
+  const int leader = counters.count ? counters.descriptors[0] : -1;
+  int descriptor = open_event(event, leader, false);
+  // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
+  if (descriptor < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
+    descriptor = open_event(event, leader, true);
+  if (descriptor < 0) error = errno;
+  else counters.descriptors[counters.count++] = moved_up(descriptor);
+  errno = saved;
+  return descriptor >= 0;
+}
+
+bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) {
+  if (counters.count == 0) return true;
+  const int saved = errno;
+  std::uint64_t group[1 + kernel_event_count];  // how many, then their values
+  const std::size_t bytes = (1 + counters.count) * sizeof *group;
+  const bool good = syscall(SYS_read, counters.descriptors[0], group, bytes) == static_cast<long>(bytes) &&
+                    group[0] == counters.count;
+  errno = saved;
+  if (!good) return false;
+  for (std::uint32_t i = 0; i < counters.count; ++i) values[i] = static_cast<std::int64_t>(group[1 + i]);
+  return true;
+}
+
+void close_kernel_counters(KernelCounters& counters) {
+  const int saved = errno;
+  for (std::uint32_t i = counters.count; i-- > 0;) close(counters.descriptors[i]);
+  counters.count = 0;
+  errno = saved;
+}
+
+}  // namespace refrain::platform

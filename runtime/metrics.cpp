@@ -1,0 +1,225 @@
+#include "runtime/metrics.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <errno.h>
+#include <iterator>
+#include <string_view>
+
+#include "adapters/papi/papi.hpp"
+#include "config/line.hpp"
+#include "config/metric_list.hpp"
+#include "config/near_names.hpp"
+#include "measurement/call_tree.hpp"
+#include "measurement/extra_metrics.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/kernel_counters.hpp"
+#include "platform/pages.hpp"
+#include "platform/resource_usage.hpp"
+#include "runtime/launch.hpp"
+#include "runtime/message.hpp"
+
+namespace refrain::runtime {
+namespace {
+
+using measurement::extra_metrics;
+using measurement::most_extra_metrics;
+using platform::KernelEvent;
+using platform::Resource;
+namespace papi = adapters::papi;
+
+static_assert(config::most_metrics == most_extra_metrics);
+
+enum class Source : std::uint8_t { Resource, Kernel, Papi };
+
+struct Known {
+  Source source;
+  std::uint8_t number;  ///< platform::Resource or platform::KernelEvent
+  const char* name;
+  const char* unit;
+};
+constexpr Known known_metrics[] = {
+#define RESOURCE_METRIC(id, name, unit, help) {Source::Resource, static_cast<std::uint8_t>(Resource::id), name, unit},
+#define KERNEL_METRIC(id, name, unit, help) {Source::Kernel, static_cast<std::uint8_t>(KernelEvent::id), name, unit},
+#include "config/metrics.def"
+};
+
+/// Where the values of each extra metric come from.
+struct Place {
+  Source source;
+  std::uint8_t number;  ///< of the resource, or among the counters of its source
+};
+Place places[most_extra_metrics];
+bool uses[3] = {};
+KernelEvent kernel_events[platform::kernel_event_count];
+std::uint32_t kernel_events_used = 0;
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+struct Counters {
+  platform::KernelCounters kernel;
+  papi::EventSets* papi;
+  std::int64_t high_water_growth;  ///< as far as this thread was the one to see it
+};
+
+/// The most memory that the process has held, as far as its growth is some thread's already.
+std::atomic<std::int64_t> high_water_mark{0};
+
+/// Growth of the high-water mark belongs to the thread that sees it first: sums over threads are right.
+/// Async-signal-safe.
+std::int64_t take_growth(std::int64_t mark) {
+  std::int64_t before = high_water_mark.load(std::memory_order_relaxed);
+  while (mark > before)
+    if (high_water_mark.compare_exchange_weak(before, mark, std::memory_order_relaxed)) return mark - before;
+  return 0;
+}
+
+/// Async-signal-safe with `at_tick`.
+bool read(void* handle, bool at_tick, std::int64_t* values) {
+  auto& counters = *static_cast<Counters*>(handle);
+  std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[most_extra_metrics];
+  bool good_kernel = true, good_papi = true;
+  if (uses[static_cast<int>(Source::Resource)]) {
+    platform::read_resource_usage(resources);
+    std::int64_t& mark = resources[static_cast<std::size_t>(Resource::HighWaterMark)];
+    mark = counters.high_water_growth += take_growth(mark);
+  }
+  if (uses[static_cast<int>(Source::Kernel)]) good_kernel = platform::read_kernel_counters(counters.kernel, kernel);
+  if (uses[static_cast<int>(Source::Papi)]) {
+    for (std::uint32_t i = 0; i < extra_metrics.count; ++i)
+      if (places[i].source == Source::Papi) events[places[i].number] = values[i];
+    good_papi = papi::read(counters.papi, at_tick, events);
+  }
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) switch (places[i].source) {
+      case Source::Resource: values[i] = resources[places[i].number]; break;
+      case Source::Kernel:
+        if (good_kernel) values[i] = kernel[places[i].number];
+        break;
+      case Source::Papi: values[i] = events[places[i].number]; break;
+    }
+  return good_kernel && good_papi;
+}
+
+void close(void* handle) {
+  auto* counters = static_cast<Counters*>(handle);
+  platform::close_kernel_counters(counters->kernel);
+  if (counters->papi) papi::close(counters->papi);
+  platform::unmake_on_pages(counters);
+}
+
+void* open() {
+  auto* counters = platform::make_on_pages<Counters>();
+  if (!counters) return nullptr;
+  bool good = true;
+  int error = 0;
+  for (std::uint32_t i = 0; i < kernel_events_used && good; ++i)
+    good = platform::add_kernel_counter(counters->kernel, kernel_events[i], error);
+  if (good && papi::event_count() > 0) good = (counters->papi = papi::open());
+  if (good) return counters;
+  close(counters);
+  return nullptr;
+}
+
+// ---- choosing -------------------------------------------------------------------------------------------------------
+
+/// Says that `name` is left out. Ranks are alike: one of them speaks.
+void say_left_out(std::string_view name, const char* reason, bool with_near) {
+  if (rank_by_environment() > 0) return;
+  config::NearNames near(name);
+  if (with_near) {
+    for (const Known& known : known_metrics) near.consider(known.name);
+    if (!papi::load())
+      papi::for_each_event(
+          [](std::string_view event, void* names) { static_cast<config::NearNames*>(names)->consider(event); }, &near);
+  }
+  char line[768];
+  config::Line text(line, sizeof line);
+  text << "REFRAIN_METRICS: ";
+  text.foreign(name, config::longest_metric_name) << " cannot be counted here (" << std::string_view(reason) << ")";
+  if (with_near && near.count() == 0) text << "; nothing is near it, refrain info metrics lists what there is";
+  for (std::size_t i = 0; i < near.count(); ++i) text << (i == 0 ? "; near it: " : ", ") << near.name(i);
+  text << ". The run goes on without it.";
+  say("%s", line);
+}
+
+const Known* find_known(std::string_view name) {
+  const auto* at = std::find_if(std::begin(known_metrics), std::end(known_metrics),
+                                [&](const Known& known) { return name == known.name; });
+  return at == std::end(known_metrics) ? nullptr : at;
+}
+
+/// Whether the kernel counts this beside those chosen before. Null, or the reason why not.
+const char* try_kernel_event(KernelEvent event) {
+  platform::KernelCounters counters{};
+  int error = 0;
+  bool good = true;
+  for (std::uint32_t i = 0; i < kernel_events_used && good; ++i)
+    good = platform::add_kernel_counter(counters, kernel_events[i], error);
+  good = good && platform::add_kernel_counter(counters, event, error);
+  platform::close_kernel_counters(counters);
+  if (good) return nullptr;
+  switch (error) {
+    case EACCES:
+    case EPERM: return "not permitted: see kernel.perf_event_paranoid";
+    case EMFILE:
+    case ENFILE: return "too many open files";
+    case ENOENT:
+    case EINVAL:
+    case ENOSYS: return "this kernel does not count it";
+    default: return "the kernel refuses";
+  }
+}
+
+/// The name as a text that ends and stays.
+const char* kept(std::string_view name) {
+  static char texts[most_extra_metrics][config::longest_metric_name + 1];
+  char* text = texts[extra_metrics.count];
+  std::memcpy(text, name.data(), name.size());
+  text[name.size()] = '\0';
+  return text;
+}
+
+void choose(std::string_view name) {
+  const char* text = kept(name);
+  const char* unit = "1";
+  Place place{Source::Papi, 0};
+  if (const Known* known = find_known(name)) {
+    place = {known->source, known->number};
+    unit = known->unit;
+    if (known->source == Source::Kernel) {
+      const auto event = static_cast<KernelEvent>(known->number);
+      if (const char* fault = try_kernel_event(event)) return say_left_out(name, fault, false);
+      place.number = static_cast<std::uint8_t>(kernel_events_used);
+      kernel_events[kernel_events_used++] = event;
+    }
+  } else {
+    // A name that begins like one of those that need no PAPI is a mistyped one of those.
+    if (name.starts_with("ru_")) return say_left_out(name, "no such resource", true);
+    if (const char* fault = papi::load()) return say_left_out(name, fault, true);
+    place.number = static_cast<std::uint8_t>(papi::event_count());
+    if (const char* fault = papi::add_event(text, unit)) return say_left_out(name, fault, true);
+  }
+  uses[static_cast<int>(place.source)] = true;
+  places[extra_metrics.count] = place;
+  extra_metrics.metric[extra_metrics.count++] = {text, unit};
+}
+
+}  // namespace
+
+void choose_metrics(const config::Configuration& configuration) {
+  if (!*configuration.metrics) return;
+  const config::MetricList list = config::parse_metric_list(configuration.metrics);
+  for (std::size_t i = 0; i < list.count; ++i) choose(list.name[i]);
+  if (extra_metrics.count == 0) return;
+  std::int64_t resources[platform::resource_count];
+  platform::read_resource_usage(resources);
+  high_water_mark.store(resources[static_cast<std::size_t>(Resource::HighWaterMark)], std::memory_order_relaxed);
+  extra_metrics.open = open;
+  extra_metrics.close = close;
+  extra_metrics.read = read;
+  measurement::CallTree::set_extra_columns(extra_metrics.count);
+  measurement::calls_have_extras.store(true, std::memory_order_release);
+}
+
+}  // namespace refrain::runtime
