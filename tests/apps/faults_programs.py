@@ -28,7 +28,14 @@ class Handler(TestCase):
     def test_the_handler_allocates_nothing_and_takes_no_lock(self) -> None:
         seconds = "30" if FULL else "3"
         command = [PROGRAMS / "faults_handler_calls", PROGRAMS / "libfaults_plugin.so", seconds]
-        outcome = self.measured(command, FAST)
+        self.check_handler(self.measured(command, FAST))
+
+    def test_neither_does_it_when_it_reads_metrics(self) -> None:
+        command = [PROGRAMS / "faults_handler_calls", PROGRAMS / "libfaults_plugin.so", "3"]
+        metrics = {"REFRAIN_METRICS": "ru_utime,ru_maxrss,perf::TASK-CLOCK,perf::PAGE-FAULTS"}
+        self.check_handler(self.measured(command, FAST | metrics))
+
+    def check_handler(self, outcome: Outcome) -> None:
         self.assertEqual((0, b"clean\n"), (outcome.code, outcome.stdout), outcome.stderr)
         found = re.search(r"handlers (\d+) calls (\d+)", outcome.stderr)
         assert found, outcome.stderr

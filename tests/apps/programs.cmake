@@ -65,6 +65,10 @@ if(TARGET mpi_openmpi)
 
   app_program(metrics_pages metrics_pages.c mpi_openmpi)
   target_include_directories(metrics_pages PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  add_library(metrics_papi SHARED ${apps}/metrics_papi.c)
+  set_target_properties(metrics_papi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir}/stand-in OUTPUT_NAME papi VERSION 7.0 SOVERSION 7.0)
+  target_include_directories(metrics_papi PRIVATE ${REFRAIN_PAPI_INCLUDE})
+  add_dependencies(metrics_pages metrics_papi)
   app_test(metrics_programs 300)
 
   app_test(truth_sampling 600)

@@ -95,6 +95,54 @@ TEST(RoundTrip, keeps_communicators) {
   EXPECT_TRUE(profile.ranks[0].communicators[1].members.empty());
 }
 
+/// Threads are made from nodes: 1 is a function, 3 a region below a frame, 4 the pseudo path of a full tree. Columns of
+/// their own come first, then those of two metrics that the user has asked for.
+std::vector<archive::NodeRecord> nodes_with_metrics() {
+  return {{0, 0, 0, NodeKind::Root},
+          {0, 0, 0x10040, NodeKind::Function},
+          {0, 0, 0x10080, NodeKind::Frame},
+          {2, 0, 0, NodeKind::Region},
+          {0, 0, 1, NodeKind::Special}};
+}
+
+std::map<std::string, Columns> extra_of(const Profile& profile, const archive::Unit& unit) {
+  std::map<std::string, Columns> values;
+  for (const auto& row : unit.extra.values) {
+    Columns& columns = values[std::to_string(static_cast<int>(profile.paths[row.path].kind))];
+    for (std::size_t m = 0; m < profile.extra_metrics.size(); ++m) columns.push_back(unit.extra.of(row, m));
+  }
+  return values;
+}
+
+TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
+  SampleRank sample(0, 1, {});
+  sample.add_raw_thread(nodes_with_metrics(),
+                        {{1, {1, 10, 7, -8}}, {3, {1, 2, 3, 4, 5, 6, 70, 80}}, {4, {2, 20, 9, 0}}});
+  const measurement::ExtraMetric metrics[] = {{"perf::PAGE-FAULTS", "1"}, {"ru_utime", "ns"}};
+  sample.record().extra_metrics = metrics;
+  sample.unit(0).extra[0] = 1'000;
+  sample.unit(0).extra[1] = 2'000'000'000'000;
+  const Profile profile = write_and_read(sample);
+  ASSERT_EQ(profile.extra_metrics.size(), 2u);
+  EXPECT_EQ(profile.extra_metrics[0].name, "perf::PAGE-FAULTS");
+  EXPECT_EQ(profile.extra_metrics[1].unit, "ns");
+  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  EXPECT_EQ(unit.extra.totals, (Columns{1'000, 2'000'000'000'000}));
+  EXPECT_EQ(extra_of(profile, unit), (std::map<std::string, Columns>{{"2", {7, -8}}, {"3", {70, 80}}, {"4", {9, 0}}}));
+  // The other columns are where they always are.
+  EXPECT_EQ(unit.columns.size(),
+            2 * measurement::columns_of(NodeKind::Function) + measurement::columns_of(NodeKind::Region));
+}
+
+TEST(RoundTrip, samples_may_end_at_a_pseudo_path) {
+  SampleRank sample(0, 1, {});
+  sample.add_raw_thread(nodes_with_metrics(), {{1, {3, 30}}, {4, {2, 20}}});
+  const Profile profile = write_and_read(sample);
+  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  ASSERT_EQ(unit.values.size(), 2u);
+  EXPECT_EQ(unit.columns, (Columns{3, 30, 2, 20}));
+}
+
 TEST(RoundTrip, an_address_belongs_to_the_module_of_its_generation) {
   // first.so and second.so are mapped at the same place, one after the other.
   SampleRank sample(0, 1, {{"/first.so", "", 0x10000, 0, 2}, {"/second.so", "", 0x10000, 2}});
