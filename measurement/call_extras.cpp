@@ -12,8 +12,4 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   return values;
 }
 
-void leave_region_with_extras(Location& location, std::int64_t* values) {
-  if (location.extra) charge_reading(location, false, values + columns_of(NodeKind::Region));
-}
-
 }  // namespace refrain::measurement

@@ -35,6 +35,14 @@ void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
   }
 }
 
+void leave_out_own_work(Location& l) {
+  if (!l.extra) return;
+  ExtraReadings& r = *l.extra;
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] -= r.last[i];
+  take_reading(l, false);
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] += r.last[i];
+}
+
 void begin_readings(Location& l) {
   if (!extra_metrics.open) return;
   if (!l.extra) l.extra = platform::make_on_pages<ExtraReadings>();

@@ -5,7 +5,7 @@
 /// They are read just before and just after the MPI library runs in an outermost call, at ticks in user code, and where
 /// a unit begins or ends. What passes inside an MPI call belongs to its call path; at a tick, what has passed since the
 /// last reading belongs to the function that the tick found; the rest of a unit is shared out offline. Refrain's own
-/// work at the end of an iteration is between two readings that nobody gets.
+/// longer work (the end of an iteration, a snapshot) is between two readings that nobody gets.
 ///
 /// Where the numbers come from is for runtime/ to say, in a table of functions; nothing of PAPI is known here.
 
@@ -64,6 +64,9 @@ void take_reading(Location& location, bool at_tick);
 /// Reads, and adds what has passed since the last reading to the extra columns of a value row.
 /// Async-signal-safe with `at_tick`.
 void charge_reading(Location& location, bool at_tick, std::int64_t* extra_columns);
+
+/// What has passed since the latest reading was Refrain's own longer work: it is nobody's. Ordinary context.
+void leave_out_own_work(Location& location);
 
 /// The unit in progress has lasted until the latest reading; what comes after it is another one's.
 inline void end_unit_readings(ExtraReadings& r) {

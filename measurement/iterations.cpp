@@ -172,17 +172,6 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
   return unit;
 }
 
-namespace {
-
-/// What Refrain itself has used up at the end of an iteration is of no unit.
-void begin_unit_readings(Location& l) {
-  if (!l.extra) return;
-  take_reading(l, false);
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) l.extra->begin[i] = l.extra->last[i];
-}
-
-}  // namespace
-
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
@@ -203,7 +192,7 @@ void take_iteration(Location& l) {
   if (added.error != clustering::Error::None) {
     l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
-    return begin_unit_readings(l);
+    return leave_out_own_work(l);
   }
   const auto merges = loop.clusterer.merges();
   if (!loop.merges.append(merges.data(), merges.size())) l.count_loss(Loss::IterationUnclustered);
@@ -217,7 +206,7 @@ void take_iteration(Location& l) {
   l.tree.start_anew();
   if (l.extra)
     for (std::int64_t& value : l.extra->unit) value = 0;
-  begin_unit_readings(l);
+  leave_out_own_work(l);
 }
 
 }  // namespace refrain::measurement

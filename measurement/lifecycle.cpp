@@ -10,6 +10,7 @@ std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::
 
 void take_due_snapshot(Location& location) {
   if (lifecycle.snapshot_is_due) lifecycle.snapshot_is_due(location);
+  leave_out_own_work(location);
 }
 
 LifecycleHooks lifecycle{};

@@ -33,11 +33,10 @@ class MpiCall {
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
 
-/// Set when calls have more to do than to be counted and timed: a trigger of iterations, metrics that are asked for.
+/// Set when there is more to do where a call begins: a trigger of iterations, metrics that are asked for.
 extern std::atomic<bool> calls_have_extras;
-/// What is to be done then: enter_region() with it, and after the call. Ordinary context.
+/// enter_region() with that. Ordinary context.
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
-void leave_region_with_extras(Location& location, std::int64_t* values);
 
 /// When this process writes a snapshot next, in ticks. Set by the runtime.
 extern std::atomic<platform::Ticks> snapshot_due;
@@ -80,8 +79,8 @@ template <class Before, class Call, class After>
   ++location->unit.mpi_calls;
   ++values[column_of(MetricId::Visits)];
   values[column_of(MetricId::Time)] += time;
-  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
-    leave_region_with_extras(*location, values);
+  if (location->extra) [[unlikely]]
+    charge_reading(*location, false, values + columns_of(NodeKind::Region));
   MpiCall done{*location, values};
   after(done, result);
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]

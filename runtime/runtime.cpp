@@ -251,7 +251,10 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   if (!experiment_is_open) return end_measurement();
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
-  if (Location* location = measurement::current_location) location->unit.own += platform::now() - begin;
+  if (Location* location = measurement::current_location) {
+    location->unit.own += platform::now() - begin;
+    measurement::leave_out_own_work(*location);
+  }
 }
 
 void on_mpi_finalizing(const MpiAdapter& adapter) {

@@ -10,6 +10,7 @@
 #include "config/configuration.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
+#include "tools/metric_names.hpp"
 #include "tools/option_pages.hpp"
 #include "tools/subcommands.hpp"
 
@@ -54,6 +55,7 @@ void add_info(CLI::App& app, Invocation& invocation) {
   CLI::App* config = info->add_subcommand("config", "All settings, their defaults and the values in force");
   config->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json", "markdown", "man"}));
   config->callback([format, &invocation] { invocation.exit_code = print_config(*format); });
+  info->add_subcommand("metrics", "What REFRAIN_METRICS can ask for here")->callback(print_metric_names);
   info->add_subcommand("version", "The version")->callback([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
   info->add_subcommand("build", "How and with which libraries it was built")->callback([&invocation] {
     print_build(invocation.executable);

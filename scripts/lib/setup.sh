@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 # Why each package is needed: docs/dependencies.md. A test keeps both in step.
 BUILD_PACKAGES=(cmake ninja-build g++ gfortran pkg-config python3
   libopenmpi-dev openmpi-bin libmpich-dev mpich
-  libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev
+  libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev)
 TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps make xz-utils)
 DEMO_PACKAGES=(lammps)

@@ -108,7 +108,7 @@ std::atomic<bool> calls_have_extras{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region(location, region, registers);
 }
-void leave_region_with_extras(Location&, std::int64_t*) {}
+void charge_reading(Location&, bool, std::int64_t*) {}
 bool pass_gate(Location&, Inside) { return true; }
 void take_due_snapshot(Location&) {}
 
