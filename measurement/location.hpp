@@ -72,10 +72,10 @@ struct alignas(64) Location {
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
+  ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
   /// part is added when it or the unit ends.
   UnitTotals unit{};
-  ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
 
   unwind::Walker walker;
   CallTree tree;

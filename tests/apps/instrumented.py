@@ -33,6 +33,13 @@ class Instrumented(rt.TestCase):
         report = self.check(2, "stencil_omp", "--steps", "40", OMP_NUM_THREADS="2")
         self.assertEqual(4, len(report.locations))
 
+    def test_metrics(self) -> None:
+        report = self.check(2, "stencil_omp", "--steps", "40", OMP_NUM_THREADS="2", REFRAIN_SAMPLING_FREQUENCY="1000",
+                            REFRAIN_METRICS="ru_minflt,ru_maxrss,ru_utime")
+        self.assertEqual(3, len(report.totals["metrics"]))
+        report = self.check(2, "drift", "--steps", "60", REFRAIN_METRICS="ru_minflt,ru_maxrss,ru_utime")
+        self.assertGreater(report.totals["metrics"]["ru_minflt"], 0)
+
     def test_deep_call_paths_with_both_unwinders(self) -> None:
         for unwinder in ("incremental", "libunwind"):
             report = self.check(2, "particles", "--steps", "20", "--particles", "500", REFRAIN_UNWINDER=unwinder,
