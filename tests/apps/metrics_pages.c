@@ -15,6 +15,7 @@ enum { page = 4096 };
 
 /* Pages of its own each time, none of them huge. */
 static char* fresh(size_t pages) {
+  if (pages == 0) return NULL;
   char* memory = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) abort();
   madvise(memory, pages * page, MADV_NOHUGEPAGE);
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
     if (i % 10 == 3) {
       memory = fresh(peak);
       touch_many(memory, peak);
-      munmap(memory, peak * page);
+      if (peak > 0) munmap(memory, peak * page);
     }
     if (i == grows) grow(fresh(growth / page), growth / page);
     MPI_Sendrecv(out, sizeof out, MPI_BYTE, (rank + 1) % size, 0, in, sizeof in, MPI_BYTE, (rank + size - 1) % size, 0,

@@ -75,6 +75,18 @@ class Iterations(Metrics):
         for values in self.iterations(self.run_pages("ru_minflt"), "ru_minflt").values():
             self.assert_faults_are_pages(values)
 
+    def test_snapshots_are_in_no_iteration(self) -> None:
+        """What Refrain writes and allocates for a snapshot is not the program's."""
+        iterations, pages = 4000, 300
+        command = mpirun(1, PAGES, iterations, pages, 0, -1, 0)
+        outcome = self.measured(command, {"REFRAIN_METRICS": "ru_minflt", "REFRAIN_SNAPSHOT": "1"})
+        self.assertEqual((0, ""), (outcome.code, outcome.stderr))
+        values = self.iterations(outcome, "ru_minflt")[0]
+        self.assertEqual(iterations, len(values))
+        self.assertGreaterEqual(sum(self.iterations(outcome, "wall")[0]), 2, "long enough for a snapshot")
+        self.assertGreaterEqual(min(values), pages)
+        self.assertLessEqual(max(values[100:]), pages + 12, sorted(values)[-10:])
+
     @needs_perf
     def test_the_kernels_events_say_the_same(self) -> None:
         outcome = self.run_pages(f"{FAULTS},ru_minflt")

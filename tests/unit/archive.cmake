@@ -7,7 +7,7 @@ add_executable(test_archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/experiment_directory_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp)
 target_link_libraries(test_archive PRIVATE refrain_analysis refrain_archive refrain_archive_writer refrain_clustering refrain_platform GTest::gtest_main
   ${CMAKE_DL_LIBS})
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
