@@ -26,7 +26,8 @@ std::string sample_file(int ranks) {
   ScratchDirectory directory;
   ThreadJob job(ranks);
   job.run([&](int rank) {
-    SampleRank sample = sample_rank_with_loops(rank, ranks, 2, 12);
+    SampleRank sample = rank == 0 ? sample_rank(rank, ranks, 2, 12) : sample_rank_with_loops(rank, ranks, 2, 12);
+    if (rank == 0) sample.add_extra_metrics();
     (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
   });
   return read_file(directory.path + "/profile.refrain");
@@ -76,6 +77,11 @@ void check_invariants(const Profile& profile) {
         if (unit.loop >= 0) {
           ASSERT_LT(unit.cluster, static_cast<std::int64_t>(location.loops[unit.loop].clusters.size()));
         }
+        for (const auto& row : unit.extra.values) {
+          ASSERT_LT(row.path, profile.paths.size());
+          ASSERT_LE(row.first + unit.extra.totals.size(), unit.extra.columns.size());
+        }
+        ASSERT_LE(unit.extra.totals.size(), profile.extra_metrics.size());
         std::int64_t last_path = -1;
         for (const auto& row : unit.values) {
           ASSERT_GT(row.path, last_path);

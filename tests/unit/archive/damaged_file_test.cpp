@@ -18,6 +18,7 @@ using archive::checksum;
 std::string good_file() {
   ScratchDirectory directory;
   SampleRank sample = sample_rank(0, 1, 2, 50);
+  sample.add_extra_metrics();
   EXPECT_TRUE(archive::write_profile(sample.record(), {}, directory.c_str(), 0).written);
   return read_file(directory.path + "/profile.refrain");
 }

@@ -88,6 +88,18 @@ void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uin
                  {}};
 }
 
+void SampleRank::add_extra_metrics() {
+  static constexpr measurement::ExtraMetric metrics[] = {{"perf::PAGE-FAULTS", "1"}, {"ru_utime", "ns"}};
+  record_.extra_metrics = metrics;
+  for (Thread& thread : threads_) {
+    thread.unit.extra[0] = 1'000'000;
+    thread.unit.extra[1] = 900'000'000'000;
+    for (auto& [node, columns] : thread.values)
+      if (measurement::has_extra_columns(thread.nodes[node].kind))
+        columns.insert(columns.end(), {std::int64_t{node}, 1000 - std::int64_t{node}});
+  }
+}
+
 void SampleRank::add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members) {
   members_.push_back(std::move(members));
   c.members = members_.back();

@@ -59,6 +59,8 @@ class SampleRank {
   /// 2,
   /// ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
   void add_loop(std::size_t thread, const std::string& name, int clusters, int iterations);
+  /// Two metrics that the user has asked for, for all threads so far; these must have no loops.
+  void add_extra_metrics();
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
 
   archive::RankRecord& record();
