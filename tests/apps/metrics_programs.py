@@ -141,6 +141,17 @@ class Iterations(Metrics):
             self.assertEqual(total, sum(c["metrics"]["exclusive"]["ru_minflt"] for c in report.callpaths))
 
 
+@unittest.skipUnless((PROGRAMS / "metrics_pages_mpich").exists(), "there is no MPICH")
+class Mpich(Metrics):
+    def test_the_other_mpi_is_no_different(self) -> None:
+        command = ["mpiexec.mpich", "-n", "2", PROGRAMS / "metrics_pages_mpich", ITERATIONS, BASE, PEAK, GROWS, GROWTH]
+        outcome = self.measured(command, {"REFRAIN_METRICS": "ru_minflt,PAPI_NO_SUCH"})
+        self.assertEqual(0, outcome.code)
+        self.assertEqual(1, len([line for line in outcome.stderr.splitlines() if "refrain:" in line]), outcome.stderr)
+        for values in self.iterations(outcome, "ru_minflt").values():
+            self.assert_faults_are_pages(values)
+
+
 class CallPaths(Metrics):
     def test_faults_belong_to_the_function_that_ticks_find(self) -> None:
         env = {"REFRAIN_SAMPLING_FREQUENCY": "1000", "REFRAIN_CLUSTERS": "2"}
