@@ -193,8 +193,8 @@ bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encode
 }
 
 /// Values of the extra metrics, in a section of their own: readers that do not know it miss nothing else.
-bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, const Numbers& paths,
-                       std::size_t metrics, GrowableArray<Row>& rows, Encoder& out) {
+bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, std::size_t metrics,
+                       GrowableArray<Row>& rows, Encoder& out) {
   for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
   rows.clear();
   for (const ValueRecord& value : unit.values) {
@@ -222,25 +222,20 @@ bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, c
   return true;
 }
 
-bool encode_extra(const RankRecord& record, DefinitionSet& definitions, Encoder& out) {
-  NodeResolver resolver(record, definitions);
-  if (!resolver.create()) return false;
+bool encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
-  Numbers paths;
   out.varint(record.extra_metrics.size());
   for (const measurement::ExtraMetric& metric : record.extra_metrics) {
     out.text(metric.name);
     out.text(metric.unit);
   }
   out.varint(record.locations.size());
-  for (const LocationRecord& location : record.locations) {
-    paths.clear();
-    if (!resolver.resolve(location.nodes, paths)) return false;
+  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.varint(location.units.size());
     for (const UnitRecord& unit : location.units)
       if (!encode_extra_unit(unit, location, paths, record.extra_metrics.size(), rows, out)) return false;
-  }
-  return !out.failed();
+    return !out.failed();
+  });
 }
 
 void encode_overall_metrics(const RankRecord& record, Encoder& out) {
@@ -511,7 +506,7 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (record.extra_metrics.empty() ||
-          add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, definitions, out); })) &&
+          add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
            add_iterations(record, paths, block))) &&
