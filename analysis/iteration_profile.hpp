@@ -98,7 +98,7 @@ class IterationProfiles {
   const RankConstants constants_;
   std::vector<const archive::Unit*> units_;  ///< by cluster
   const ExtraOfIterations extra_;
-  std::array<int, 11> columns_{};            ///< of the vector, by Total; -1: not there
+  std::array<int, 11> columns_{};  ///< of the vector, by Total; -1: not there
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::vector<std::unique_ptr<Model>> models_;
   mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;
