@@ -1,5 +1,6 @@
 #include "measurement/iterations.hpp"
 
+#include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
@@ -50,14 +51,6 @@ constexpr Shape sample_shapes[] = {
 };
 static_assert(std::size(sample_shapes) == std::size(shapes));
 
-std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
-  switch (kind) {
-    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
-    case NodeKind::Marked: return marked;
-    default: return function;
-  }
-}
-
 bool create(ClusteredLoop& loop) {
   clustering::OverallColumn columns[overall_count];
   for (std::size_t i = 0; i < overall_count; ++i)
@@ -75,22 +68,31 @@ bool create(ClusteredLoop& loop) {
   return true;
 }
 
-void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label,
-                   const std::int64_t (&row)[overall_count]) {
-  if (loop.log.append(loop.iterations, label, row) == IterationLog::Appended::Yes) return;
-  const auto block = loop.log.closed();
-  if (!loop.closed.append(block.data(), block.size())) l.count_loss(Loss::IterationUnclustered);
-  loop.log.start_block();
-  (void)loop.log.append(loop.iterations, label, row);
-}
-
 }  // namespace
 
 std::span<const Column> mpi_call_columns() { return region_columns; }
 
-ClusteredLoop* loop_of(Location& location, RegionId region) {
-  if (!location.iterations) location.iterations = platform::make_on_pages<Iterations>();
-  Iterations* all = location.iterations;
+std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
+  switch (kind) {
+    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
+    case NodeKind::Marked: return marked;
+    default: return function;
+  }
+}
+
+void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                   const std::int64_t (&row)[overall_count]) {
+  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
+    const auto block = loop.log.closed();
+    if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+    loop.log.start_block();
+    (void)loop.log.append(loop.iterations, label, row);
+  }
+  ++loop.iterations;
+}
+
+ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
+  if (!all) all = platform::make_on_pages<Iterations>();
   if (!all) return nullptr;
   for (std::uint32_t i = 0; i < all->count; ++i)
     if (all->loops[i]->region == region) return all->loops[i];
@@ -104,6 +106,13 @@ ClusteredLoop* loop_of(Location& location, RegionId region) {
   }
   all->loops[all->count++] = loop;
   return loop;
+}
+
+const Iterations* iterations_of(const Location& l) {
+  return l.iterations || !l.following ? l.iterations : l.following->iterations;
+}
+Iterations* iterations_of(Location& l) {
+  return const_cast<Iterations*>(iterations_of(static_cast<const Location&>(l)));
 }
 
 namespace {
@@ -128,17 +137,15 @@ constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::Weigh
 
 }  // namespace
 
-void fill_overall(const UnitTotals& unit, const CallTree& tree, std::int64_t (&row)[overall_count]) {
+void fill_overall(const UnitTotals& unit, std::span<const clustering::TouchedPath> paths,
+                  std::int64_t (&row)[overall_count]) {
   const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
   for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
   put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
   std::int64_t traffic[4] = {};
-  for (const std::uint32_t id : tree.touched()) {
-    const Node& node = tree.node(NodeId{id});
-    if (node.kind != NodeKind::Region) continue;
-    const std::int64_t* values = tree.values_of(node);
-    for (std::size_t i = 0; i < 4; ++i) traffic[i] += values[column_of(MetricId::MessagesSent) + i];
-  }
+  for (const auto& [id, shape, values] : paths)
+    if (shape == visited_call || shape == unvisited_call)
+      for (std::size_t i = 0; i < 4; ++i) traffic[i] += values[column_of(MetricId::MessagesSent) + i];
   put(Overall::MessagesSent, traffic[0]);
   put(Overall::BytesSent, traffic[1]);
   put(Overall::MessagesReceived, traffic[2]);
@@ -153,11 +160,25 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
   return unit;
 }
 
+clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
+                                    const clustering::IterationProfile& profile) {
+  const clustering::Added added = loop.clusterer.add(iteration, profile);
+  if (added.error != clustering::Error::None) return clustering::no_label;
+  const auto merges = loop.clusterer.merges();
+  if (!loop.merges.append(merges.data(), merges.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  loop.clusterer.drained();
+  return added.label;
+}
+
+void spill_if_much(Location& location, const ClusteredLoop& loop) {
+  if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
+    if (lifecycle.spill_wanted) lifecycle.spill_wanted(location);
+}
+
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  std::int64_t row[overall_count];
-  fill_overall(l.unit, l.tree, row);
+  std::int64_t row[overall_count] = {};
   all.touched.clear();
   bool listed = all.touched.reserve(l.tree.touched().size());
   for (const std::uint32_t id : l.tree.touched()) {
@@ -166,21 +187,19 @@ void take_iteration(Location& l) {
     const std::int64_t* values = l.tree.values_of(node);
     listed = all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, values), values});
   }
-  clustering::Added added{.label = clustering::no_label, .error = clustering::Error::NoMemory};
-  if (listed) added = loop.clusterer.add(loop.iterations, {row, all.touched.view()});
-  if (added.error != clustering::Error::None) {
+  clustering::Label label = clustering::no_label;
+  if (listed) {
+    fill_overall(l.unit, all.touched.view(), row);
+    label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
+  }
+  if (label == clustering::no_label) {  // its number stays its own: others may have been told of it
     l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
-    return;
+    const std::int64_t nothing[overall_count] = {};
+    return log_iteration(l, loop, clustering::no_label, nothing);
   }
-  const auto merges = loop.clusterer.merges();
-  if (!loop.merges.append(merges.data(), merges.size())) l.count_loss(Loss::IterationUnclustered);
-  loop.clusterer.drained();
-  log_iteration(l, loop, added.label, row);
-  loop.samples.append(all.touched.view());
-  ++loop.iterations;
-  if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
-    if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);
+  log_iteration(l, loop, label, row);
+  spill_if_much(l, loop);
   l.unit = {};
   l.tree.start_anew();
 }

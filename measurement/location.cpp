@@ -93,6 +93,7 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
   bool full = false;
   const NodeId leaf = location.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
   if (full) location.count_loss(Loss::ArenaFull);
+  location.call_node = leaf;
   return location.tree.values(leaf);
 }
 

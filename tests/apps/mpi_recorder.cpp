@@ -107,6 +107,8 @@ bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
 std::atomic<RegionId> trigger_region{no_region};
 void call_of_trigger(Location&, const platform::Registers&) {}
 bool pass_gate(Location&, Inside) { return true; }
+void keep_up(Location&, Inside) {}
+std::int64_t* keep_up_after_call(Location& location) { return location.call_values; }
 void take_due_snapshot(Location&) {}
 
 }  // namespace refrain::measurement

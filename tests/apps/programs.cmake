@@ -63,6 +63,13 @@ if(TARGET mpi_openmpi)
   target_include_directories(iterations_threads PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
   app_test(iterations_programs 300)
 
+  if(OpenMP_C_FOUND)
+    foreach(mpi ${REFRAIN_MPIS})
+      app_program(followers_${mpi} followers.c mpi_${mpi} OpenMP::OpenMP_C)
+      target_include_directories(followers_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+    endforeach()
+  endif()
+
   app_test(truth_sampling 600)
   app_test(truth_programs 300)
   app_test(examples_exact 300)
