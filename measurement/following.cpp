@@ -124,8 +124,15 @@ class Sharing {
   Ticks wall_;
 };
 
-/// The unit in progress belongs to a span before `epoch`, which is in progress.
-void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
+bool is_empty(const Location& l) {
+  for (const auto total : unit_total_table)
+    if (l.unit.*total != 0) return false;
+  return l.tree.touched().empty();
+}
+
+/// The unit in progress belongs to a span before `epoch`, and ends with its span; a new one begins with `epoch`.
+/// `alive`: the location's thread was there.
+void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool alive) {
   const std::uint64_t from = f.epoch.load(relaxed);
   const Span span = span_at(from), now_in = span_at(epoch);
   Span next = span_at(from + 1);
@@ -135,21 +142,19 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
     of = outside_of_iterations;
     next = now_in;
   }
-  const bool in_call = f.alive && was == Inside::Mpi;
-  const Ticks passed = f.alive ? now_in.begin - next.begin : 0;
-  const Ticks passed_outside = f.alive ? now_in.outside - next.outside : 0;
+  const bool in_call = alive && was == Inside::Mpi;
+  const Ticks passed = alive ? now_in.begin - next.begin : 0;
+  const Ticks passed_outside = alive ? now_in.outside - next.outside : 0;
   std::int64_t cpu_now = 0;
-  // A thread may have begun just before the boundary was published.
-  if (l.begin > next.begin) l.begin = next.begin;
   Ticks elapsed = 0;
-  if (f.alive) {
+  if (alive) {
     cpu_now = &l == current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
     if (cpu_now < l.cpu_begin_ns) cpu_now = l.cpu_begin_ns;
     elapsed = platform::now() - l.begin;
   }
   Sharing cpu(cpu_now - l.cpu_begin_ns, elapsed);
 
-  if (f.alive) {
+  if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu.of(next.begin - l.begin);
   }
@@ -165,7 +170,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
   l.call_values = nullptr;
 
   const bool with_unit = of != outside_of_iterations;
-  const bool anything = with_unit ? f.alive || l.unit.wall > 0 || f.passed.wall > 0 : f.passed.wall > 0;
+  const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
   if (anything && !enqueue(l, f, of)) {
     l.count_loss(Loss::IterationUnclustered);
     settle_passed(l, f.passed);
@@ -174,7 +179,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
     l.unit = {};
     l.tree.start_anew();
   } else {
-    if (!kept) l.count_loss(Loss::IterationUnclustered);
+    if (!kept && (alive || !is_empty(l))) l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
   }
   f.passed = {};
@@ -186,7 +191,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
     const Ticks wall = passed - passed_outside;
     f.passed = {from + 1, wall, cpu.of(wall), in_call ? l.call_node : root_node};
   }
-  if (f.alive) {
+  if (alive) {
     l.unit.cpu_ns = cpu.rest();
     l.cpu_begin_ns = cpu_now;
     l.begin = now_in.begin;
@@ -199,8 +204,13 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was) {
 void keep_up(Location& l, Inside was) {
   Following& f = *l.following;
   const std::uint64_t epoch = published_epoch.load(std::memory_order_acquire);
-  if (epoch == f.epoch.load(relaxed) || f.stopped.load(relaxed)) return;
-  catch_up(l, f, epoch, was);
+  const std::uint64_t from = f.epoch.load(relaxed);
+  if (epoch == from || f.stopped.load(relaxed)) return;
+  // A thread may have begun after a boundary that was published still later.
+  std::uint64_t begin = from;
+  while (f.alive && begin < epoch && span_at(begin + 1).begin <= l.begin) ++begin;
+  if (begin != from) catch_up(l, f, begin, was, false);
+  if (begin != epoch) catch_up(l, f, epoch, was, f.alive);
 }
 
 std::int64_t* keep_up_after_call(Location& l) {

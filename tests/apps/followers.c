@@ -29,9 +29,9 @@ PATH static void even_work(double until) {
   while (now() < until)
     for (int i = 0; i < 100; ++i) sink += i;
 }
-PATH static void odd_work(double until) {
+PATH static void odd_work(double until) { /* not the same code: the compiler would make one function of both */
   while (now() < until)
-    for (int i = 0; i < 100; ++i) sink += i;
+    for (int i = 0; i < 100; ++i) sink -= i;
 }
 static void work(int iteration, double until) {
   if (iteration % 2) odd_work(until);

@@ -68,6 +68,7 @@ if(TARGET mpi_openmpi)
       app_program(followers_${mpi} followers.c mpi_${mpi} OpenMP::OpenMP_C)
       target_include_directories(followers_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
     endforeach()
+    app_test(followers 300)
   endif()
 
   app_test(truth_sampling 600)

@@ -265,6 +265,40 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], Overall::Wall)) << n;
 }
 
+TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    record(*location, account, 1);
+    step.store(1);
+    wait_for(2);
+    record(*location, account, 1);
+    step.store(3);
+    wait_for(4);
+    record(*location, account, 1);
+  });
+  wait_for(1);
+  for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // before the thread notices
+  step.store(2);
+  wait_for(3);
+  for (int i = 0; i < 100; ++i) end(i % 2 - 1);
+  step.store(4);
+  thread.join();
+  for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // while what it noticed waits in the queue
+  look_after_followers(*leader_);
+  bring_up_to_date();
+  // Twice the unit in progress, and once what was passed before one that waited.
+  EXPECT_EQ(2, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  EXPECT_EQ(1, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account, false);
+}
+
 TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_lost) {
   Account account;
   std::atomic<int> step{0};
@@ -275,7 +309,8 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
   std::thread thread([&] {
     Life life(account);
     location = life.location;
-    wait_for(1);
+    step.store(1);
+    wait_for(2);
     ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
     bool full = false;
     for (std::uint64_t key = 1; key <= 4000; ++key) {
@@ -286,16 +321,16 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
       ++account.total;
     }
     location->inside.store(Inside::User);
-    step.store(2);
-    wait_for(3);
+    step.store(3);
+    wait_for(4);
     record(*location, account, 1);
   });
-  while (!location) std::this_thread::yield();
+  wait_for(1);
   end(-1);
-  step.store(1);
-  wait_for(2);
+  step.store(2);
+  wait_for(3);
   end(0);
-  step.store(3);
+  step.store(4);
   thread.join();
   iterate(0);
   bring_up_to_date();
