@@ -47,77 +47,47 @@ void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Lab
   if (loop.iterations == number) log_iteration(counted_at, loop, label, row);
 }
 
-/// Consecutive spans [begin, end) in which nothing was recorded; of those the ones that are iterations of one loop.
-class PassedIterations {
- public:
-  PassedIterations(std::uint64_t begin, std::uint64_t end, bool in_call, std::int64_t cpu_ns, Ticks wall)
-      : begin_(begin), end_(end), in_call_(in_call), cpu_ns_(cpu_ns), wall_(wall) {
-    for_each([&](std::uint64_t iteration, const std::int64_t(&row)[overall_count]) {
-      if (count_++ == 0) {
-        first_ = iteration;
-        std::copy_n(row, overall_count, first_row_);
-      }
-      last_ = iteration;
-      for (const Overall metric : set_) {
-        const std::int64_t value = row[at(metric)];
-        sum_[at(metric)] += value;
-        minimum_[at(metric)] = count_ == 1 ? value : std::min(minimum_[at(metric)], value);
-        maximum_[at(metric)] = std::max(maximum_[at(metric)], value);
-      }
-    });
-    for_each([&](std::uint64_t, const std::int64_t(&row)[overall_count]) {
-      for (const Overall metric : set_) {
-        const double mean = static_cast<double>(sum_[at(metric)]) / static_cast<double>(count_);
-        const double from_mean = static_cast<double>(row[at(metric)]) - mean;
-        squares_[at(metric)] += from_mean * from_mean;
-      }
-    });
-  }
+using PassedOnes = std::span<const PassedIteration>;
 
-  std::uint64_t count() const { return count_; }
-  std::uint64_t first() const { return first_; }
-  std::span<const std::int64_t> first_row() const { return first_row_; }
-  PassedIterations but_for_first() const {
-    std::uint64_t begin = begin_;
-    while (begin < end_ && span_at(begin).of == outside_of_iterations) ++begin;
-    return {begin + 1, end_, in_call_, cpu_ns_ - first_row_[at(Overall::Cpu)], wall_ - first_row_[at(Overall::Wall)]};
+/// What some of them have in all.
+class PassedSum {
+ public:
+  PassedSum(PassedOnes ones, bool any_cpu, bool in_call) {
+    if (ones.empty()) return;
+    untouched_ = {ones.size(), ones.front().number, ones.back().number, sum_, minimum_, maximum_, squares_};
+    set(Overall::Wall, ones, &PassedIteration::wall);
+    if (any_cpu) set(Overall::Cpu, ones, &PassedIteration::cpu_ns);
+    if (in_call) set(Overall::Mpi, ones, &PassedIteration::wall);
   }
+  PassedSum(const PassedSum&) = delete;
   Ticks wall() const { return sum_[at(Overall::Wall)]; }
   std::int64_t cpu_ns() const { return sum_[at(Overall::Cpu)]; }
-  clustering::Untouched profile() const { return {count_, first_, last_, sum_, minimum_, maximum_, squares_}; }
-
-  /// f(iteration, row)
-  template <class F>
-  void for_each(F&& f) const {
-    std::int64_t row[overall_count] = {};
-    Ticks wall_left = wall_;
-    std::int64_t cpu_left = cpu_ns_;
-    for (std::uint64_t i = begin_; i < end_; ++i) {
-      const Span span = span_at(i);
-      if (span.of == outside_of_iterations) continue;
-      const Ticks wall = span_at(i + 1).begin - span.begin;
-      const double part = wall_left > 0 ? static_cast<double>(wall) / static_cast<double>(wall_left) : 0;
-      const std::int64_t cpu =
-          wall >= wall_left ? cpu_left : static_cast<std::int64_t>(static_cast<double>(cpu_left) * part);
-      row[at(Overall::Wall)] = wall;
-      row[at(Overall::Cpu)] = cpu;
-      row[at(Overall::Mpi)] = in_call_ ? wall : 0;
-      wall_left -= wall;
-      cpu_left -= cpu;
-      f(iteration_of_span(span.of), row);
-    }
-  }
+  const clustering::Untouched& untouched() const { return untouched_; }
 
  private:
-  static constexpr Overall set_[] = {Overall::Wall, Overall::Cpu, Overall::Mpi};
-  std::uint64_t begin_, end_;
-  bool in_call_;
-  std::int64_t cpu_ns_;
-  Ticks wall_;
-  std::uint64_t count_ = 0, first_ = 0, last_ = 0;
-  std::int64_t first_row_[overall_count] = {};
+  void set(Overall metric, PassedOnes ones, std::int64_t PassedIteration::*member) {
+    const std::int64_t first = ones.front().*member;
+    std::int64_t low = first, high = first, sum = 0;
+    double squares = 0;
+    for (const PassedIteration& one : ones) {
+      const std::int64_t value = one.*member;
+      const auto from_first = static_cast<double>(value - first);
+      sum += value;
+      squares += from_first * from_first;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    const auto count = static_cast<double>(ones.size());
+    const double mean_from_first = static_cast<double>(sum) / count - static_cast<double>(first);
+    sum_[at(metric)] = sum;
+    minimum_[at(metric)] = low;
+    maximum_[at(metric)] = high;
+    squares_[at(metric)] = std::max(0.0, squares - count * mean_from_first * mean_from_first);
+  }
+
   std::int64_t sum_[overall_count] = {}, minimum_[overall_count] = {}, maximum_[overall_count] = {};
   double squares_[overall_count] = {};
+  clustering::Untouched untouched_{};
 };
 
 /// Turns one item of a location's queue into iterations.
@@ -126,26 +96,31 @@ class Taker {
   Taker(Location& location, Location& counted_at, const FollowedUnit& unit)
       : l_(location), f_(*location.following), counted_at_(counted_at), unit_(unit) {}
 
-  /// False: there is no memory for the unit; the item is to stay.
+  /// False: there is no memory; the item is to stay.
   bool take() {
     ClusteredLoop* loop = nullptr;
     if (unit_.of != outside_of_iterations) {
       loop = loop_of(f_.iterations, loop_of_span(unit_.of));
       if (!loop || !list_paths()) return false;
     }
-    const Passed& passed = unit_.passed;
-    cpu_left_ = passed.cpu_ns;
-    wall_left_ = passed.wall;
-    const bool known = passed.wall > 0 && spans_are_kept_since(passed.first);
-    const std::uint64_t joint = known && loop && may_share(*loop) ? begin_of_last_run(unit_.span) : unit_.span;
-    if (loop && !cluster_unit(*loop, joint)) return false;
-    if (known) take_runs(passed.first, joint);
+    if (!list_passed()) return false;
+    const PassedOnes all = f_.passed_ones.view();
+    const std::size_t alone = loop && may_share(*loop) ? begin_of_last_run(all, loop->region) : all.size();
+    const PassedOnes shared = all.subspan(alone);
+    if (loop && !cluster_unit(*loop, shared)) return false;
+    take_runs(all.first(alone));
     if (wall_left_ > 0) give_up_passed();
-    if (loop) log_unit(*loop);
+    if (loop) {
+      log(*loop, shared, label_);
+      log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, row_);
+      spill_if_much(l_, *loop);
+    }
     return true;
   }
 
  private:
+  bool in_call() const { return unit_.passed.call != root_node; }
+
   bool list_paths() {
     auto& paths = f_.iterations->touched;
     paths.clear();
@@ -156,6 +131,34 @@ class Taker {
     return listed;
   }
 
+  /// Nothing is listed when the spans are not known any more.
+  bool list_passed() {
+    f_.passed_ones.clear();
+    const Passed& passed = unit_.passed;
+    wall_left_ = passed.wall;
+    cpu_left_ = passed.cpu_ns;
+    if (passed.wall == 0 || !spans_are_kept_since(passed.first)) return true;
+    if (!f_.passed_ones.reserve(unit_.span - passed.first)) return false;
+    Ticks wall_left = passed.wall;
+    std::int64_t cpu_left = passed.cpu_ns;
+    Span span = span_at(passed.first);
+    for (std::uint64_t i = passed.first; i < unit_.span; ++i) {
+      const Span next = span_at(i + 1);
+      if (span.of != outside_of_iterations) {
+        const Ticks wall = next.begin - span.begin;
+        std::int64_t cpu = cpu_left;
+        if (cpu_left > 0 && wall < wall_left)
+          cpu = static_cast<std::int64_t>(static_cast<double>(cpu_left) *
+                                          (static_cast<double>(wall) / static_cast<double>(wall_left)));
+        wall_left -= wall;
+        cpu_left -= cpu;
+        (void)f_.passed_ones.push_back({iteration_of_span(span.of), wall, cpu, loop_of_span(span.of)});
+      }
+      span = next;
+    }
+    return true;
+  }
+
   /// Whether iterations without anything recorded may share the unit's cluster.
   bool may_share(const ClusteredLoop& loop) const {
     if (iteration_settings.equivalence == clustering::Equivalence::All) return false;
@@ -164,52 +167,36 @@ class Taker {
     return true;
   }
 
-  /// Where the spans before `end` begin that are of the unit's loop, or outside of iterations.
-  std::uint64_t begin_of_last_run(std::uint64_t end) const {
-    while (end > unit_.passed.first) {
-      const SpanOf of = span_at(end - 1).of;
-      if (of != outside_of_iterations && loop_of_span(of) != loop_of_span(unit_.of)) break;
-      --end;
-    }
-    return end;
+  static std::size_t begin_of_last_run(PassedOnes ones, RegionId loop) {
+    std::size_t begin = ones.size();
+    while (begin > 0 && ones[begin - 1].loop == loop) --begin;
+    return begin;
   }
 
-  PassedIterations passed_in(std::uint64_t begin, std::uint64_t end) {
-    Ticks wall = 0;
-    for (std::uint64_t i = begin; i < end; ++i)
-      if (const Span span = span_at(i); span.of != outside_of_iterations) wall += span_at(i + 1).begin - span.begin;
-    const double part = wall_left_ > 0 ? static_cast<double>(wall) / static_cast<double>(wall_left_) : 0;
-    const std::int64_t cpu =
-        wall >= wall_left_ ? cpu_left_ : static_cast<std::int64_t>(static_cast<double>(cpu_left_) * part);
-    return PassedIterations(begin, end, unit_.passed.call != root_node, cpu, wall);
+  PassedSum sum_of(PassedOnes ones) const { return PassedSum(ones, unit_.passed.cpu_ns > 0, in_call()); }
+
+  void count_off(const PassedSum& sum) {
+    wall_left_ -= sum.wall();
+    cpu_left_ -= sum.cpu_ns();
   }
 
-  void count_off(const PassedIterations& passed) {
-    wall_left_ -= passed.wall();
-    cpu_left_ -= passed.cpu_ns();
-  }
-
-  /// The call path of the MPI call in which the spans were passed, with all the time of them.
+  /// The call path of the MPI call in which the iterations were passed, with all the time of them.
   TouchedPath call_path(Ticks time) {
     call_values_[column_of(MetricId::Time)] = time;
     return {clustering::PathId{static_cast<std::uint32_t>(unit_.passed.call)}, shape_of(NodeKind::Region, call_values_),
             call_values_};
   }
 
-  /// The unit's cluster, with those of [joint, unit) in it.
-  bool cluster_unit(ClusteredLoop& loop, std::uint64_t joint) {
+  /// Gives the unit to the clusters, and `shared` with it.
+  bool cluster_unit(ClusteredLoop& loop, PassedOnes shared) {
     auto& paths = f_.iterations->touched;
-    const PassedIterations passed = passed_in(joint, unit_.span);
+    const PassedSum sum = sum_of(shared);
     fill_overall(unit_.totals, paths.view(), row_);
-    if (passed.count() > 0 && unit_.passed.call != root_node && !add_time_of_call(paths, passed.wall())) return false;
+    if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall())) return false;
     label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {row_, paths.view()});
     if (label_ == no_label) return false;
-    if (passed.count() == 0) return true;
-    loop.clusterer.add_untouched(label_, passed.profile());
-    joint_ = joint;
-    joint_cpu_ = passed.cpu_ns();
-    joint_wall_ = passed.wall();
-    count_off(passed);
+    loop.clusterer.add_untouched(label_, sum.untouched());
+    count_off(sum);
     return true;
   }
 
@@ -222,46 +209,52 @@ class Taker {
     return paths.push_back(call_path(time));
   }
 
-  /// The passed iterations that do not share the unit's cluster, loop after loop.
-  void take_runs(std::uint64_t begin, std::uint64_t end) {
-    while (begin < end) {
-      RegionId region{};
-      std::uint64_t next = begin;
-      for (; next < end; ++next) {
-        const SpanOf of = span_at(next).of;
-        if (of == outside_of_iterations) continue;
-        if (region != RegionId{} && region != loop_of_span(of)) break;
-        region = loop_of_span(of);
-      }
-      if (region != RegionId{}) take_run(region, passed_in(begin, next));
-      begin = next;
+  /// Passed iterations that do not share the unit's cluster, loop after loop.
+  void take_runs(PassedOnes ones) {
+    while (!ones.empty()) {
+      std::size_t end = 1;
+      while (end < ones.size() && ones[end].loop == ones[0].loop) ++end;
+      take_run(ones.first(end));
+      ones = ones.subspan(end);
     }
   }
 
-  void take_run(RegionId region, const PassedIterations& passed) {
-    ClusteredLoop* loop = loop_of(f_.iterations, region);
+  void take_run(PassedOnes ones) {
+    ClusteredLoop* loop = loop_of(f_.iterations, ones[0].loop);
     if (!loop) return;
-    TouchedPath call[1];
-    std::size_t calls = 0;
-    if (unit_.passed.call != root_node) call[calls++] = call_path(passed.wall());
-    const Label label = cluster_iteration(counted_at_, *loop, passed.first(), {passed.first_row(), {call, calls}});
+    const PassedSum others = sum_of(ones.subspan(1));
+    std::int64_t first[overall_count];
+    fill_row(ones[0], first);
+    const TouchedPath call = call_path(ones[0].wall + others.wall());
+    const std::size_t calls = in_call() ? 1 : 0;
+    const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {first, {&call, calls}});
     if (label == no_label) return;
-    loop->clusterer.add_untouched(label, passed.but_for_first().profile());
-    passed.for_each([&](std::uint64_t iteration, const std::int64_t(&row)[overall_count]) {
-      log_at(counted_at_, *loop, iteration, label, row);
-    });
-    count_off(passed);
+    loop->clusterer.add_untouched(label, others.untouched());
+    count_off(others);
+    wall_left_ -= ones[0].wall;
+    cpu_left_ -= ones[0].cpu_ns;
+    log(*loop, ones, label);
     spill_if_much(l_, *loop);
   }
 
-  void log_unit(ClusteredLoop& loop) {
-    if (joint_wall_ > 0)
-      PassedIterations(joint_, unit_.span, unit_.passed.call != root_node, joint_cpu_, joint_wall_)
-          .for_each([&](std::uint64_t iteration, const std::int64_t(&row)[overall_count]) {
-            log_at(counted_at_, loop, iteration, label_, row);
-          });
-    log_at(counted_at_, loop, iteration_of_span(unit_.of), label_, row_);
-    spill_if_much(l_, loop);
+  void fill_row(const PassedIteration& one, std::int64_t (&row)[overall_count]) const {
+    std::fill_n(row, overall_count, 0);
+    row[at(Overall::Wall)] = one.wall;
+    row[at(Overall::Cpu)] = one.cpu_ns;
+    if (in_call()) row[at(Overall::Mpi)] = one.wall;
+  }
+
+  void log(ClusteredLoop& loop, PassedOnes ones, Label label) {
+    std::int64_t row[overall_count];
+    const PassedIteration* before = nullptr;
+    for (const PassedIteration& one : ones) {
+      // Most differ in their wall time alone.
+      const bool alike = before && before->cpu_ns == one.cpu_ns && !in_call() && loop.iterations == one.number;
+      before = &one;
+      if (alike && log_again(loop, one.wall)) continue;
+      fill_row(one, row);
+      log_at(counted_at_, loop, one.number, label, row);
+    }
   }
 
   /// Passed iterations that cannot be told apart any more, or that there is no memory for.
@@ -269,7 +262,7 @@ class Taker {
     counted_at_.count_loss(Loss::IterationUnclustered);
     f_.outside.wall += wall_left_;
     f_.outside.cpu_ns += cpu_left_;
-    if (unit_.passed.call != root_node) f_.outside.mpi += wall_left_;
+    if (in_call()) f_.outside.mpi += wall_left_;
   }
 
   Location& l_;
@@ -277,12 +270,9 @@ class Taker {
   Location& counted_at_;
   const FollowedUnit& unit_;
   Ticks wall_left_ = 0;
-  std::int64_t cpu_left_ = 0;
+  std::int64_t cpu_left_ = 0;  ///< of what was passed and is in no cluster yet
   Label label_ = no_label;
   std::int64_t row_[overall_count] = {};
-  std::uint64_t joint_ = 0;
-  Ticks joint_wall_ = 0;
-  std::int64_t joint_cpu_ = 0;
   std::int64_t call_values_[columns_of(NodeKind::Region)] = {};
 };
 

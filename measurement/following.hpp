@@ -44,6 +44,14 @@ struct FollowedPath {
 };
 static_assert(sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
 
+/// An iteration in which nothing was recorded.
+struct PassedIteration {
+  std::uint64_t number;
+  platform::Ticks wall;
+  std::int64_t cpu_ns;
+  RegionId loop;
+};
+
 struct Following {
   Following() {}  // the queue is not touched
 
@@ -64,6 +72,7 @@ struct Following {
   Iterations* iterations = nullptr;
   UnitTotals outside{};  ///< what could not become an iteration after all
   platform::GrowableArray<std::uint64_t> item;
+  platform::GrowableArray<PassedIteration> passed_ones;  ///< of that item
   std::uint64_t queue[queue_words];
 };
 

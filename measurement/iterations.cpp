@@ -91,6 +91,14 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
   ++loop.iterations;
 }
 
+bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
+  constexpr auto column = static_cast<std::size_t>(Overall::Wall);
+  static_assert(overall_table[column].precision == clustering::Precision::Exact);
+  if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
+  ++loop.iterations;
+  return true;
+}
+
 ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   if (!all) all = platform::make_on_pages<Iterations>();
   if (!all) return nullptr;

@@ -86,6 +86,8 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
 /// Logs the next iteration. no_label: nothing is known of it.
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    const std::int64_t (&row)[overall_count]);
+/// The same as the iteration before, but for the wall time; false: that cannot be said in short.
+bool log_again(ClusteredLoop& loop, platform::Ticks wall);
 /// Sends what the loop holds to the file when that has become much. `location` has the loop.
 void spill_if_much(Location& location, const ClusteredLoop& loop);
 
