@@ -73,8 +73,10 @@ class Followers : public testing::Test {
 
   /// On a thread that follows: `count` events in the iteration in progress.
   static void record(Location& l, Account& account, int count) {
+    const std::uint64_t before = published_epoch.load();
     ASSERT_TRUE(enter_scope(l, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
     const std::uint64_t span = l.following->epoch.load();
+    EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
     bool full = false;
     const NodeId node = l.tree.child(root_node, NodeKind::Region, span / 2 % regions, full);
     l.tree.values(node)[column_of(MetricId::Visits)] += count;
@@ -135,7 +137,8 @@ class Followers : public testing::Test {
         const UnitTotals unit = totals_of(loop.clusterer.cluster(k).sum);
         calls += unit.mpi_calls;
         wall += unit.wall;
-        for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r) add(loop.clusterer.path(k, r).sum);
+        for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r)
+          if (const auto path = loop.clusterer.path(k, r); path.columns == columns_of(NodeKind::Region)) add(path.sum);
         EXPECT_LE(loop.clusterer.path_count(k), 1U) << "a cluster of iterations with other calls";
       }
       if (!lossless) continue;
@@ -148,7 +151,9 @@ class Followers : public testing::Test {
         const auto at = account.events.find(spans_[of][n]);
         ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], Overall::MpiCalls))
             << "iteration " << n;
-        logged_wall += value(logged[n], Overall::Wall);
+        const std::int64_t row_wall = value(logged[n], Overall::Wall);
+        ASSERT_TRUE(0 <= row_wall && row_wall <= walls_[of][n]) << row_wall << " of " << walls_[of][n];
+        logged_wall += row_wall;
       }
       std::int64_t clustered_wall = 0;
       for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k)
@@ -265,6 +270,56 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], Overall::Wall)) << n;
 }
 
+TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  constexpr int samples = 40, between = 50;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    for (int i = 0; i < samples; ++i) {
+      step.store(2 * i + 1);
+      wait_for(2 * i + 2);
+      ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+      bool full = false;
+      const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
+      ++location->tree.values(node)[column_of(MetricId::Samples)];
+      ++location->unit.ticks_user;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      location->inside.store(Inside::User, std::memory_order_release);
+    }
+    step.store(2 * samples + 1);
+  });
+  for (int i = 0; i < samples; ++i) {
+    wait_for(2 * i + 1);
+    if (i > 0) end(0);
+    for (int k = 0; k < between; ++k) iterate(0);
+    end(-1);
+    step.store(2 * i + 2);
+  }
+  wait_for(2 * samples + 1);
+  end(0);
+  end(-1);
+  thread.join();
+  bring_up_to_date();
+  check(*location, account);
+  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  std::int64_t ticks = 0;
+  std::uint64_t members = 0;
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const auto cluster = loop.clusterer.cluster(k);
+    EXPECT_GT(totals_of(cluster.sum).ticks_user, 0) << "a cluster of iterations without a sample";
+    ticks += totals_of(cluster.sum).ticks_user;
+    members += cluster.members;
+  }
+  EXPECT_EQ(samples, ticks);
+  EXPECT_EQ(loop.iterations, members);
+}
+
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   Account account;
   std::atomic<int> step{0};
@@ -360,8 +415,9 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
   });
   for (int i = 0; i < 5; ++i) {
     wait_for(2 * i + 1);
-    iterate(0);
-    step.store(2 * i + 2);
+    if (i > 0) end(0);
+    end(-1);
+    step.store(2 * i + 2);  // it records in an iteration
   }
   thread.join();
   iterate(0);
