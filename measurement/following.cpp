@@ -204,13 +204,25 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 void keep_up(Location& l, Inside was) {
   Following& f = *l.following;
   const std::uint64_t epoch = published_epoch.load(std::memory_order_acquire);
-  const std::uint64_t from = f.epoch.load(relaxed);
-  if (epoch == from || f.stopped.load(relaxed)) return;
-  // A thread may have begun after a boundary that was published still later.
-  std::uint64_t begin = from;
-  while (f.alive && begin < epoch && span_at(begin + 1).begin <= l.begin) ++begin;
-  if (begin != from) catch_up(l, f, begin, was, false);
-  if (begin != epoch) catch_up(l, f, epoch, was, f.alive);
+  if (f.stopped.load(relaxed)) return;
+  for (std::uint64_t from; (from = f.epoch.load(relaxed)) != epoch;) {
+    const Ticks boundary = span_at(from + 1).begin;
+    const bool kept = spans_are_kept_since(from);
+    if (f.alive && (l.begin < boundary || !kept)) return catch_up(l, f, epoch, was, true);
+    // No thread was there when the span ended. But one may have begun or ended after a boundary that was published
+    // still later.
+    Ticks beyond = 0;
+    std::uint64_t to = epoch;
+    if (kept && l.end > boundary && l.unit.wall > 0) {
+      beyond = l.end - boundary < l.unit.wall ? l.end - boundary : l.unit.wall;
+      to = from + 1;
+    } else if (f.alive) {
+      for (to = from + 1; to < epoch && span_at(to + 1).begin <= l.begin;) ++to;
+    }
+    l.unit.wall -= beyond;
+    catch_up(l, f, to, was, false);
+    l.unit.wall = beyond;
+  }
 }
 
 std::int64_t* keep_up_after_call(Location& l) {
