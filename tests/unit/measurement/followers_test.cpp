@@ -49,8 +49,9 @@ class Followers : public testing::Test {
   }
 
   /// The next iteration of a loop, or time outside, is over.
-  void end(int loop) {
-    const platform::Ticks now = platform::now(), before = last_end_;
+  void end(int loop) { end(loop, platform::now()); }
+  void end(int loop, platform::Ticks now) {
+    const platform::Ticks before = last_end_;
     last_end_ = now;
     if (loop < 0) return end_span(now, outside_of_iterations);
     ClusteredLoop& of = *leader_->iterations->loops[loop];
@@ -268,6 +269,50 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   const auto logged = rows(*iterations_of(*location)->loops[0]);
   ASSERT_EQ(20'001U, logged.size());
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], Overall::Wall)) << n;
+}
+
+TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_behind_it) {
+  for (const bool begins_before : {false, true})
+    for (const bool ends_before : {true, false}) {
+      Account account;
+      std::atomic<int> step{0};
+      const auto wait_for = [&](int wanted) {
+        while (step.load() < wanted) std::this_thread::yield();
+      };
+      end(-1);
+      platform::Ticks boundary = platform::now();
+      Location* location = nullptr;
+      std::thread thread([&] {
+        {
+          Life life(account);
+          location = life.location;
+          record(*location, account, 1);
+          step.store(1);
+          wait_for(2);
+          if (!ends_before) wait_for(3);
+        }
+        step.store(4);
+      });
+      wait_for(1);
+      if (begins_before) boundary = platform::now();
+      step.store(2);
+      if (ends_before) wait_for(4);
+      end(0, boundary);
+      for (int i = 0; i < 5; ++i) iterate(0);
+      end(-1);
+      step.store(3);
+      thread.join();
+      bring_up_to_date();
+      check(*location, account);
+      const auto logged = rows(*iterations_of(*location)->loops[0]);
+      const std::size_t n = logged.size() - 6;
+      EXPECT_EQ(1, value(logged[n], Overall::MpiCalls));
+      EXPECT_EQ(begins_before, value(logged[n], Overall::Wall) > 0);
+      EXPECT_EQ(ends_before ? 0 : walls_[0].back(), value(logged.back(), Overall::Wall));
+      SetUp();  // a location of its own for the next
+      spans_[0].clear();
+      walls_[0].clear();
+    }
 }
 
 TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one) {
