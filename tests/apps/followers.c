@@ -2,16 +2,18 @@
  *
  *   followers alternate ITERATIONS MS   all OpenMP threads run even_work, odd_work, even_work ... for MS each
  *   followers short ITERATIONS US       the same, with iterations of US
- *   followers short-alone ITERATIONS US the same without OpenMP
  *   followers created ITERATIONS MS     a thread per iteration, from its begin to its end, which works for MS
  *   followers calls ITERATIONS          a thread makes 1 + i % 3 MPI calls in iteration i
  *   followers waits ITERATIONS MS       a thread is in one MPI call for all iterations but the first and the last
  *   followers late ITERATIONS           a thread that begins in the middle and ends before the last quarter
  *   followers own ITERATIONS            a thread with a loop of its own of half as many iterations
+ *
+ * KILL_AT=i in the environment: the process kills itself in iteration i.
  */
 #include <mpi.h>
 #include <pthread.h>
 #include <refrain/refrain.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,9 +92,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* mode = argc > 2 ? argv[1] : "";
   iterations = argc > 2 ? atoi(argv[2]) : 0;
-  span = argc > 3 ? atof(argv[3]) * (strncmp(mode, "short", 5) == 0 ? 1e-6 : 1e-3) : 0;
+  span = argc > 3 ? atof(argv[3]) * (strcmp(mode, "short") == 0 ? 1e-6 : 1e-3) : 0;
   pthread_barrier_init(&begin, NULL, 2);
   pthread_barrier_init(&end, NULL, 2);
+  const int kill_at = getenv("KILL_AT") ? atoi(getenv("KILL_AT")) : -1;
   pthread_t thread;
 #pragma omp parallel num_threads(2)
   { even_work(now() + 0.01); }
@@ -135,6 +138,7 @@ int main(int argc, char** argv) {
     } else {
       work(i, now() + span);
     }
+    if (i == kill_at) raise(SIGKILL);
     REFRAIN_ITERATION_END();
   }
   REFRAIN_LOOP_END();

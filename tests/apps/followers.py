@@ -172,6 +172,19 @@ class Followers(TestCase):
             self.assert_complete(loop, iterations)
             self.assert_cut_as_main(loop, 1)
 
+    def test_a_killed_run_has_the_iterations_of_workers_up_to_its_last_snapshot(self) -> None:
+        for mode, last, arguments in (("alternate", 350, (10,)), ("short", 150_000, (20,))):
+            outcome = self.measured(mpirun(1, PROGRAMS / "followers_openmpi", mode, 10 * last, *arguments),
+                                    {"REFRAIN_SNAPSHOT": "1", "KILL_AT": str(last)})
+            self.assertNotEqual(0, outcome.code)
+            loop, report = self.loop_of(outcome)
+            self.assertEqual("incomplete", report.data["experiment"]["state"])
+            self.assertEqual({0, 1}, {l["thread"] for l in loop["per_location"]})
+            self.assert_cut_as_main(loop, 1)
+            worker = self.location(loop, 1)
+            self.assertGreater(len(worker["wall_s"]), last // 4)
+            self.assertNotIn(-1, worker["cluster_of"])
+
 
 if __name__ == "__main__":
     unittest.main()
