@@ -3,7 +3,7 @@
  *   followers alternate ITERATIONS MS   all OpenMP threads run even_work, odd_work, even_work ... for MS each
  *   followers short ITERATIONS US       the same, with iterations of US
  *   followers created ITERATIONS MS     a thread per iteration, from its begin to its end, which works for MS
- *   followers calls ITERATIONS          a thread makes 1 + i % 3 MPI calls in iteration i
+ *   followers calls ITERATIONS          a thread makes 1 + i % 3 MPI calls in iteration i, after a region when i is odd
  *   followers waits ITERATIONS MS       a thread is in one MPI call for all iterations but the first and the last
  *   followers late ITERATIONS           a thread that begins in the middle and ends before the last quarter
  *   followers own ITERATIONS            a thread with a loop of its own of half as many iterations
@@ -52,6 +52,10 @@ static void* make_calls(void* unused) {
   (void)unused;
   for (int i = 0; i < iterations; ++i) {
     pthread_barrier_wait(&begin);
+    if (i % 2) {
+      REFRAIN_REGION_BEGIN("odd");
+      REFRAIN_REGION_END("odd");
+    }
     for (int k = 0; k < 1 + i % 3; ++k) {
       double in = 1, out;
       MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);

@@ -133,6 +133,9 @@ class Followers(TestCase):
             self.assert_complete(loop, iterations)
             self.assertEqual([1 + i % 3 for i in range(iterations)], self.location(loop, 2)["mpi_calls"])
             self.assertEqual([0] * iterations, self.location(loop, 0)["mpi_calls"])
+            worker = self.location(loop, 2)
+            classes = [worker["clusters"][k]["class"] for k in worker["cluster_of"]]
+            self.assertEqual(set(), set(classes[0::2]) & set(classes[1::2]), "the region is in odd iterations")
             self.assert_nothing_lost(report)
 
     def test_a_call_over_many_iterations_is_mpi_time_of_each(self) -> None:
