@@ -129,7 +129,8 @@ class Followers(TestCase):
     def test_calls_of_a_worker_are_counted_in_their_iterations(self) -> None:
         iterations = 3000
         for mpi in BINARIES:
-            loop, report = self.loop_of(self.run_mode("calls", iterations, mpi=mpi))
+            loop, report = self.loop_of(self.run_mode("calls", iterations, mpi=mpi,
+                                                      env={"REFRAIN_CLUSTER_EQUIVALENCE": "all"}))
             self.assert_complete(loop, iterations)
             self.assertEqual([1 + i % 3 for i in range(iterations)], self.location(loop, 2)["mpi_calls"])
             self.assertEqual([0] * iterations, self.location(loop, 0)["mpi_calls"])
