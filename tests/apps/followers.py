@@ -129,14 +129,19 @@ class Followers(TestCase):
     def test_calls_of_a_worker_are_counted_in_their_iterations(self) -> None:
         iterations = 3000
         for mpi in BINARIES:
-            loop, report = self.loop_of(self.run_mode("calls", iterations, mpi=mpi,
-                                                      env={"REFRAIN_CLUSTER_EQUIVALENCE": "all"}))
+            # All call paths: then the region tells classes, too.
+            outcome = self.run_mode("calls", iterations, mpi=mpi, env={"REFRAIN_CLUSTER_EQUIVALENCE": "all"})
+            loop, report = self.loop_of(outcome)
             self.assert_complete(loop, iterations)
             self.assertEqual([1 + i % 3 for i in range(iterations)], self.location(loop, 2)["mpi_calls"])
             self.assertEqual([0] * iterations, self.location(loop, 0)["mpi_calls"])
             worker = self.location(loop, 2)
             classes = [worker["clusters"][k]["class"] for k in worker["cluster_of"]]
             self.assertEqual(set(), set(classes[0::2]) & set(classes[1::2]), "the region is in odd iterations")
+            for i in (100, 101):
+                regions = [c["region"]["visits"] for c in self.report(outcome, "--iteration", str(i)).callpaths
+                           if c["path"] and c["path"][-1] == "odd"]
+                self.assertEqual([1] if i % 2 else [], regions)
             self.assert_nothing_lost(report)
 
     def test_a_call_over_many_iterations_is_mpi_time_of_each(self) -> None:
