@@ -113,7 +113,7 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
   const auto number = static_cast<std::uint32_t>(label);
   // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
   const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask);
-  const std::uint32_t place = recent_.find(number);
+  std::uint32_t place = recent_.find(number);
   if (place < recent_.used) {
     out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
   } else {

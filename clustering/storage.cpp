@@ -102,7 +102,8 @@ void Clusterer::add_untouched(Label label, const Untouched& more) {
   std::uint32_t slot = 0;
   while (slot < clusters_.size() && !(clusters_[slot].members && clusters_[slot].label == label)) ++slot;
   if (slot == clusters_.size() || more.count == 0) return;
-  alignas(8) std::byte statistics[max_overall * (4 * 8 + 4)];
+  alignas(8) std::byte statistics[max_overall * (5 * 8 + 4)];
+  static_assert(max_overall % lanes == 0);
   Cluster from{};
   from.statistics = statistics;
   from.members = more.count;
