@@ -38,13 +38,13 @@ constexpr std::int64_t nothing[overall_count] = {};
 
 /// Logs what is missing of the loop before iteration `number`: the location had no thread then.
 void log_missing(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
-  while (loop.iterations < number) log_iteration(counted_at, loop, no_label, nothing);
+  while (loop.iterations < number) log_iteration(counted_at, loop, no_label, nothing, {});
 }
 
 void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Label label,
-            const std::int64_t (&row)[overall_count]) {
+            const std::int64_t (&row)[overall_count], std::span<const TouchedPath> paths) {
   log_missing(counted_at, loop, number);
-  if (loop.iterations == number) log_iteration(counted_at, loop, label, row);
+  if (loop.iterations == number) log_iteration(counted_at, loop, label, row, paths);
 }
 
 using PassedOnes = std::span<const PassedIteration>;
@@ -112,7 +112,7 @@ class Taker {
     if (wall_left_ > 0) give_up_passed();
     if (loop) {
       log(*loop, shared, label_);
-      log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, row_);
+      log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, row_, f_.iterations->touched.view());
       spill_if_much(l_, *loop);
     }
     return true;
@@ -253,7 +253,7 @@ class Taker {
       before = &one;
       if (alike && log_again(loop, one.wall)) continue;
       fill_row(one, row);
-      log_at(counted_at_, loop, one.number, label, row);
+      log_at(counted_at_, loop, one.number, label, row, {});
     }
   }
 

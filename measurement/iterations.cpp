@@ -81,13 +81,14 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
 }
 
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
-                   const std::int64_t (&row)[overall_count]) {
+                   const std::int64_t (&row)[overall_count], std::span<const clustering::TouchedPath> paths) {
   if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
     const auto block = loop.log.closed();
     if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
     loop.log.start_block();
     (void)loop.log.append(loop.iterations, label, row);
   }
+  loop.samples.append(paths);
   ++loop.iterations;
 }
 
@@ -95,6 +96,7 @@ bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
   constexpr auto column = static_cast<std::size_t>(Overall::Wall);
   static_assert(overall_table[column].precision == clustering::Precision::Exact);
   if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
+  loop.samples.append({});
   ++loop.iterations;
   return true;
 }
@@ -204,9 +206,9 @@ void take_iteration(Location& l) {
     l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
     const std::int64_t nothing[overall_count] = {};
-    return log_iteration(l, loop, clustering::no_label, nothing);
+    return log_iteration(l, loop, clustering::no_label, nothing, {});
   }
-  log_iteration(l, loop, label, row);
+  log_iteration(l, loop, label, row, all.touched.view());
   spill_if_much(l, loop);
   l.unit = {};
   l.tree.start_anew();

@@ -83,9 +83,9 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values);
 /// counted.
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile);
-/// Logs the next iteration. no_label: nothing is known of it.
+/// Logs the next iteration, and keeps its samples. no_label: nothing is known of it.
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
-                   const std::int64_t (&row)[overall_count]);
+                   const std::int64_t (&row)[overall_count], std::span<const clustering::TouchedPath> paths);
 /// The same as the iteration before, but for the wall time; false: that cannot be said in short.
 bool log_again(ClusteredLoop& loop, platform::Ticks wall);
 /// Sends what the loop holds to the file when that has become much. `location` has the loop.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from refrain_testing import PROGRAMS, Outcome, Report, TestCase, mpirun
+from refrain_testing import PROGRAMS, REFRAIN, Outcome, Report, TestCase, mpirun
 
 LAUNCHERS = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}
 BINARIES = [mpi for mpi in LAUNCHERS if (PROGRAMS / f"followers_{mpi}").exists()]
@@ -155,7 +155,8 @@ class Followers(TestCase):
 
     def test_a_thread_has_empty_iterations_before_and_after_its_life(self) -> None:
         iterations = 40
-        loop, _ = self.loop_of(self.run_mode("late", iterations))
+        outcome = self.run_mode("late", iterations)
+        loop, _ = self.loop_of(outcome)
         self.assert_complete(loop, iterations)
         worker, begin, end = self.location(loop, 2), iterations // 2, iterations - iterations // 4
         self.assertEqual([-1] * begin, worker["cluster_of"][:begin])
@@ -163,6 +164,12 @@ class Followers(TestCase):
         self.assertNotIn(-1, worker["cluster_of"][begin:end])
         self.assertEqual([0.0] * begin, worker["wall_s"][:begin])
         self.assertEqual(self.location(loop, 0)["wall_s"][begin + 1:end - 1], worker["wall_s"][begin + 1:end - 1])
+
+        text = self.plain([REFRAIN, "report", outcome.experiment, "--iterations"]).stdout.decode()
+        self.assertNotIn("after the last snapshot", text)
+        self.assertNotIn("least 0 s", text)
+        subject = self.report(outcome, "--iteration", "3").data["experiment"]["subject"]
+        self.assertIn("which rank 0 thread 2 did not reach", subject[0])
 
     def test_a_thread_with_a_loop_of_its_own_is_cut_by_that(self) -> None:
         outcome = self.run_mode("own", 40)
