@@ -96,14 +96,14 @@ PartOfRun iteration(const archive::Experiment& experiment, const Options& option
   Origins origins;
   for (const LoopOfLocation& of : group.locations) {
     bool found = false;
-    analysis::with_iteration(of.profiles->loop(), number,
-                             [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-                               if (was_absent(of, cluster, row)) return;
-                               found = true;
-                               const auto* recorded = of.profiles->recorded_samples(number);
-                               origins.add(*of.profiles, cluster, recorded != nullptr || of.profiles->is_exact(cluster));
-                               put(part.experiment, of, of.profiles->unit_of(cluster, row, recorded));
-                             });
+    analysis::with_iteration(
+        of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+          if (was_absent(of, cluster, row)) return;
+          found = true;
+          const auto* recorded = of.profiles->recorded_samples(number);
+          origins.add(*of.profiles, cluster, recorded != nullptr || of.profiles->is_exact(cluster));
+          put(part.experiment, of, of.profiles->unit_of(cluster, row, recorded));
+        });
     if (!found) absent.push_back(report::name_of(*of.location));
   }
   if (absent.size() == group.locations.size())
