@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   sampling::start_sampler({1, platform::TimerClock::Wall, 0});
   sampling::tick_settings.period_ns = 3'600'000'000'000;
   location = measurement::begin_location({32u << 20, 1024, unwind::Backend::Incremental});
-  measurement::enter_location(*location);
+  (void)measurement::enter_location(*location);
   sampling::start_sampling(*location);
   bare_timer.create(platform::TimerClock::Wall, sampling::sampling_signal());
   benchmark::Initialize(&argc, argv);

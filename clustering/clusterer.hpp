@@ -28,6 +28,14 @@ struct Added {
   Error error = Error::None;
 };
 
+/// Iterations in which no call path was touched.
+struct Untouched {
+  std::uint64_t count;
+  std::uint64_t first, last;                            ///< iterations
+  std::span<const std::int64_t> sum, minimum, maximum;  ///< per overall metric
+  std::span<const double> squares;                      ///< as in ClusterView
+};
+
 /// Cluster `from` is now part of cluster `to`. In order of time: following the entries leads a label to its cluster.
 struct Merge {
   Label from;
@@ -74,6 +82,14 @@ class Clusterer {
 
   /// `iteration` ascends from call to call.
   Added add(std::uint64_t iteration, const IterationProfile& profile);
+
+  /// Adds iterations in which nothing was recorded, because they were over before a sample came, to the cluster that
+  /// the last add() has told. The profile of that add() must have had no call path that is part of its class. The cost
+  /// does not depend on their number.
+  void add_untouched(Label label, const Untouched& iterations);
+
+  /// Whether paths of this shape are part of the class of an iteration.
+  bool tells_classes(std::uint8_t shape) const { return key_shape_[shape]; }
 
   /// Merges since the last drained(). The caller takes them to a file often: the list grows by at most two an add().
   std::span<const Merge> merges() const { return merges_.view(); }

@@ -113,14 +113,16 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
   const auto number = static_cast<std::uint32_t>(label);
   // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
   const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask);
-  const std::uint32_t place = recent_.find(number);
+  std::uint32_t place = recent_.find(number);
   if (place < recent_.used) {
     out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
   } else {
     out = put(out, new_mask);
     out = put(out, number);
+    place = recent_.next;
     recent_.insert(number);
   }
+  last_place_ = place;
   if (new_mask) out = put(out, mask);
   else mask = mask_before_;
   mask_before_ = mask;
@@ -129,6 +131,22 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
     out = put(out, zigzag(static_cast<std::uint64_t>(values[c]) - static_cast<std::uint64_t>(before_[c])));
     before_[c] = values[c];
   }
+  used_ = static_cast<std::size_t>(out - block_.data());
+  ++count_;
+  return Appended::Yes;
+}
+
+IterationLog::Appended IterationLog::append_again(std::uint64_t iteration, std::size_t column, std::int64_t value) {
+  if (count_ == 0 || iteration != first_ + count_ || (mask_before_ >> column & 1) == 0 ||
+      block_.size() - used_ < longest_varint * (columns_ + 3))
+    return Appended::BlockFull;
+  std::byte* out = put(block_.data() + used_, std::uint64_t{last_place_ + 1} << 1);
+  for (std::uint64_t left = mask_before_; left; left &= left - 1) {
+    const auto c = static_cast<std::size_t>(std::countr_zero(left));
+    const std::uint64_t difference = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(before_[c]);
+    out = put(out, c == column ? zigzag(difference) : 0);
+  }
+  before_[column] = value;
   used_ = static_cast<std::size_t>(out - block_.data());
   ++count_;
   return Appended::Yes;

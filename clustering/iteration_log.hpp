@@ -26,6 +26,8 @@ class IterationLog {
   /// BlockFull: the record is not in: the block has no room, or `iteration` does not follow the last one. Take
   /// closed(), call start_block() and append again.
   [[nodiscard]] Appended append(std::uint64_t iteration, Label label, std::span<const std::int64_t> overall);
+  /// The record before once more, but for the value of one exact column. BlockFull: it cannot be said like this.
+  [[nodiscard]] Appended append_again(std::uint64_t iteration, std::size_t column, std::int64_t value);
   /// The block so far, with its header complete; empty when it has no record.
   std::span<const std::byte> closed();
   void start_block();
@@ -43,6 +45,7 @@ class IterationLog {
   std::uint32_t exact_ = 0, kept_ = 0;
   std::int64_t before_[max_overall] = {};
   RecentLabels recent_ = {};
+  std::uint32_t last_place_ = 0;  ///< among them, of the last record's
   std::uint64_t mask_before_ = 0;
 };
 

@@ -98,6 +98,31 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
   ++c.members;
 }
 
+void Clusterer::add_untouched(Label label, const Untouched& more) {
+  std::uint32_t slot = 0;
+  while (slot < clusters_.size() && !(clusters_[slot].members && clusters_[slot].label == label)) ++slot;
+  if (slot == clusters_.size() || more.count == 0) return;
+  alignas(8) std::byte statistics[max_overall * (5 * 8 + 4)];
+  static_assert(max_overall % lanes == 0);
+  Cluster from{};
+  from.statistics = statistics;
+  from.members = more.count;
+  from.first = from.exemplar = more.first;
+  from.last = more.last;
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    sums(from)[m] = more.sum[m];
+    minima(from)[m] = more.minimum[m];
+    maxima(from)[m] = more.maximum[m];
+    squares(from)[m] = more.squares[m];
+    exemplar_vector(from)[m] = huge_cost;  // the exemplar stays an iteration that was looked at
+    total_[m] += static_cast<double>(more.sum[m]);
+    integer_total_[m] += static_cast<std::uint64_t>(more.sum[m]);
+  }
+  iterations_ += more.count;
+  add_to_statistics(clusters_[slot], from);
+  members_changed(slot);
+}
+
 void Clusterer::add_to_statistics(Cluster& c, const Cluster& from) {
   const double n = static_cast<double>(c.members), k = static_cast<double>(from.members);
   float* mean = mean_of(static_cast<std::uint32_t>(&c - clusters_.data()));

@@ -158,6 +158,10 @@ std::int64_t* CallTree::values(NodeId id) {
   return pool_ + n.values;
 }
 
+std::int64_t* CallTree::settled_values(NodeId id) {
+  return values(id) + width_of(nodes_[static_cast<std::uint32_t>(id)].kind);
+}
+
 const std::int64_t* CallTree::settled_of(const Node& n) const {
   return n.values ? pool_ + n.values + width_of(n.kind) : nullptr;
 }

@@ -49,6 +49,8 @@ class CallTree {
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
+  /// The row of what was settled, to be added to. Async-signal-safe.
+  std::int64_t* settled_values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.
   std::span<const std::uint32_t> touched() const { return {touched_, touched_count_}; }
   /// Ends the unit in progress: `settle` adds its values to the settled ones, `start_anew` drops them.

@@ -1,5 +1,6 @@
 #include "measurement/iterations.hpp"
 
+#include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
@@ -59,14 +60,6 @@ constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
 };
 
-std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
-  switch (kind) {
-    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
-    case NodeKind::Marked: return marked;
-    default: return function;
-  }
-}
-
 bool create(ClusteredLoop& loop) {
   clustering::OverallColumn columns[most_overall];
   for (std::size_t i = 0; i < overall_in_use(); ++i)
@@ -95,21 +88,41 @@ bool create(ClusteredLoop& loop) {
   return true;
 }
 
-void log_iteration(Location& l, ClusteredLoop& loop, clustering::Label label, std::span<const std::int64_t> row) {
-  if (loop.log.append(loop.iterations, label, row) == IterationLog::Appended::Yes) return;
-  const auto block = loop.log.closed();
-  if (!loop.closed.append(block.data(), block.size())) l.count_loss(Loss::IterationUnclustered);
-  loop.log.start_block();
-  (void)loop.log.append(loop.iterations, label, row);
-}
-
 }  // namespace
 
 std::span<const Column> mpi_call_columns() { return region_columns; }
 
-ClusteredLoop* loop_of(Location& location, RegionId region) {
-  if (!location.iterations) location.iterations = platform::make_on_pages<Iterations>();
-  Iterations* all = location.iterations;
+std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
+  switch (kind) {
+    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
+    case NodeKind::Marked: return marked;
+    default: return function;
+  }
+}
+
+void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                   std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
+  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
+    const auto block = loop.log.closed();
+    if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+    loop.log.start_block();
+    (void)loop.log.append(loop.iterations, label, row);
+  }
+  loop.samples.append(paths);
+  ++loop.iterations;
+}
+
+bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
+  constexpr auto column = static_cast<std::size_t>(Overall::Wall);
+  static_assert(overall_table[column].precision == clustering::Precision::Exact);
+  if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
+  loop.samples.append({});
+  ++loop.iterations;
+  return true;
+}
+
+ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
+  if (!all) all = platform::make_on_pages<Iterations>();
   if (!all) return nullptr;
   for (std::uint32_t i = 0; i < all->count; ++i)
     if (all->loops[i]->region == region) return all->loops[i];
@@ -123,6 +136,13 @@ ClusteredLoop* loop_of(Location& location, RegionId region) {
   }
   all->loops[all->count++] = loop;
   return loop;
+}
+
+const Iterations* iterations_of(const Location& l) {
+  return l.iterations || !l.following ? l.iterations : l.following->iterations;
+}
+Iterations* iterations_of(Location& l) {
+  return const_cast<Iterations*>(iterations_of(static_cast<const Location&>(l)));
 }
 
 namespace {
@@ -147,21 +167,21 @@ constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::Weigh
 
 }  // namespace
 
-void fill_overall(const UnitTotals& unit, const CallTree& tree, std::span<std::int64_t, overall_count> row) {
+std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::int64_t* extras,
+                                           std::span<const clustering::TouchedPath> paths, OverallValues& row) {
   const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
   for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
   put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
   std::int64_t traffic[4] = {};
-  for (const std::uint32_t id : tree.touched()) {
-    const Node& node = tree.node(NodeId{id});
-    if (node.kind != NodeKind::Region) continue;
-    const std::int64_t* values = tree.values_of(node);
-    for (std::size_t i = 0; i < 4; ++i) traffic[i] += values[column_of(MetricId::MessagesSent) + i];
-  }
+  for (const auto& [id, shape, values] : paths)
+    if (shape == visited_call || shape == unvisited_call)
+      for (std::size_t i = 0; i < 4; ++i) traffic[i] += values[column_of(MetricId::MessagesSent) + i];
   put(Overall::MessagesSent, traffic[0]);
   put(Overall::BytesSent, traffic[1]);
   put(Overall::MessagesReceived, traffic[2]);
   put(Overall::BytesReceived, traffic[3]);
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[overall_count + i] = extras ? extras[i] : 0;
+  return overall_row(row);
 }
 
 UnitTotals totals_of(std::span<const std::int64_t> row) {
@@ -172,40 +192,49 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
   return unit;
 }
 
+clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
+                                    const clustering::IterationProfile& profile) {
+  const clustering::Added added = loop.clusterer.add(iteration, profile);
+  if (added.error != clustering::Error::None) return clustering::no_label;
+  const auto merges = loop.clusterer.merges();
+  if (!loop.merges.append(merges.data(), merges.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  loop.clusterer.drained();
+  return added.label;
+}
+
+void spill_if_much(Location& location, const ClusteredLoop& loop) {
+  if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
+    if (lifecycle.spill_wanted) lifecycle.spill_wanted(location);
+}
+
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  std::int64_t values[most_overall];
-  fill_overall(l.unit, l.tree, std::span(values).first<overall_count>());
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) values[overall_count + i] = l.extra ? l.extra->unit[i] : 0;
-  const std::span<const std::int64_t> row{values, overall_in_use()};
+  OverallValues values;
+  std::span<const std::int64_t> row;
   all.touched.clear();
   bool listed = all.touched.reserve(l.tree.touched().size());
   for (const std::uint32_t id : l.tree.touched()) {
     if (!listed) break;
     const Node& node = l.tree.node(NodeId{id});
-    const std::int64_t* values = l.tree.values_of(node);
-    listed = all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, values), values});
+    const std::int64_t* of_node = l.tree.values_of(node);
+    listed = all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, of_node), of_node});
   }
-  clustering::Added added{.label = clustering::no_label, .error = clustering::Error::NoMemory};
-  if (listed) added = loop.clusterer.add(loop.iterations, {row, all.touched.view()});
-  if (added.error != clustering::Error::None) {
+  clustering::Label label = clustering::no_label;
+  if (listed) {
+    row = fill_overall(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
+    label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
+  }
+  if (label == clustering::no_label) {  // its number stays its own: others may have been told of it
     l.count_loss(Loss::IterationUnclustered);
     settle_unit(l);
+    const OverallValues nothing = {};
+    log_iteration(l, loop, clustering::no_label, overall_row(nothing), {});
     return leave_out_own_work(l);
   }
-  const auto merges = loop.clusterer.merges();
-  if (!loop.merges.append(merges.data(), merges.size())) l.count_loss(Loss::IterationUnclustered);
-  loop.clusterer.drained();
-  log_iteration(l, loop, added.label, row);
-  loop.samples.append(all.touched.view());
-  ++loop.iterations;
-  if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
-    if (lifecycle.spill_wanted) lifecycle.spill_wanted(l);
-  l.unit = {};
-  l.tree.start_anew();
-  if (l.extra)
-    for (std::int64_t& value : l.extra->unit) value = 0;
+  log_iteration(l, loop, label, row, all.touched.view());
+  spill_if_much(l, loop);
+  start_unit_anew(l);
   leave_out_own_work(l);
 }
 

@@ -73,14 +73,38 @@ struct Iterations {
 /// The columns of an MPI call path, with the overall metrics that they follow.
 std::span<const clustering::Column> mpi_call_columns();
 
-/// The loop `region` of the location, made when it is not there yet. Null: too many, or no memory.
-ClusteredLoop* loop_of(Location& location, RegionId region);
+/// The loop `region` among those at `all`, made when it is not there yet. Null: too many, or no memory.
+ClusteredLoop* loop_of(Iterations*& all, RegionId region);
+
+/// The loops of a location, its own or those that it follows. Null: it has none.
+const Iterations* iterations_of(const Location& location);
+Iterations* iterations_of(Location& location);
+
+/// What the values of a node mean to the clusterer.
+std::uint8_t shape_of(NodeKind kind, const std::int64_t* values);
+
+/// Gives an iteration to the clusters of its loop. no_label: there was no memory for it. `counted_at`: where losses are
+/// counted.
+clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
+                                    const clustering::IterationProfile& profile);
+/// Logs the next iteration, and keeps its samples. no_label: nothing is known of it.
+void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                   std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths);
+/// The same as the iteration before, but for the wall time; false: that cannot be said in short.
+bool log_again(ClusteredLoop& loop, platform::Ticks wall);
+/// Sends what the loop holds to the file when that has become much. `location` has the loop.
+void spill_if_much(Location& location, const ClusteredLoop& loop);
 
 /// The unit in progress, ended before, is an iteration of the current loop; a new unit begins.
 void take_iteration(Location& location);
 
-/// A unit's totals as the row of overall metrics; messages and bytes are the sums over the tree's touched nodes.
-void fill_overall(const UnitTotals& unit, const CallTree& tree, std::span<std::int64_t, overall_count> row);
+/// One value per overall metric in use.
+using OverallValues = std::int64_t[most_overall];
+inline std::span<const std::int64_t> overall_row(const OverallValues& values) { return {values, overall_in_use()}; }
+/// A unit's totals as the row of overall metrics, which is returned as far as it is in use; messages and bytes are the
+/// sums over its call paths. `extras`: the metrics that are asked for; null: 0.
+std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::int64_t* extras,
+                                           std::span<const clustering::TouchedPath> paths, OverallValues& row);
 /// The same back.
 UnitTotals totals_of(std::span<const std::int64_t> row);
 

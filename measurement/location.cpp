@@ -16,6 +16,13 @@ void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   end_unit_readings(*l.extra);
 }
 
+void start_unit_anew(Location& l) {
+  l.unit = {};
+  l.tree.start_anew();
+  if (!l.extra) return;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->unit[i] = 0;
+}
+
 void settle_unit(Location& l) {
   l.settled += l.unit;
   l.unit = {};
@@ -101,6 +108,7 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
   bool full = false;
   const NodeId leaf = location.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
   if (full) location.count_loss(Loss::ArenaFull);
+  location.call_node = leaf;
   return location.tree.values(leaf);
 }
 

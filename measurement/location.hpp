@@ -33,6 +33,7 @@ enum class Inside : std::uint8_t {
 enum class Gate : std::uint8_t {
   Open,
   Paused,  ///< another thread reads it: entries wait, ticks pass
+  Held,    ///< the same, for a moment, by the thread whose iterations it follows
   Shut,    ///< its measurement is ending
 };
 
@@ -62,6 +63,7 @@ struct OpenMarks {
 };
 
 struct Iterations;  // measurement/iterations.hpp
+struct Following;   // measurement/following.hpp
 
 struct alignas(64) Location {
   // What a steady-state MPI call touches comes first.
@@ -71,7 +73,8 @@ struct alignas(64) Location {
   std::uintptr_t scope_sp = 0;  ///< stack pointer where the present scope began, to notice abandoned scopes
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
-  std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress
+  std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress, null when its unit has ended
+  Following* following = nullptr;       ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
   /// part is added when it or the unit ends.
@@ -82,6 +85,7 @@ struct alignas(64) Location {
 
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   Iterations* iterations = nullptr;  ///< made by the first loop
+  NodeId call_node{};                ///< of the MPI call in progress
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
   UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
@@ -125,8 +129,14 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 /// False: it is shut; the location is Closed. Ordinary context.
 bool pass_gate(Location& location, Inside before);
 inline bool may_enter(Location& location, Inside before) {
-  return location.gate.load(std::memory_order_relaxed) == Gate::Open || pass_gate(location, before);
+  return location.gate.load(std::memory_order_acquire) == Gate::Open || pass_gate(location, before);
 }
+
+/// Ends the unit in progress when an iteration that the location follows has begun or ended since (following.hpp).
+/// `was`: where the thread has come from. Inside a scope, before anything is counted. Async-signal-safe.
+void keep_up(Location& location, Inside was);
+/// The same at the end of an MPI call; the value row of the call.
+std::int64_t* keep_up_after_call(Location& location);
 
 /// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
 /// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.
@@ -142,11 +152,15 @@ bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
   if (!may_enter(location, Inside::User)) [[unlikely]]
     return false;
   location.scope_sp = sp;
+  if (location.following) [[unlikely]]
+    keep_up(location, Inside::User);
   return true;
 }
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
 void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);
+/// The unit in progress has been taken elsewhere; a new one begins. Async-signal-safe.
+void start_unit_anew(Location& location);
 /// The unit in progress is time outside of iterations; a new one begins.
 void settle_unit(Location& location);
 

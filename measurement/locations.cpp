@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/following.hpp"
 #include "measurement/marks.hpp"
 #include "platform/pages.hpp"
 
@@ -31,15 +32,16 @@ bool outside_measurement(const Location& l) {
   return false;
 }
 
-/// The life of the thread that owns the location has ended. An iteration that it was in is not whole: it counts as
-/// time outside.
+/// The life of the thread that owns the location has ended. An iteration of its own that it was in is not whole: it
+/// counts as time outside. That of a thread that it follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
-  settle_unit(l);
   end_readings(l);
   forget_marks(l);
+  if (l.following) l.following->alive = false;
+  if (!l.following || l.following->stopped.load(std::memory_order_relaxed)) settle_unit(l);
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 }
 
 void free_detached_location(Location* l) {
+  platform::unmake_on_pages(l->following);
   forget_marks(*l);
   end_readings(*l);
   platform::unmake_on_pages(l->extra);
@@ -81,6 +84,8 @@ Location* begin_location(const LocationSettings& settings) {
   if (!l) return nullptr;
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
+  if (!is_followed(*l))
+    if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
   Location* head = all.load(std::memory_order_relaxed);
   do {
     l->next = head;
@@ -88,12 +93,19 @@ Location* begin_location(const LocationSettings& settings) {
   return l;
 }
 
-void enter_location(Location& l) {
+bool enter_location(Location& l) {
+  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!may_enter(l, Inside::Closed)) return false;
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_clock.attach();
+  if (l.following) {
+    keep_up(l, Inside::Closed);
+    l.following->alive = true;
+  }
   begin_readings(l);
   l.begin = platform::now();
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
@@ -101,12 +113,14 @@ void enter_location(Location& l) {
   current_location = &l;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   l.inside.store(Inside::User, std::memory_order_relaxed);
+  return true;
 }
 
 void end_location(Location& l) {
   l.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!may_enter(l, Inside::User)) return;
+  if (l.following) keep_up(l, Inside::User);
   l.timer.destroy();
   l.sampling = false;
   current_location = nullptr;
@@ -134,8 +148,10 @@ bool pass_gate(Location& l, Inside before) {
 
 bool pause_others() {
   for (Location* l = first_location(); l; l = l->next) {
-    Gate open = Gate::Open;
-    if (l != current_location) l->gate.compare_exchange_strong(open, Gate::Paused);
+    if (l == current_location) continue;
+    for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
+         open = Gate::Open)
+      sched_yield();
   }
   // Owners see it at their next entry; the barrier makes the entries of before visible here.
   platform::barrier_on_all_threads();
@@ -159,7 +175,7 @@ void resume_others() {
 void close_location(Location& l) {
   if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
   const bool own = &l == current_location;
-  if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended and all is added up
+  if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
     platform::barrier_on_all_threads();
@@ -167,7 +183,10 @@ void close_location(Location& l) {
   }
   l.timer.destroy();
   l.sampling = false;
-  if (l.inside.load(std::memory_order_acquire) == Inside::Mpi && l.call_values) {
+  const Inside inside = l.inside.load(std::memory_order_acquire);
+  if (l.following) keep_up(l, inside);
+  if (inside == Inside::Mpi) {
+    if (!l.call_values) l.call_values = l.tree.values(l.call_node);
     platform::Ticks time = platform::now() - l.call_begin - l.handler_time_in_call;
     if (time < 0) time = 0;
     l.unit.mpi += time;

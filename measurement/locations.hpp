@@ -23,7 +23,7 @@ struct LocationSettings {
 Location* begin_location(const LocationSettings& settings);
 
 /// The calling thread begins / stops being measured. `end_location` puts the location into the pool.
-void enter_location(Location& location);
+bool enter_location(Location& location);  ///< false: the measurement is ending
 void end_location(Location& location);
 
 /// Ends the measurement of a location whose thread may still run: afterwards nobody writes to it. A call in progress is

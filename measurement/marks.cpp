@@ -1,5 +1,6 @@
 #include "measurement/marks.hpp"
 
+#include "measurement/followers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
@@ -59,12 +60,28 @@ void close(Location& l, Ticks now) {
   drop(l);
 }
 
+/// Tells the threads that follow what the span up to `now` was.
+void publish(const Location& l, Ticks now, SpanOf span) {
+  if (is_followed(l)) end_span(now, span);
+}
+/// The next iteration of the current loop.
+SpanOf this_iteration(const Location& l) {
+  const ClusteredLoop& loop = *l.iterations->current;
+  return iteration_of(loop.region, loop.iterations);
+}
+void look_after_others(Location& l) {
+  if (is_followed(l)) look_after_followers_if_due(l);
+}
+
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
 void leave_iteration(Location& l) {
   const Ticks now = platform::now();
+  publish(l, now, outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
   settle_unit(l);
   l.iterations->in_iteration = false;
+  look_after_others(l);
+  l.unit.own += platform::now() - now;
 }
 
 /// Drops marks, that were left without their end, until `count` are open.
@@ -217,7 +234,8 @@ void begin_loop(Location& l, RegionId name, const Registers& caller) {
     return;
   }
   if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside of one that could not be kept
-  ClusteredLoop* loop = loop_of(l, name);
+  stop_following(l);
+  ClusteredLoop* loop = loop_of(l.iterations, name);
   if (!loop) misuse(l, "there are more loops than can be kept; iterations of the others are not");
   if (l.iterations) l.iterations->current = loop;
 }
@@ -255,6 +273,7 @@ void begin_iteration(Location& l, const Registers& caller) {
       l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
   const Ticks now = platform::now();
+  publish(l, now, outside_of_iterations);
   l.unit.own += now - entry;
   end_unit(l, now, cpu);
   settle_unit(l);
@@ -271,9 +290,11 @@ void end_iteration(Location& l, const Registers& caller) {
     misuse(l, "an iteration ends before a region that was begun inside it");
     while (l.marks->count > l.marks->at_iteration) close(l, now);
   }
+  publish(l, now, this_iteration(l));
   end_unit(l, now, l.cpu_clock.at(now));
   take_iteration(l);
   l.iterations->in_iteration = false;
+  look_after_others(l);
   l.unit.own += platform::now() - now;
   if (now >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
 }
@@ -313,15 +334,18 @@ void iterate_at_call(Location& l, RegionId name) {
   const Ticks now = platform::now();
   if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
   if (!current_loop(l)) {
-    ClusteredLoop* loop = loop_of(l, name);
+    stop_following(l);
+    ClusteredLoop* loop = loop_of(l.iterations, name);
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
+  publish(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
   if (l.iterations->in_iteration) take_iteration(l);
   else settle_unit(l);
   l.iterations->in_iteration = true;
   if (l.marks) l.marks->at_iteration = 0;
+  look_after_others(l);
   l.unit.own += platform::now() - now;
 }
 
@@ -332,6 +356,7 @@ void end_marks(Location& l, Ticks now) {
 }
 
 void forget_marks(Location& l) {
+  if (in_iteration(l)) publish(l, l.end, outside_of_iterations);
   if (l.marks) l.marks->count = l.marks->unfollowed = l.marks->unfollowed_loops = 0;
   if (!l.iterations) return;
   l.iterations->current = nullptr;

@@ -63,8 +63,7 @@ template <class Before, class Call, class After>
   location->call_values = values;
   before();
   location->handler_time_in_call = 0;
-  const platform::Ticks begin = platform::now();
-  location->call_begin = begin;
+  location->call_begin = platform::now();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location->inside.store(Inside::Mpi, std::memory_order_relaxed);
   auto result = call();
@@ -73,7 +72,9 @@ template <class Before, class Call, class After>
   if (!may_enter(*location, Inside::Mpi)) [[unlikely]]
     return result;  // counted by the finalizing thread
   const platform::Ticks end = platform::now();
-  platform::Ticks time = end - begin - location->handler_time_in_call;
+  if (location->following) [[unlikely]]
+    values = keep_up_after_call(*location);
+  platform::Ticks time = end - location->call_begin - location->handler_time_in_call;
   if (time < 0) time = 0;
   location->unit.mpi += time;
   ++location->unit.mpi_calls;

@@ -70,7 +70,7 @@ Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t c
     picture.clusters += loop.clusters.size();
     const auto read = analysis::for_each_iteration(
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-          if (i < 0 || i >= group.iterations) return;
+          if (i < 0 || i >= group.iterations || was_absent(of, cluster, row)) return;
           const double v = value(i, cluster, row);
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
           if (v < picture.least.value) picture.least = {v, i, of.location};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "analysis/iterations.hpp"
 #include "report/units.hpp"
 
 namespace refrain::report {
@@ -79,6 +80,12 @@ LoopView view_loops(const archive::Experiment& experiment, const Options& option
 void require_loops(const LoopView& view) {
   if (view.groups.empty())
     throw UsageError("no loop is marked in this experiment: see REFRAIN_LOOP_BEGIN in refrain/refrain.h");
+}
+
+bool was_absent(const LoopOfLocation& loop, std::int32_t cluster, std::span<const std::int64_t> row) {
+  if (cluster >= 0) return false;
+  const int wall = analysis::overall_index(loop.profiles->loop(), "wall");
+  return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
 }
 
 analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation& loop) {

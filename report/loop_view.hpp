@@ -39,6 +39,9 @@ LoopView view_loops(const archive::Experiment& experiment, const Options& option
 /// Throws UsageError when there is no loop at all.
 void require_loops(const LoopView& view);
 
+/// Whether the location had no thread in an iteration of these, so that there is nothing to show: not even a zero.
+bool was_absent(const LoopOfLocation& loop, std::int32_t cluster, std::span<const std::int64_t> row);
+
 analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation& loop);
 
 /// "rank 3", or "rank 3 thread 1".

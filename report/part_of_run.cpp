@@ -95,8 +95,11 @@ PartOfRun iteration(const archive::Experiment& experiment, const Options& option
   std::vector<std::string> absent;
   Origins origins;
   for (const LoopOfLocation& of : group.locations) {
-    const bool found = analysis::with_iteration(
+    bool found = false;
+    analysis::with_iteration(
         of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+          if (was_absent(of, cluster, row)) return;
+          found = true;
           const auto* recorded = of.profiles->recorded_samples(number);
           origins.add(*of.profiles, cluster, recorded != nullptr || of.profiles->is_exact(cluster));
           put(part.experiment, of, of.profiles->unit_of(cluster, row, recorded));

@@ -78,7 +78,7 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
   Calibration result{};
   Location* location = measurement::make_detached_location(settings);
   if (!location) return result;
-  measurement::enter_location(*location);
+  (void)measurement::enter_location(*location);
   result.call = calibrate_call(*location);
   if (signal) {
     location->sampling = true;

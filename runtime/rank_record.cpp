@@ -146,16 +146,18 @@ bool RankRecordBuilder::add(const Location& l) {
   }
   measurement::UnitTotals in_progress = l.unit;
   platform::Ticks end = l.end;
-  if (threads_ == Threads::Running && l.in_use.load(std::memory_order_acquire)) {
+  const bool has_thread = l.inside.load(std::memory_order_acquire) != measurement::Inside::Closed;
+  if (threads_ == Threads::Running && has_thread) {
     end = time_of(l);
     in_progress.wall += end - l.begin;
     const std::int64_t cpu = cpu_of(l) - l.cpu_begin_ns;
     if (cpu > 0) in_progress.cpu_ns += cpu;
   }
   if (!add_outside(l, in_progress)) return false;
-  const std::uint32_t loops = l.iterations ? l.iterations->count : 0;
+  const measurement::Iterations* iterations = measurement::iterations_of(l);
+  const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
-    if (!add_loop(*l.iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+    if (!add_loop(*iterations->loops[i], static_cast<std::int32_t>(i))) return false;
   extents.units.count = units_.size() - extents.units.first;
   extents.loops.count = loops;
 

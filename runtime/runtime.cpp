@@ -9,6 +9,7 @@
 
 #include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
+#include "measurement/followers.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
@@ -55,7 +56,7 @@ void on_thread_end(void* location) { measurement::end_location(*static_cast<Loca
 bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
   if (!location) return false;
-  measurement::enter_location(*location);
+  if (!measurement::enter_location(*location)) return false;
   sampling::start_sampling(*location);
   return true;
 }
@@ -178,10 +179,14 @@ void end_measurement() {
   state.store(State::Finished, std::memory_order_release);
   stop_snapshots();
   sampling::stop_sampler();
-  // The finalizing thread last: until then the others may still be found inside calls.
+  // What the others follow ends first; the finalizing thread last: until then the others may still be found inside
+  // calls.
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l != measurement::current_location && measurement::is_followed(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l != measurement::current_location) measurement::close_location(*l);
   if (measurement::current_location) measurement::close_location(*measurement::current_location);
+  measurement::bring_followers_up_to_date();
   measurement::lifecycle = {};
 }
 

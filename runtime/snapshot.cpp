@@ -8,6 +8,7 @@
 #include "archive/iteration_frames.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
+#include "measurement/followers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
@@ -64,9 +65,10 @@ void give_up(int error) {
 int spill(Location& location) {
   platform::Bytes frames;
   archive::Compressor compressor;
-  const std::uint32_t loops = location.iterations ? location.iterations->count : 0;
+  measurement::Iterations* iterations = measurement::iterations_of(location);
+  const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i) {
-    ClusteredLoop& loop = *location.iterations->loops[i];
+    ClusteredLoop& loop = *iterations->loops[i];
     if (!append_frame(FrameKind::Log, location.thread, i, loop.closed.view(), compressor, frames) ||
         !append_frame(FrameKind::Merges, location.thread, i, std::as_bytes(loop.merges.view()), compressor, frames))
       return ENOMEM;
@@ -74,16 +76,17 @@ int spill(Location& location) {
   if (frames.empty()) return 0;
   if (const int error = spill_file.append(experiment_directory(), own_rank, frames.view())) return error;
   for (std::uint32_t i = 0; i < loops; ++i) {
-    location.iterations->loops[i]->closed.clear();
-    location.iterations->loops[i]->merges.clear();
+    iterations->loops[i]->closed.clear();
+    iterations->loops[i]->merges.clear();
   }
   return 0;
 }
 
 /// Drops what finds no room: the clusters keep what these iterations did, their vectors are lost.
 void drop(Location& location) {
-  for (std::uint32_t i = 0; i < location.iterations->count; ++i) {
-    ClusteredLoop& loop = *location.iterations->loops[i];
+  measurement::Iterations& iterations = *measurement::iterations_of(location);
+  for (std::uint32_t i = 0; i < iterations.count; ++i) {
+    ClusteredLoop& loop = *iterations.loops[i];
     if (loop.closed.size() <= memory_without_file) continue;
     loop.closed.clear();
     location.count_loss(measurement::Loss::IterationsNotKept);
@@ -99,14 +102,18 @@ void on_spill_wanted(Location& location) {
 }
 
 /// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
+/// What a thread follows is written by the first one.
 bool others_have_loops() {
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != measurement::current_location && l->iterations) return true;
+  for (Location* l = measurement::first_location(); l; l = l->next) {
+    const bool by_first = !l->iterations && measurement::is_followed(*measurement::current_location);
+    if (l != measurement::current_location && measurement::iterations_of(*l) && !by_first) return true;
+  }
   return false;
 }
 
 /// Everything of this rank as it is now, while the other threads are held.
 void write_snapshot() {
+  measurement::bring_followers_up_to_date();
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (const int error = spill(*l)) return give_up(error);
   RankRecordBuilder builder;

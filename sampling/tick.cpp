@@ -86,6 +86,15 @@ bool is_read_by_another(const Location& location) {
 
 /// A tick that only passes the time to the next sample, or that may not look around.
 void pass(Location& location, Inside inside) {
+  if (location.following && inside != Inside::Measurement) {
+    location.inside.store(Inside::Measurement, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    const bool open = !is_read_by_another(location);
+    if (open) measurement::keep_up(location, inside);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    location.inside.store(inside, std::memory_order_relaxed);
+    if (!open) return;
+  }
   ++location.unit.ticks_lost;
   if (inside == Inside::Mpi) location.handler_time_in_call += tick_settings.tick_cost;
 }
@@ -107,9 +116,10 @@ void tick(Location& location, const void* context) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (is_read_by_another(location)) {
       location.inside.store(inside, std::memory_order_relaxed);
-      if (location.gate.load(std::memory_order_relaxed) == measurement::Gate::Paused) arm_next(location);
+      if (location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut) arm_next(location);
       return;
     }
+    if (location.following) measurement::keep_up(location, inside);
     const std::int64_t weight = weight_of_tick(location, sampling_clock_ns());
     if (inside == Inside::Mpi) {
       ++location.unit.ticks_mpi;

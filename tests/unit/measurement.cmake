@@ -1,7 +1,9 @@
 add_executable(test_measurement ${CMAKE_CURRENT_LIST_DIR}/measurement/function_name_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp)
-target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_measurement refrain_clustering refrain_platform
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/followers_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp)
+target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_measurement refrain_clustering
+  refrain_iteration_log_reader refrain_platform
   refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
 add_library(unloadable MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)
 add_library(unloadable_too MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)

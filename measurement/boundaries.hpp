@@ -1,0 +1,50 @@
+#pragma once
+/// When the iterations of the process's first thread began and ended: what the other threads are cut by.
+///
+/// Time is a sequence of spans, numbered from 0. Each lies in one iteration or outside of iterations; which of both is
+/// told when it ends. The number of the span in progress is the published epoch. The last `kept_spans` can be looked
+/// up.
+///
+/// Thread safety: `end_span` by the first thread alone (or by who holds it); everything else by any thread, also in
+/// handlers.
+
+#include <atomic>
+#include <cstdint>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+/// What a span was: 0 is outside of iterations, else the loop and the number of the iteration.
+enum class SpanOf : std::uint64_t {};
+inline constexpr SpanOf outside_of_iterations{0};
+constexpr SpanOf iteration_of(RegionId loop, std::uint64_t iteration) {
+  return SpanOf{iteration << 16 | static_cast<std::uint64_t>(loop)};
+}
+constexpr RegionId loop_of_span(SpanOf of) { return RegionId{static_cast<std::uint16_t>(of)}; }
+constexpr std::uint64_t iteration_of_span(SpanOf of) { return static_cast<std::uint64_t>(of) >> 16; }
+
+struct Span {
+  platform::Ticks begin;
+  platform::Ticks outside;  ///< ticks outside of iterations before it, since any one moment
+  SpanOf of;                ///< of a span that has ended
+};
+
+inline constexpr std::uint64_t kept_spans = 4096;
+
+extern std::atomic<std::uint64_t> published_epoch;
+/// From this epoch on somebody should look after the locations that follow (followers.hpp).
+extern std::atomic<std::uint64_t> followers_due;
+
+/// Span `index` <= epoch; only its `begin` and `outside` when it is in progress. Async-signal-safe.
+Span span_at(std::uint64_t index);
+/// Whether what span_at told of this and later spans was true: they had not been overwritten. Async-signal-safe.
+bool spans_are_kept_since(std::uint64_t index);
+
+/// The span in progress ends at `now`, and was `of`.
+void end_span(platform::Ticks now, SpanOf of);
+
+/// Whether this is the thread whose iterations the others follow.
+inline bool is_followed(const Location& location) { return location.thread == 0; }
+
+}  // namespace refrain::measurement

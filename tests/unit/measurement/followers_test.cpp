@@ -1,0 +1,476 @@
+// Threads that follow the iterations of another: every event must come out in the iteration in which it was recorded,
+// and no tick of wall time may be lost, whatever the threads do meanwhile.
+#include "measurement/followers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "clustering/iteration_log_reader.hpp"
+#include "measurement/following.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/locations.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+constexpr RegionId loops[] = {RegionId{4096}, RegionId{4097}};
+constexpr LocationSettings settings{64U << 20, 64, unwind::Backend::Incremental};
+/// An event is a call of one of these, by the number of the iteration.
+constexpr std::uint64_t regions = 3;
+
+using Row = std::array<std::int64_t, overall_count>;
+std::int64_t value(const Row& row, Overall metric) { return row[static_cast<std::size_t>(metric)]; }
+
+/// What a thread has done by its own account.
+struct Account {
+  std::map<std::uint64_t, std::int64_t> events;  ///< by span
+  std::int64_t total = 0;
+  platform::Ticks life = 0;
+};
+
+class Followers : public testing::Test {
+ protected:
+  void SetUp() override {
+    platform::start_clock();
+    ASSERT_TRUE(unwind::start_rule_cache());
+    forget_locations();  // those of other tests
+    leader_ = begin_location(settings);
+    ASSERT_NE(nullptr, leader_);
+    leader_->thread = 0;
+    leader_->following = nullptr;
+    ASSERT_TRUE(enter_location(*leader_));
+    leader_->inside.store(Inside::Measurement);
+    for (const RegionId region : loops) ASSERT_TRUE(loop_of(leader_->iterations, region));
+  }
+
+  /// The next iteration of a loop, or time outside, is over.
+  void end(int loop) { end(loop, platform::now()); }
+  void end(int loop, platform::Ticks now) {
+    const platform::Ticks before = last_end_;
+    last_end_ = now;
+    if (loop < 0) return end_span(now, outside_of_iterations);
+    ClusteredLoop& of = *leader_->iterations->loops[loop];
+    end_span(now, iteration_of(of.region, of.iterations));
+    spans_[static_cast<std::size_t>(loop)].push_back(published_epoch.load() - 1);
+    walls_[static_cast<std::size_t>(loop)].push_back(now - before);
+    ++of.iterations;
+  }
+  void iterate(int loop) {
+    end(-1);
+    end(loop);
+    look_after_followers_if_due(*leader_);
+  }
+
+  static void bring_up_to_date() {
+    ASSERT_TRUE(pause_others());
+    bring_followers_up_to_date();
+    resume_others();
+  }
+
+  /// On a thread that follows: `count` events in the iteration in progress.
+  static void record(Location& l, Account& account, int count) {
+    const std::uint64_t before = published_epoch.load();
+    ASSERT_TRUE(enter_scope(l, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    const std::uint64_t span = l.following->epoch.load();
+    EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
+    bool full = false;
+    const NodeId node = l.tree.child(root_node, NodeKind::Region, span / 2 % regions, full);
+    l.tree.values(node)[column_of(MetricId::Visits)] += count;
+    l.tree.values(node)[column_of(MetricId::BytesSent)] += 10 * count;
+    l.unit.mpi_calls += count;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    l.inside.store(Inside::User, std::memory_order_release);
+    account.events[span] += count;
+    account.total += count;
+  }
+
+  /// Rows of a loop, in order; clusters resolved.
+  static std::vector<Row> rows(ClusteredLoop& loop) {
+    std::vector<Row> all;
+    clustering::OverallColumn columns[overall_count];
+    for (std::size_t i = 0; i < overall_count; ++i)
+      columns[i] = {overall_table[i].in_distance, overall_table[i].precision};
+    const auto read = [&](std::span<const std::byte> rest) {
+      while (!rest.empty()) {
+        std::uint32_t size = 0;
+        std::memcpy(&size, rest.data() + 4, sizeof size);
+        clustering::IterationLogReader block;
+        ASSERT_TRUE(block.open(rest.first(size), columns));
+        clustering::Label label{};
+        std::int64_t row[clustering::max_overall];
+        while (block.next(label, row)) {
+          all.emplace_back();
+          std::copy_n(row, overall_count, all.back().begin());
+        }
+        ASSERT_FALSE(block.damaged());
+        rest = rest.subspan(size);
+      }
+    };
+    read(loop.closed.view());
+    read(loop.log.closed());
+    return all;
+  }
+
+  /// Compares what was made of a location with the account of its thread.
+  void check(Location& l, const Account& account, bool lossless = true) {
+    std::int64_t calls = l.settled.mpi_calls + l.unit.mpi_calls, wall = l.settled.wall + l.unit.wall;
+    std::int64_t visits = 0, bytes = 0;
+    const auto add = [&](const std::int64_t* values) {
+      if (!values) return;
+      visits += values[column_of(MetricId::Visits)];
+      bytes += values[column_of(MetricId::BytesSent)];
+    };
+    for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
+      const Node& node = l.tree.node(NodeId{id});
+      if (node.kind != NodeKind::Region) continue;
+      add(l.tree.values_of(node));
+      add(l.tree.settled_of(node));
+    }
+    Iterations* iterations = iterations_of(l);
+    for (std::uint32_t i = 0; iterations && i < iterations->count; ++i) {
+      ClusteredLoop& loop = *iterations->loops[i];
+      for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+        const UnitTotals unit = totals_of(loop.clusterer.cluster(k).sum);
+        calls += unit.mpi_calls;
+        wall += unit.wall;
+        for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r)
+          if (const auto path = loop.clusterer.path(k, r); path.columns == columns_of(NodeKind::Region)) add(path.sum);
+        EXPECT_LE(loop.clusterer.path_count(k), 1U) << "a cluster of iterations with other calls";
+      }
+      if (!lossless) continue;
+      const std::size_t of = loop.region == loops[0] ? 0 : 1;
+      const auto logged = rows(loop);
+      ASSERT_EQ(spans_[of].size(), loop.iterations);
+      ASSERT_EQ(spans_[of].size(), logged.size());
+      std::int64_t logged_wall = 0;
+      for (std::size_t n = 0; n < logged.size(); ++n) {
+        const auto at = account.events.find(spans_[of][n]);
+        ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], Overall::MpiCalls))
+            << "iteration " << n;
+        const std::int64_t row_wall = value(logged[n], Overall::Wall);
+        ASSERT_TRUE(0 <= row_wall && row_wall <= walls_[of][n]) << row_wall << " of " << walls_[of][n];
+        logged_wall += row_wall;
+      }
+      std::int64_t clustered_wall = 0;
+      for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k)
+        clustered_wall += totals_of(loop.clusterer.cluster(k).sum).wall;
+      EXPECT_EQ(logged_wall, clustered_wall);
+    }
+    EXPECT_EQ(account.total, calls);
+    EXPECT_EQ(account.total, visits);
+    EXPECT_EQ(10 * account.total, bytes);
+    EXPECT_EQ(account.life, wall);
+  }
+
+  Location* leader_ = nullptr;
+  platform::Ticks last_end_ = 0;
+  std::vector<std::uint64_t> spans_[2];    ///< of the iterations of each loop
+  std::vector<platform::Ticks> walls_[2];  ///< the same
+};
+
+/// One life of a thread on a location; what it has lived is added to the account.
+struct Life {
+  Location* location = nullptr;
+  explicit Life(Account& of) : account(of) {
+    location = begin_location(settings);
+    EXPECT_TRUE(location && enter_location(*location));
+    begin = location->begin;
+  }
+  ~Life() {
+    end_location(*location);
+    account.life += location->end - begin;
+  }
+  Account& account;
+  platform::Ticks begin = 0;
+};
+
+TEST_F(Followers, every_event_is_in_its_iteration_while_threads_come_and_go) {
+  constexpr int threads = 2, iterations = 30'000;
+  std::atomic<bool> over{false};
+  std::array<Account, threads> accounts;
+  std::array<std::map<Location*, Account>, threads> by_location;
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      auto& lives = by_location[static_cast<std::size_t>(t)];
+      std::uint64_t random = static_cast<std::uint64_t>(t) + 1;
+      while (!over.load()) {
+        Account life_account;
+        Location* location = nullptr;
+        {
+          Life life(life_account);
+          location = life.location;
+          for (int i = 0; i < 300 && !over.load(); ++i) {
+            random = random * 6364136223846793005U + 1442695040888963407U;
+            record(*location, life_account, static_cast<int>(random >> 62) + 1);
+            if (random >> 40 & 1) std::this_thread::yield();
+            if ((random >> 32 & 0xff) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }
+        Account& account = lives[location];
+        for (const auto& [span, events] : life_account.events) account.events[span] += events;
+        account.total += life_account.total;
+        account.life += life_account.life;
+      }
+    });
+  for (int i = 0; i < iterations; ++i) {
+    iterate(i / 7000 % 2);
+    if (i % 16 == 0) std::this_thread::yield();
+  }
+  over.store(true);
+  for (auto& thread : running) thread.join();
+  end(-1);
+  bring_up_to_date();
+  std::map<Location*, Account> all;
+  for (const auto& lives : by_location)
+    for (const auto& [location, account] : lives) {
+      for (const auto& [span, events] : account.events) all[location].events[span] += events;
+      all[location].total += account.total;
+      all[location].life += account.life;
+    }
+  EXPECT_LE(all.size(), std::size_t{threads});
+  for (const auto& [location, account] : all) {
+    const bool lossless = location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)] == 0;
+    check(*location, account, lossless);
+  }
+  EXPECT_EQ(0, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+}
+
+TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    record(*location, account, 1);
+    step.store(1);
+    wait_for(2);
+    record(*location, account, 2);
+  });
+  wait_for(1);
+  for (int i = 0; i < 20'000; ++i) iterate(0);
+  end(-1);
+  step.store(2);
+  thread.join();
+  end(0);
+  end(-1);
+  bring_up_to_date();
+  EXPECT_EQ(0, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account);
+  const auto logged = rows(*iterations_of(*location)->loops[0]);
+  ASSERT_EQ(20'001U, logged.size());
+  for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], Overall::Wall)) << n;
+}
+
+TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_behind_it) {
+  for (const bool begins_before : {false, true})
+    for (const bool ends_before : {true, false}) {
+      Account account;
+      std::atomic<int> step{0};
+      const auto wait_for = [&](int wanted) {
+        while (step.load() < wanted) std::this_thread::yield();
+      };
+      end(-1);
+      platform::Ticks boundary = platform::now();
+      Location* location = nullptr;
+      std::thread thread([&] {
+        {
+          Life life(account);
+          location = life.location;
+          record(*location, account, 1);
+          step.store(1);
+          wait_for(2);
+          if (!ends_before) wait_for(3);
+        }
+        step.store(4);
+      });
+      wait_for(1);
+      if (begins_before) boundary = platform::now();
+      step.store(2);
+      if (ends_before) wait_for(4);
+      end(0, boundary);
+      for (int i = 0; i < 5; ++i) iterate(0);
+      end(-1);
+      step.store(3);
+      thread.join();
+      bring_up_to_date();
+      check(*location, account);
+      const auto logged = rows(*iterations_of(*location)->loops[0]);
+      const std::size_t n = logged.size() - 6;
+      EXPECT_EQ(1, value(logged[n], Overall::MpiCalls));
+      EXPECT_EQ(begins_before, value(logged[n], Overall::Wall) > 0);
+      EXPECT_EQ(ends_before ? 0 : walls_[0].back(), value(logged.back(), Overall::Wall));
+      SetUp();  // a location of its own for the next
+      spans_[0].clear();
+      walls_[0].clear();
+    }
+}
+
+TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  constexpr int samples = 40, between = 50;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    for (int i = 0; i < samples; ++i) {
+      step.store(2 * i + 1);
+      wait_for(2 * i + 2);
+      ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+      bool full = false;
+      const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
+      ++location->tree.values(node)[column_of(MetricId::Samples)];
+      ++location->unit.ticks_user;
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      location->inside.store(Inside::User, std::memory_order_release);
+    }
+    step.store(2 * samples + 1);
+  });
+  for (int i = 0; i < samples; ++i) {
+    wait_for(2 * i + 1);
+    if (i > 0) end(0);
+    for (int k = 0; k < between; ++k) iterate(0);
+    end(-1);
+    step.store(2 * i + 2);
+  }
+  wait_for(2 * samples + 1);
+  end(0);
+  end(-1);
+  thread.join();
+  bring_up_to_date();
+  check(*location, account);
+  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  std::int64_t ticks = 0;
+  std::uint64_t members = 0;
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const auto cluster = loop.clusterer.cluster(k);
+    EXPECT_GT(totals_of(cluster.sum).ticks_user, 0) << "a cluster of iterations without a sample";
+    ticks += totals_of(cluster.sum).ticks_user;
+    members += cluster.members;
+  }
+  EXPECT_EQ(samples, ticks);
+  EXPECT_EQ(loop.iterations, members);
+}
+
+TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    record(*location, account, 1);
+    step.store(1);
+    wait_for(2);
+    record(*location, account, 1);
+    step.store(3);
+    wait_for(4);
+    record(*location, account, 1);
+  });
+  wait_for(1);
+  for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // before the thread notices
+  step.store(2);
+  wait_for(3);
+  for (int i = 0; i < 100; ++i) end(i % 2 - 1);
+  step.store(4);
+  thread.join();
+  for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // while what it noticed waits in the queue
+  look_after_followers(*leader_);
+  bring_up_to_date();
+  // Twice the unit in progress, and once what was passed before one that waited.
+  EXPECT_EQ(2, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  EXPECT_EQ(1, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account, false);
+}
+
+TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_lost) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    step.store(1);
+    wait_for(2);
+    ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    bool full = false;
+    for (std::uint64_t key = 1; key <= 4000; ++key) {
+      const NodeId node = location->tree.child(root_node, NodeKind::Region, key, full);
+      ++location->tree.values(node)[column_of(MetricId::Visits)];
+      location->tree.values(node)[column_of(MetricId::BytesSent)] += 10;
+      ++location->unit.mpi_calls;
+      ++account.total;
+    }
+    location->inside.store(Inside::User);
+    step.store(3);
+    wait_for(4);
+    record(*location, account, 1);
+  });
+  wait_for(1);
+  end(-1);
+  step.store(2);
+  wait_for(3);
+  end(0);
+  step.store(4);
+  thread.join();
+  iterate(0);
+  bring_up_to_date();
+  EXPECT_EQ(1, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account, false);
+}
+
+TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_nothing) {
+  Account account;
+  std::atomic<int> step{0};
+  const auto wait_for = [&](int wanted) {
+    while (step.load() < wanted) std::this_thread::yield();
+  };
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    for (int i = 0; i < 5; ++i) {
+      step.store(2 * i + 1);
+      wait_for(2 * i + 2);
+      record(*location, account, 1);
+    }
+    ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    stop_following(*location);
+    location->inside.store(Inside::User);
+    record(*location, account, 1);
+  });
+  for (int i = 0; i < 5; ++i) {
+    wait_for(2 * i + 1);
+    if (i > 0) end(0);
+    end(-1);
+    step.store(2 * i + 2);  // it records in an iteration
+  }
+  thread.join();
+  iterate(0);
+  bring_up_to_date();
+  EXPECT_EQ(nullptr, iterations_of(*location));
+  check(*location, account, false);
+  EXPECT_EQ(account.total, location->settled.mpi_calls);
+}
+
+}  // namespace
+}  // namespace refrain::measurement
