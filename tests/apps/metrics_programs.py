@@ -77,7 +77,7 @@ class Iterations(Metrics):
 
     def test_snapshots_are_in_no_iteration(self) -> None:
         """What Refrain writes and allocates for a snapshot is not the program's."""
-        iterations, pages = 4000, 300
+        iterations, pages = 10_000, 300
         command = mpirun(1, PAGES, iterations, pages, 0, -1, 0)
         outcome = self.measured(command, {"REFRAIN_METRICS": "ru_minflt", "REFRAIN_SNAPSHOT": "1"})
         self.assertEqual((0, ""), (outcome.code, outcome.stderr))
