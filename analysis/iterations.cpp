@@ -1,7 +1,7 @@
 #include "analysis/iterations.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <vector>
 
 #include "archive/reader.hpp"
 #include "clustering/iteration_log_reader.hpp"
@@ -12,29 +12,34 @@ namespace {
 /// From the label that an iteration was logged with to the cluster that holds it in the end.
 class LabelResolver {
  public:
-  explicit LabelResolver(const archive::Loop& loop) {
-    for (std::size_t i = 0; i < loop.clusters.size(); ++i)
-      cluster_[loop.clusters[i].label] = static_cast<std::int32_t>(i);
-    const auto merges = read_merges(loop);
+  explicit LabelResolver(const archive::Loop& loop)
+      // Labels are given in ascending order, one an iteration at most: much larger ones are damage.
+      : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
+    for (std::size_t i = 0; i < loop.clusters.size(); ++i) set(loop.clusters[i].label, static_cast<std::int32_t>(i));
     // Backwards: what a label became is known before what became that label.
-    for (std::size_t i = merges.size(); i-- > 0;) {
-      const auto [from, to] = merges[i];
-      if (const auto at = cluster_.find(to); at != cluster_.end()) cluster_[from] = at->second;
+    for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
+      const auto merges = read_merges(loop.merges[piece]);
+      for (std::size_t i = merges.size(); i-- > 0;)
+        if (const std::int32_t cluster = (*this)(merges[i].second); cluster >= 0) set(merges[i].first, cluster);
     }
   }
-  std::int32_t operator()(std::uint32_t label) const {
-    const auto at = cluster_.find(label);
-    return at == cluster_.end() ? -1 : at->second;
-  }
+  std::int32_t operator()(std::uint32_t label) const { return label < cluster_.size() ? cluster_[label] : -1; }
 
  private:
-  std::unordered_map<std::uint32_t, std::int32_t> cluster_;
+  void set(std::uint32_t label, std::int32_t cluster) {
+    if (label >= most_labels_) return;
+    if (label >= cluster_.size()) cluster_.resize(std::size_t{label} + 1, -1);
+    cluster_[label] = cluster;
+  }
+  std::uint64_t most_labels_;
+  std::vector<std::int32_t> cluster_;
 };
 
 /// The same for one label, without a table of all.
 std::int32_t cluster_of_label(const archive::Loop& loop, std::uint32_t label) {
-  for (const auto& [from, to] : read_merges(loop))
-    if (from == label) label = to;
+  for (const archive::FramePlace& piece : loop.merges)
+    for (const auto& [from, to] : read_merges(piece))
+      if (from == label) label = to;
   for (std::size_t i = 0; i < loop.clusters.size(); ++i)
     if (loop.clusters[i].label == label) return static_cast<std::int32_t>(i);
   return -1;

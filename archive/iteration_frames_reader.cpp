@@ -126,18 +126,17 @@ std::vector<std::byte> begin_of_frame(const FramePlace& place, std::size_t size)
   return unpack_begin(head.encoding, stored, size);
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const Loop& loop) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlace& place) {
   constexpr std::size_t pair_size = 8;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> merges;
-  for (const FramePlace& place : loop.merges) {
-    const auto payload = read_frame(place);
-    if (payload.size() % pair_size != 0)
-      throw ReadError((place.file ? place.file->name : std::string("a loop")) +
-                      ": merges of iterations that are no pairs");
-    for (std::size_t i = 0; i < payload.size(); i += pair_size)
-      merges.emplace_back(load_little_endian<std::uint32_t>(&payload[i]),
-                          load_little_endian<std::uint32_t>(&payload[i + 4]));
-  }
+  const auto payload = read_frame(place);
+  if (payload.size() % pair_size != 0)
+    throw ReadError((place.file ? place.file->name : std::string("a loop")) +
+                    ": merges of iterations that are no pairs");
+  merges.reserve(payload.size() / pair_size);
+  for (std::size_t i = 0; i < payload.size(); i += pair_size)
+    merges.emplace_back(load_little_endian<std::uint32_t>(&payload[i]),
+                        load_little_endian<std::uint32_t>(&payload[i + 4]));
   return merges;
 }
 

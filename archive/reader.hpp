@@ -47,8 +47,8 @@ std::vector<std::byte> read_frame(const FramePlace& place);
 /// The first bytes of the contents, at most `size`, without a look at the rest or at the checksum.
 std::vector<std::byte> begin_of_frame(const FramePlace& place, std::size_t size);
 
-/// Labels of clusters that ended, and what they became, in order of time.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const Loop& loop);
+/// Labels of clusters that ended, and what they became, in order of time; of one piece.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlace& place);
 
 /// The samples of single iterations. Read them with analysis/iteration_samples.hpp.
 struct StoredSamples {

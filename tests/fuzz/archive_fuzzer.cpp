@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (const auto& location : rank.locations)
         for (const auto& loop : location.loops) {
           for (const auto& place : loop.log) archive::read_frame(place);
-          archive::read_merges(loop);
+          for (const auto& place : loop.merges) archive::read_merges(place);
           archive::read_samples(rank, loop);
         }
   } catch (const archive::ReadError&) {

@@ -58,7 +58,8 @@ TEST(Golden, version_1_1) {
   EXPECT_EQ(loop.name, "timestep");
   EXPECT_EQ(loop.clusters.size(), 4u);
   EXPECT_EQ(loop.clusters[3].members, 13);
-  EXPECT_EQ(archive::read_merges(loop).size(), 7u);
+  ASSERT_EQ(loop.merges.size(), 1u);
+  EXPECT_EQ(archive::read_merges(loop.merges[0]).size(), 7u);
   EXPECT_TRUE(loop.samples.empty());
   EXPECT_TRUE(loop.slopes.empty());
   EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
