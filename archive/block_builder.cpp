@@ -5,27 +5,32 @@
 
 namespace refrain::archive {
 
-bool BlockBuilder::append(format::Section type, format::Encoding encoding, const void* data, std::size_t stored,
-                          std::size_t raw) {
-  if (count_ == most_sections) return false;
-  entries_[count_++] = {type, encoding, payloads_.size(), stored, raw, checksum(data, stored)};
-  return payloads_.append(static_cast<const std::byte*>(data), stored);
+bool BlockBuilder::append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw) {
+  const std::size_t offset = payloads_.size();
+  if (count_ == most_sections || !payloads_.append(payload.data(), payload.size())) return false;
+  entries_[count_++] = {type, encoding, offset, payload.size(), raw, checksum(payload.data(), payload.size())};
+  return true;
 }
 
 bool BlockBuilder::add(format::Section type, const platform::Bytes& payload) {
   if (const auto packed = compressor_.compress(payload.view()); !packed.empty())
-    return append(type, format::Encoding::Zstd, packed.data(), packed.size(), payload.size());
-  return add_raw(type, payload.data(), payload.size());
+    return append(type, format::Encoding::Zstd, packed, payload.size());
+  return add_raw(type, payload.view());
 }
 
-bool BlockBuilder::add_raw(format::Section type, const void* payload, std::size_t size) {
-  return append(type, format::Encoding::Raw, payload, size, size);
+bool BlockBuilder::add_raw(format::Section type, Payload first, Payload rest) {
+  const std::size_t offset = payloads_.size();
+  if (!append(type, format::Encoding::Raw, first, first.size()) || !payloads_.append(rest.data(), rest.size()))
+    return false;
+  Entry& entry = entries_[count_ - 1];
+  entry.stored = entry.raw = first.size() + rest.size();
+  if (!rest.empty()) entry.checksum = checksum(payloads_.data() + offset, entry.stored);
+  return true;
 }
 
-bool BlockBuilder::finish(platform::Bytes& out) const {
+bool BlockBuilder::put_table(platform::Bytes& out) const {
   const std::size_t start = out.size();
   const std::size_t table = format::section_table_size(count_);
-  if (!out.reserve(start + table + payloads_.size())) return false;
   Encoder encoder(out);
   encoder.fixed(static_cast<std::uint32_t>(count_));
   encoder.fixed(static_cast<std::uint32_t>(format::section_entry_size));
@@ -40,7 +45,6 @@ bool BlockBuilder::finish(platform::Bytes& out) const {
     encoder.fixed(entry.checksum);
   }
   encoder.fixed(checksum(out.data() + start, out.size() - start));
-  encoder.raw(payloads_.data(), payloads_.size());
   return !encoder.failed();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "archive/compressor.hpp"
 #include "archive/format.hpp"
@@ -20,9 +21,12 @@ class BlockBuilder {
   /// Appends a section, compressed when that makes it smaller. False: no memory, or too many sections.
   [[nodiscard]] bool add(format::Section type, const platform::Bytes& payload);
   /// The same, as it is: for contents that come only after the size of the block was told to others.
-  [[nodiscard]] bool add_raw(format::Section type, const void* payload, std::size_t size);
-  /// The table and everything behind it, in one piece.
-  [[nodiscard]] bool finish(platform::Bytes& out) const;
+  /// In one piece or two.
+  using Payload = std::span<const std::byte>;
+  [[nodiscard]] bool add_raw(format::Section type, Payload first, Payload rest = {});
+  /// The finished block is its table, which this appends, and the payloads behind it.
+  [[nodiscard]] bool put_table(platform::Bytes& out) const;
+  Payload payloads() const { return payloads_.view(); }
 
   /// Bytes of the finished block when `sections` more of `payload` bytes in all are added raw.
   std::size_t size_with(std::size_t sections, std::size_t payload) const {
@@ -38,8 +42,8 @@ class BlockBuilder {
     std::uint64_t raw;
     std::uint64_t checksum;
   };
-  static constexpr std::size_t most_sections = 8;
-  bool append(format::Section type, format::Encoding encoding, const void* data, std::size_t stored, std::size_t raw);
+  static constexpr std::size_t most_sections = 12;
+  bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);
 
   Entry entries_[most_sections];
   std::size_t count_ = 0;

@@ -405,12 +405,11 @@ bool encode_samples(const SamplesRecord& samples, Paths paths, platform::Bytes& 
   return !out.failed();
 }
 
-/// The frames that the record takes in, and one for each piece that has no frame yet. Frames are compressed, the
-/// section is not.
+/// The frames that the record takes in, which may be long, and one for each piece that has no frame yet. Frames are
+/// compressed, the section is not.
 bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBuilder& block) {
   platform::Bytes frames, samples;
   Compressor compressor;
-  if (!frames.append(record.early_iterations.data(), record.early_iterations.size())) return false;
   const bool complete = for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     for (std::size_t i = 0; i < location.loops.size(); ++i) {
       const LoopRecord& loop = location.loops[i];
@@ -424,7 +423,7 @@ bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBui
     }
     return true;
   });
-  return complete && block.add_raw(format::Section::Iterations, frames.data(), frames.size());
+  return complete && block.add_raw(format::Section::Iterations, record.early_iterations, frames.view());
 }
 
 bool has_loops(const RankRecord& record) {
@@ -518,7 +517,7 @@ bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& bloc
   platform::Bytes bytes;
   Encoder out(bytes);
   for (std::uint32_t number : unified) out.fixed(number);
-  return !out.failed() && block.add_raw(format::Section::PathMapping, bytes.data(), bytes.size());
+  return !out.failed() && block.add_raw(format::Section::PathMapping, bytes.view());
 }
 
 bool encode_definitions(const DefinitionSet& definitions, BlockBuilder& block) {

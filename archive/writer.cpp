@@ -55,28 +55,32 @@ bool make_header(Bytes& out, std::uint32_t flags, std::uint32_t ranks, std::uint
 bool build_head(const DefinitionSet& definitions, std::uint32_t ranks, std::uint32_t entries, Bytes& out,
                 std::uint64_t& definitions_size) {
   BlockBuilder builder;
-  Bytes block;
-  if (!encode_definitions(definitions, builder) || !builder.finish(block)) return false;
-  definitions_size = block.size();
+  Bytes table;
+  if (!encode_definitions(definitions, builder) || !builder.put_table(table)) return false;
+  definitions_size = table.size() + builder.payloads().size();
   return make_header(out, 0, ranks, entries, definitions_size) &&
-         out.resize(out.size() + entries * format::rank_entry_size) && out.append(block.data(), block.size());
+         out.resize(out.size() + entries * format::rank_entry_size) && out.append(table.data(), table.size()) &&
+         out.append(builder.payloads().data(), builder.payloads().size());
 }
 
 /// A rank's block and then its entry in the rank table, so that the entry is never there without the block.
 /// Returns 0 or the errno value.
 int write_rank(OutputFile& file, RankData& data, std::uint32_t rank, std::uint32_t entry_index, std::uint64_t offset,
                std::span<const std::uint32_t> unified) {
-  Bytes block, entry;
-  if (!add_path_mapping(unified, data.block) || !data.block.finish(block)) return ENOMEM;
+  Bytes table, entry;
+  if (!add_path_mapping(unified, data.block) || !data.block.put_table(table)) return ENOMEM;
+  const BlockBuilder::Payload payloads = data.block.payloads();
   Encoder encoder(entry);
   encoder.fixed(rank);
   encoder.fixed(format::flag_rank_present);
   encoder.fixed(offset);
-  encoder.fixed(std::uint64_t{block.size()});
+  encoder.fixed(std::uint64_t{table.size() + payloads.size()});
   encoder.fixed(checksum(entry.data(), entry.size()));
   if (encoder.failed()) return ENOMEM;
   const std::uint64_t place = format::header_size + std::uint64_t{entry_index} * format::rank_entry_size;
-  if (!file.write_at(block.data(), block.size(), offset) || !file.write_at(entry.data(), entry.size(), place))
+  if (!file.write_at(table.data(), table.size(), offset) ||
+      !file.write_at(payloads.data(), payloads.size(), offset + table.size()) ||
+      !file.write_at(entry.data(), entry.size(), place))
     return file.error;
   return 0;
 }

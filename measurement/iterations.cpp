@@ -71,7 +71,7 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::Visits), calls.view()},
       {false, clustering::no_column, others.view()},  // bytes of a receive that was posted in an earlier iteration
       {false, column_of(MetricId::Samples), functions.view()},
-      {false, column_of(MetricId::MarkVisits), marked_columns},
+      {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
   const std::span<const clustering::OverallColumn> overall{columns, overall_in_use()};
