@@ -252,6 +252,12 @@ void encode_overall_metrics(const RankRecord& record, Encoder& out) {
   }
 }
 
+/// With 12 bits of fraction, so that it compresses: what it is for is a standard deviation.
+double rounded(double value) {
+  constexpr std::uint64_t dropped = (std::uint64_t{1} << 40) - 1;
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(value) + dropped / 2 + 1) & ~dropped);
+}
+
 void encode_cluster(const ClusterRecord& c, std::size_t metrics, Encoder& out) {
   out.varint(c.label);
   out.varint(c.class_index);
@@ -261,7 +267,7 @@ void encode_cluster(const ClusterRecord& c, std::size_t metrics, Encoder& out) {
   for (std::size_t i = 0; i < metrics; ++i) {
     out.signed_varint(c.minimum[i]);
     out.signed_varint(c.maximum[i]);
-    out.real(c.squares[i]);
+    out.real(rounded(c.squares[i]));
   }
 }
 
