@@ -113,7 +113,7 @@ bool for_each_location(const RankRecord& record, const Numbers& paths, Encode en
 struct Row {
   std::uint32_t path;
   NodeKind kind;
-  const std::int64_t* values;
+  std::span<const std::int64_t> values;
 };
 
 std::int64_t combine(measurement::Reduction reduction, std::int64_t a, std::int64_t b) {
@@ -125,33 +125,38 @@ std::int64_t combine(measurement::Reduction reduction, std::int64_t a, std::int6
   return a + b;
 }
 
-/// The rows of one path as one: [first, last) have the same path.
-void combine_rows(const Row* first, const Row* last, std::int64_t (&out)[measurement::metric_count]) {
-  std::copy_n(first->values, measurement::columns_of(first->kind), out);
-  for (const Row* row = first + 1; row < last; ++row) {
+constexpr std::size_t most_values = std::max(measurement::metric_count, measurement::most_extra_metrics);
+
+/// The rows of one path as one.
+void combine_metrics(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
+  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
+  for (const Row& row : rows.subspan(1)) {
     std::size_t column = 0;
     for (const auto& metric : measurement::metric_table) {
-      if (!measurement::has_column(first->kind, metric)) continue;
-      out[column] = combine(metric.reduction, out[column], row->values[column]);
+      if (!measurement::has_column(row.kind, metric)) continue;
+      out[column] = combine(metric.reduction, out[column], row.values[column]);
       ++column;
     }
   }
 }
+void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
+  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
+  for (const Row& row : rows.subspan(1))
+    for (std::size_t m = 0; m < row.values.size(); ++m) out[m] += row.values[m];
+}
 
-bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
-                 Encoder& out) {
-  out.signed_varint(unit.loop);
-  out.signed_varint(unit.cluster);
-  for (const auto total : measurement::unit_total_table) out.signed_varint(unit.*total);
-  out.real(unit.weight_user_squared);
-
+/// The values of a unit by path, but for those that are all zero. `values_of(kind, values)`: those that are meant of a
+/// node's values; none: the node is passed over.
+template <class ValuesOf, class Combine>
+bool encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
+                 Combine combine_rows, GrowableArray<Row>& rows, Encoder& out) {
   rows.clear();
   for (const ValueRecord& value : unit.values) {
     if (value.node >= location.nodes.size() || value.values == nullptr) continue;
     const NodeKind kind = location.nodes[value.node].kind;
-    const std::size_t columns = measurement::columns_of(kind);
-    if (std::all_of(value.values, value.values + columns, [](std::int64_t v) { return v == 0; })) continue;
-    if (!rows.push_back({paths[value.node], kind, value.values})) return false;
+    const std::span<const std::int64_t> values = values_of(kind, value.values);
+    if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) continue;
+    if (!rows.push_back({paths[value.node], kind, values})) return false;
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
   std::size_t distinct = 0;
@@ -162,14 +167,26 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t end = i + 1;
     while (end < rows.size() && rows[end].path == rows[i].path) ++end;
-    std::int64_t values[measurement::metric_count];
-    combine_rows(&rows[i], rows.begin() + end, values);
+    std::int64_t values[most_values];
+    combine_rows(std::span<const Row>(rows.view()).subspan(i, end - i), values);
     out.varint(rows[i].path - last_path);
-    for (std::size_t c = 0; c < measurement::columns_of(rows[i].kind); ++c) out.signed_varint(values[c]);
+    for (std::size_t c = 0; c < rows[i].values.size(); ++c) out.signed_varint(values[c]);
     last_path = rows[i].path;
     i = end;
   }
   return true;
+}
+
+bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
+                 Encoder& out) {
+  out.signed_varint(unit.loop);
+  out.signed_varint(unit.cluster);
+  for (const auto total : measurement::unit_total_table) out.signed_varint(unit.*total);
+  out.real(unit.weight_user_squared);
+  const auto values_of = [](NodeKind kind, const std::int64_t* values) {
+    return std::span(values, measurement::columns_of(kind));
+  };
+  return encode_rows(unit, location, paths, values_of, combine_metrics, rows, out);
 }
 
 bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
@@ -196,30 +213,11 @@ bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encode
 bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, std::size_t metrics,
                        GrowableArray<Row>& rows, Encoder& out) {
   for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
-  rows.clear();
-  for (const ValueRecord& value : unit.values) {
-    if (value.node >= location.nodes.size() || value.values == nullptr) continue;
-    const NodeKind kind = location.nodes[value.node].kind;
-    if (!measurement::has_extra_columns(kind)) continue;
-    const std::int64_t* extra = value.values + measurement::columns_of(kind);
-    if (std::all_of(extra, extra + metrics, [](std::int64_t v) { return v == 0; })) continue;
-    if (!rows.push_back({paths[value.node], kind, extra})) return false;
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
-  std::size_t distinct = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) distinct += i == 0 || rows[i].path != rows[i - 1].path;
-  out.varint(distinct);
-  std::uint32_t last_path = 0;
-  for (std::size_t i = 0; i < rows.size();) {
-    std::int64_t values[measurement::most_extra_metrics] = {};
-    const std::uint32_t path = rows[i].path;
-    for (; i < rows.size() && rows[i].path == path; ++i)
-      for (std::size_t m = 0; m < metrics; ++m) values[m] += rows[i].values[m];
-    out.varint(path - last_path);
-    for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(values[m]);
-    last_path = path;
-  }
-  return true;
+  const auto values_of = [&](NodeKind kind, const std::int64_t* values) {
+    const std::size_t count = measurement::has_extra_columns(kind) ? metrics : 0;
+    return std::span(values + measurement::columns_of(kind), count);
+  };
+  return encode_rows(unit, location, paths, values_of, combine_extras, rows, out);
 }
 
 bool encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {

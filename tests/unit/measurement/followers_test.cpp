@@ -33,6 +33,18 @@ struct Account {
   platform::Ticks life = 0;
 };
 
+/// Two threads in turn: each waits for a step that the other has reached.
+class Steps {
+ public:
+  void reach(int step) { step_.store(step); }
+  void wait_for(int step) const {
+    while (step_.load() < step) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int> step_{0};
+};
+
 class Followers : public testing::Test {
  protected:
   void SetUp() override {
@@ -243,23 +255,20 @@ TEST_F(Followers, every_event_is_in_its_iteration_while_threads_come_and_go) {
 
 TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   Account account;
-  std::atomic<int> step{0};
-  const auto wait_for = [&](int wanted) {
-    while (step.load() < wanted) std::this_thread::yield();
-  };
+  Steps steps;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
     location = life.location;
     record(*location, account, 1);
-    step.store(1);
-    wait_for(2);
+    steps.reach(1);
+    steps.wait_for(2);
     record(*location, account, 2);
   });
-  wait_for(1);
+  steps.wait_for(1);
   for (int i = 0; i < 20'000; ++i) iterate(0);
   end(-1);
-  step.store(2);
+  steps.reach(2);
   thread.join();
   end(0);
   end(-1);
@@ -275,10 +284,7 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
   for (const bool begins_before : {false, true})
     for (const bool ends_before : {true, false}) {
       Account account;
-      std::atomic<int> step{0};
-      const auto wait_for = [&](int wanted) {
-        while (step.load() < wanted) std::this_thread::yield();
-      };
+      Steps steps;
       end(-1);
       platform::Ticks boundary = platform::now();
       Location* location = nullptr;
@@ -287,20 +293,20 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
           Life life(account);
           location = life.location;
           record(*location, account, 1);
-          step.store(1);
-          wait_for(2);
-          if (!ends_before) wait_for(3);
+          steps.reach(1);
+          steps.wait_for(2);
+          if (!ends_before) steps.wait_for(3);
         }
-        step.store(4);
+        steps.reach(4);
       });
-      wait_for(1);
+      steps.wait_for(1);
       if (begins_before) boundary = platform::now();
-      step.store(2);
-      if (ends_before) wait_for(4);
+      steps.reach(2);
+      if (ends_before) steps.wait_for(4);
       end(0, boundary);
       for (int i = 0; i < 5; ++i) iterate(0);
       end(-1);
-      step.store(3);
+      steps.reach(3);
       thread.join();
       bring_up_to_date();
       check(*location, account);
@@ -317,18 +323,15 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
 
 TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one) {
   Account account;
-  std::atomic<int> step{0};
-  const auto wait_for = [&](int wanted) {
-    while (step.load() < wanted) std::this_thread::yield();
-  };
+  Steps steps;
   constexpr int samples = 40, between = 50;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
     location = life.location;
     for (int i = 0; i < samples; ++i) {
-      step.store(2 * i + 1);
-      wait_for(2 * i + 2);
+      steps.reach(2 * i + 1);
+      steps.wait_for(2 * i + 2);
       ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
       bool full = false;
       const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
@@ -337,16 +340,16 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
       std::atomic_signal_fence(std::memory_order_seq_cst);
       location->inside.store(Inside::User, std::memory_order_release);
     }
-    step.store(2 * samples + 1);
+    steps.reach(2 * samples + 1);
   });
   for (int i = 0; i < samples; ++i) {
-    wait_for(2 * i + 1);
+    steps.wait_for(2 * i + 1);
     if (i > 0) end(0);
     for (int k = 0; k < between; ++k) iterate(0);
     end(-1);
-    step.store(2 * i + 2);
+    steps.reach(2 * i + 2);
   }
-  wait_for(2 * samples + 1);
+  steps.wait_for(2 * samples + 1);
   end(0);
   end(-1);
   thread.join();
@@ -367,28 +370,25 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
 
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   Account account;
-  std::atomic<int> step{0};
-  const auto wait_for = [&](int wanted) {
-    while (step.load() < wanted) std::this_thread::yield();
-  };
+  Steps steps;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
     location = life.location;
     record(*location, account, 1);
-    step.store(1);
-    wait_for(2);
+    steps.reach(1);
+    steps.wait_for(2);
     record(*location, account, 1);
-    step.store(3);
-    wait_for(4);
+    steps.reach(3);
+    steps.wait_for(4);
     record(*location, account, 1);
   });
-  wait_for(1);
+  steps.wait_for(1);
   for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // before the thread notices
-  step.store(2);
-  wait_for(3);
+  steps.reach(2);
+  steps.wait_for(3);
   for (int i = 0; i < 100; ++i) end(i % 2 - 1);
-  step.store(4);
+  steps.reach(4);
   thread.join();
   for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // while what it noticed waits in the queue
   look_after_followers(*leader_);
@@ -401,16 +401,13 @@ TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
 
 TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_lost) {
   Account account;
-  std::atomic<int> step{0};
-  const auto wait_for = [&](int wanted) {
-    while (step.load() < wanted) std::this_thread::yield();
-  };
+  Steps steps;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
     location = life.location;
-    step.store(1);
-    wait_for(2);
+    steps.reach(1);
+    steps.wait_for(2);
     ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
     bool full = false;
     for (std::uint64_t key = 1; key <= 4000; ++key) {
@@ -421,16 +418,16 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
       ++account.total;
     }
     location->inside.store(Inside::User);
-    step.store(3);
-    wait_for(4);
+    steps.reach(3);
+    steps.wait_for(4);
     record(*location, account, 1);
   });
-  wait_for(1);
+  steps.wait_for(1);
   end(-1);
-  step.store(2);
-  wait_for(3);
+  steps.reach(2);
+  steps.wait_for(3);
   end(0);
-  step.store(4);
+  steps.reach(4);
   thread.join();
   iterate(0);
   bring_up_to_date();
@@ -440,17 +437,14 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
 
 TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_nothing) {
   Account account;
-  std::atomic<int> step{0};
-  const auto wait_for = [&](int wanted) {
-    while (step.load() < wanted) std::this_thread::yield();
-  };
+  Steps steps;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
     location = life.location;
     for (int i = 0; i < 5; ++i) {
-      step.store(2 * i + 1);
-      wait_for(2 * i + 2);
+      steps.reach(2 * i + 1);
+      steps.wait_for(2 * i + 2);
       record(*location, account, 1);
     }
     ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
@@ -459,10 +453,10 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
     record(*location, account, 1);
   });
   for (int i = 0; i < 5; ++i) {
-    wait_for(2 * i + 1);
+    steps.wait_for(2 * i + 1);
     if (i > 0) end(0);
     end(-1);
-    step.store(2 * i + 2);  // it records in an iteration
+    steps.reach(2 * i + 2);  // it records in an iteration
   }
   thread.join();
   iterate(0);
