@@ -108,13 +108,18 @@ void close(void* handle) {
   platform::unmake_on_pages(counters);
 }
 
+/// Adds the kernel's events that were chosen, for the calling thread. False: `error` has the errno value.
+bool add_kernel_events(platform::KernelCounters& counters, int& error) {
+  for (std::uint32_t i = 0; i < kernel_events_used; ++i)
+    if (!platform::add_kernel_counter(counters, kernel_events[i], error)) return false;
+  return true;
+}
+
 void* open() {
   auto* counters = platform::make_on_pages<Counters>();
   if (!counters) return nullptr;
-  bool good = true;
   int error = 0;
-  for (std::uint32_t i = 0; i < kernel_events_used && good; ++i)
-    good = platform::add_kernel_counter(counters->kernel, kernel_events[i], error);
+  bool good = add_kernel_events(counters->kernel, error);
   if (good && papi::event_count() > 0) good = (counters->papi = papi::open());
   if (good) return counters;
   close(counters);
@@ -153,10 +158,7 @@ const Known* find_known(std::string_view name) {
 const char* try_kernel_event(KernelEvent event) {
   platform::KernelCounters counters{};
   int error = 0;
-  bool good = true;
-  for (std::uint32_t i = 0; i < kernel_events_used && good; ++i)
-    good = platform::add_kernel_counter(counters, kernel_events[i], error);
-  good = good && platform::add_kernel_counter(counters, event, error);
+  const bool good = add_kernel_events(counters, error) && platform::add_kernel_counter(counters, event, error);
   platform::close_kernel_counters(counters);
   if (good) return nullptr;
   switch (error) {
