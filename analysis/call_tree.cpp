@@ -1,6 +1,7 @@
 #include "analysis/call_tree.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <set>
@@ -28,6 +29,31 @@ constexpr std::string_view start_up_functions[] = {"_start",
                                                    "__clone3",
                                                    "start_thread"};
 
+/// True when `function` ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc") is MPI's Fortran layer of `region`
+/// ("MPI_Send").
+bool is_fortran_layer_of(std::string_view function, std::string_view region) {
+  const auto small = [](std::string_view text) {
+    std::string letters(text);
+    for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return letters;
+  };
+  std::string name = small(function), wanted = small(region);
+  if (name != function && !function.ends_with("_cdesc") &&
+      std::any_of(function.begin(), function.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
+    return false;  // C's own
+  const auto strip = [](std::string& text, std::string_view suffix) {
+    if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  };
+  while (name.ends_with('_')) name.pop_back();
+  for (const std::string_view suffix : {"_cdesc", "_large", "_f08ts", "_f08", "_cptr"}) strip(name, suffix);
+  for (const std::string_view prefix : {"pmpixr_", "pmpir_", "mpixr_", "mpir_", "pmpix_", "pmpi_", "mpix_", "mpi_"}) {
+    if (!name.starts_with(prefix)) continue;
+    strip(wanted, "_c");
+    return name.substr(prefix.size()) == wanted.substr(wanted.find('_') + 1);
+  }
+  return false;
+}
+
 bool is_start_up_function(std::string_view name) {
   return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
 }
@@ -37,9 +63,10 @@ bool is_layer(std::string_view file) {
   constexpr std::string_view layers[] = {"librefrain-", "libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort"};
   return std::any_of(std::begin(layers), std::end(layers), [&](auto layer) { return file.starts_with(layer); });
 }
-/// Constructors of the marks' C++ objects, which are always inlined: the mark belongs to the function around them.
+/// Constructors and destructors of the marks' C++ objects, which are always inlined: what they do belongs to the
+/// function around them, and so does the unwinding of an exception that goes on from where one of them ends a scope.
 bool is_scope_object(std::string_view function) {
-  constexpr std::string_view objects[] = {"refrain::Loop::", "refrain::Region::"};
+  constexpr std::string_view objects[] = {"refrain::Loop::", "refrain::Iteration::", "refrain::Region::"};
   return std::any_of(std::begin(objects), std::end(objects), [&](auto object) { return function.starts_with(object); });
 }
 bool is_libc(std::string_view file) {
@@ -113,15 +140,16 @@ class TreeMaker {
       case NodeKind::Root: return {};
       case NodeKind::Region: {
         const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "MPI";
-        return {child(parent.node, name, PathKind::Mpi, {}), StartUp::Done};
+        std::uint32_t node = parent.node;  // below MPI's Fortran layer, when it is linked into the program
+        while (node != 0 && is_fortran_layer_of(nodes_[node].name, name))
+          node = static_cast<std::uint32_t>(nodes_[node].parent);
+        return {child(node, name, PathKind::Mpi, {}), StartUp::Done};
       }
       case NodeKind::Special:
         return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
       case NodeKind::Marked: {
         const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "region";
-        std::uint32_t node = parent.node;
-        while (node != 0 && is_scope_object(nodes_[node].name)) node = static_cast<std::uint32_t>(nodes_[node].parent);
-        return {child(node, name, PathKind::User, {}, true), StartUp::Done, path.parent};
+        return {child(parent.node, name, PathKind::User, {}, true), StartUp::Done, path.parent};
       }
       case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
       case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
@@ -172,6 +200,7 @@ class TreeMaker {
     at.stage = StartUp::Done;
     for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
       const SourceFrame& frame = frames[i];
+      if (is_scope_object(frame.function)) continue;
       if (options_.depth > 0 && depths_[at.node] >= options_.depth) break;
       if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
       Site site;
@@ -243,9 +272,9 @@ void prune(CallTree& tree) {
 }
 
 Counts counts_of(const archive::Unit& unit, const archive::PathValues& row, NodeKind kind) {
-  const auto value = [&](MetricId metric) { return value_of(unit, row, kind, metric); };
-  return {value(MetricId::Visits),    value(MetricId::Samples),          value(MetricId::MessagesSent),
-          value(MetricId::BytesSent), value(MetricId::MessagesReceived), value(MetricId::BytesReceived)};
+  Counts counts;
+  for (const CountColumn& column : count_columns) counts.*column.value = value_of(unit, row, kind, column.metric);
+  return counts;
 }
 
 }  // namespace
@@ -260,12 +289,8 @@ std::int64_t add_values(std::int64_t a, std::int64_t b) {
 }
 
 Counts& Counts::operator+=(const Counts& other) {
-  visits = add_values(visits, other.visits);
-  samples = add_values(samples, other.samples);
-  messages_sent = add_values(messages_sent, other.messages_sent);
-  bytes_sent = add_values(bytes_sent, other.bytes_sent);
-  messages_received = add_values(messages_received, other.messages_received);
-  bytes_received = add_values(bytes_received, other.bytes_received);
+  for (const CountColumn& column : count_columns)
+    this->*column.value = add_values(this->*column.value, other.*column.value);
   return *this;
 }
 
@@ -276,6 +301,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
   const std::uint32_t no_sample = maker.pseudo_node(no_sample_name, PathKind::Other);
   const std::uint32_t arena_full = maker.pseudo_node(arena_full_name, PathKind::Other);
   const std::uint32_t refrain = maker.pseudo_node(refrain_name, PathKind::Other);
+  const std::uint32_t stopped = maker.pseudo_node(stopped_name, PathKind::Other);
   const std::uint32_t lost_mpi = maker.pseudo_node(mpi_without_path_name, PathKind::Mpi);
   const std::size_t size = maker.size();
 
@@ -323,6 +349,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
         put(no_sample, times.no_sample);
         put(lost(measurement::Loss::ArenaFull) > 0 ? arena_full : no_sample, times.no_path);
         put(refrain, times.refrain);
+        put(stopped, times.stopped);
         put(lost_mpi, times.mpi_no_path);
         for (const auto& row : unit.values) {
           const NodeKind kind = profile.paths[row.path].kind;
@@ -348,6 +375,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
         summary.mpi_s += seconds(times.mpi);
         summary.user_s += seconds(times.user);
         summary.refrain_s += seconds(times.refrain);
+        summary.stopped_s += seconds(times.stopped);
         summary.not_on_cpu_s += seconds(times.not_on_cpu);
         summary.samples = add_values(summary.samples, unit.ticks_user);
         totals.not_on_cpu_low_s += seconds(times.not_on_cpu_low);
@@ -375,6 +403,7 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
       totals.mpi_s += summary.mpi_s;
       totals.user_s += summary.user_s;
       totals.refrain_s += summary.refrain_s;
+      totals.stopped_s += summary.stopped_s;
       totals.not_on_cpu_s += summary.not_on_cpu_s;
       tree.locations.push_back(std::move(summary));
     }

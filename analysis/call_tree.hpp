@@ -22,6 +22,7 @@ const char* name_of(PathKind kind);
 inline constexpr const char* not_on_cpu_name = "(not on CPU)";
 inline constexpr const char* no_sample_name = "(no sample)";
 inline constexpr const char* refrain_name = "(refrain)";
+inline constexpr const char* stopped_name = "(measurement off)";
 inline constexpr const char* truncated_name = "(truncated)";
 inline constexpr const char* arena_full_name = "(arena full)";
 inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
@@ -30,9 +31,28 @@ inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
 struct Counts {
   std::int64_t visits = 0, samples = 0;
   std::int64_t messages_sent = 0, bytes_sent = 0, messages_received = 0, bytes_received = 0;
+  std::int64_t messages_completed = 0, bytes_completed = 0, bytes_read = 0, bytes_written = 0;
   Counts& operator+=(const Counts& other);
   bool operator==(const Counts&) const = default;
 };
+
+/// The same as a table, in the order of reports.
+struct CountColumn {
+  const char* name;
+  std::int64_t Counts::*value;
+  measurement::MetricId metric;
+};
+inline constexpr CountColumn count_columns[] = {
+    {"visits", &Counts::visits, measurement::MetricId::Visits},
+    {"samples", &Counts::samples, measurement::MetricId::Samples},
+    {"messages_sent", &Counts::messages_sent, measurement::MetricId::MessagesSent},
+    {"bytes_sent", &Counts::bytes_sent, measurement::MetricId::BytesSent},
+    {"messages_received", &Counts::messages_received, measurement::MetricId::MessagesReceived},
+    {"bytes_received", &Counts::bytes_received, measurement::MetricId::BytesReceived},
+    {"messages_completed", &Counts::messages_completed, measurement::MetricId::MessagesCompleted},
+    {"bytes_completed", &Counts::bytes_completed, measurement::MetricId::BytesCompleted},
+    {"bytes_read", &Counts::bytes_read, measurement::MetricId::BytesRead},
+    {"bytes_written", &Counts::bytes_written, measurement::MetricId::BytesWritten}};
 
 /// a + b, held at the ends of the range instead of overflowing (damaged data only).
 std::int64_t add_values(std::int64_t a, std::int64_t b);
@@ -63,13 +83,14 @@ struct TreeNode {
 struct LocationSummary {
   std::int32_t rank = 0, thread = 0;
   std::string name;
-  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, not_on_cpu_s = 0;
+  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, stopped_s = 0, not_on_cpu_s = 0;
   std::int64_t samples = 0;
   std::vector<std::int64_t> extra;  ///< by CallTree::extra_metrics
 };
 
 struct Totals {
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
+  double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
   std::int64_t mpi_calls = 0;
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "analysis/iteration_metrics.hpp"
 #include "analysis/iterations.hpp"
@@ -13,7 +14,7 @@ namespace {
 using measurement::MetricId;
 
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
-constexpr double least_count_share = 0.05;  ///< of the larger mean: the same for counts
+constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
 constexpr double certain = 3;               ///< standard errors that a sampled difference must have
 constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
@@ -69,6 +70,22 @@ double sampling_error(const Sums& sums, double share) {
   const double error = standard_error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
   return sums.on_cpu * error / sums.members;
 }
+
+/// What `total` is per iteration in the cluster of the median iteration. When a tenth of the iterations make a call,
+/// that the others do not make it says nothing of them, though the mean of all iterations is not theirs.
+template <class Total>
+double usual_count(const std::vector<Sums>& clusters, double members, Total total) {
+  std::vector<std::pair<double, double>> counts;  // per iteration, and of how many
+  for (const Sums& own : clusters)
+    if (own.members > 0) counts.emplace_back(total(own) / own.members, own.members);
+  std::sort(counts.begin(), counts.end());
+  double below = 0;
+  for (const auto& [count, of] : counts)
+    if ((below += of) >= members / 2) return count;
+  return 0;
+}
+
+bool differ(double a, double b) { return std::abs(a - b) > least_count_share * std::max(a, b); }
 
 /// The place of the paths that only the time rules define, at the end of the tree; 0: nowhere in the run.
 std::uint32_t top_node(const CallTree& tree, const char* name) {
@@ -133,12 +150,24 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
   };
   const std::vector<double> usual_inclusive = with_children(tree, all.ticks);
   const std::vector<double> weights = with_children(tree, all.weights);
+  std::vector<double> usual_calls(tree.nodes.size(), 0), usual_extra(metrics, 0);
+  for (std::size_t i = 0; i < usual_calls.size(); ++i)
+    if (all.visits[i] != 0) usual_calls[i] = usual_count(sums, all.members, [i](const Sums& s) { return s.visits[i]; });
+  for (std::size_t m = 0; m < metrics; ++m)
+    usual_extra[m] = usual_count(sums, all.members, [m](const Sums& s) { return s.extra[m]; });
+  const double usual_bytes = usual_count(sums, all.members, [](const Sums& s) { return s.bytes_sent; });
   for (std::size_t k = 0; k < sums.size(); ++k) {
     const Sums& own = sums[k];
     summaries[k].share = all.wall > 0 ? own.wall / all.wall : 0;
     if (own.members <= 0 || own.members == all.members) continue;
     std::vector<Candidate> times, counts;
     const std::vector<double> inclusive = with_children(tree, own.ticks);
+    // Given with the totals of the cluster and of the loop.
+    const auto add_count = [&](ClusterDifference d, double usual) {
+      const double here = d.cluster_mean /= own.members, mean = d.loop_mean /= all.members;
+      if (differ(here, mean) && differ(here, usual))
+        counts.push_back({std::abs(here - mean) / std::max(here, mean), std::move(d)});
+    };
     for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
       if (own.ticks[i] != 0 || all.ticks[i] != 0) {
         const std::uint32_t node = outermost(tree, usual_inclusive, i, loop.name);
@@ -149,20 +178,13 @@ std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles
         if (apart > least_time_share * all.wall / all.members && apart > certain * error)
           times.push_back({apart, {node, "time", true, here / second, usual / second}});
       }
-      const double calls = own.visits[i] / own.members, usual_calls = all.visits[i] / all.members;
-      const double larger = std::max(calls, usual_calls);
-      if (std::abs(calls - usual_calls) > least_count_share * larger)
-        counts.push_back({std::abs(calls - usual_calls) / larger, {i, "calls", false, calls, usual_calls}});
+      add_count({i, "calls", false, own.visits[i], all.visits[i]}, usual_calls[i]);
     }
-    const double bytes = own.bytes_sent / own.members, usual_bytes = all.bytes_sent / all.members;
-    if (const double larger = std::max(bytes, usual_bytes); std::abs(bytes - usual_bytes) > least_count_share * larger)
-      counts.push_back({std::abs(bytes - usual_bytes) / larger, {0, "bytes_sent", false, bytes, usual_bytes}});
+    add_count({0, "bytes_sent", false, own.bytes_sent, all.bytes_sent}, usual_bytes);
     for (std::size_t m = 0; m < metrics; ++m) {
       const auto& [name, unit] = tree.extra_metrics[m];
-      const double here = own.extra[m] / own.members, usual = all.extra[m] / all.members;
-      const double larger = std::max(here, usual), divisor = divisor_of(unit);
-      if (std::abs(here - usual) > least_count_share * larger)
-        counts.push_back({std::abs(here - usual) / larger, {0, name, unit == "ns", here / divisor, usual / divisor}});
+      const double divisor = divisor_of(unit);
+      add_count({0, name, unit == "ns", own.extra[m] / divisor, all.extra[m] / divisor}, usual_extra[m] / divisor);
     }
     // Without a call path to blame, the wall time as a whole.
     const double wall = own.wall / own.members, usual_wall = all.wall / all.members;

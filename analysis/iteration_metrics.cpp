@@ -21,15 +21,26 @@ struct CallpathMetric {
   double (*value)(const IterationProfiles::PathTotals&);  ///< times in ticks
 };
 using PathTotals = IterationProfiles::PathTotals;
+using measurement::MetricId;
+
+template <MetricId metric>
+double of_mpi(const PathTotals& totals) {
+  return totals.of(metric);
+}
+
 constexpr CallpathMetric callpath_table[] = {
-    {"wall", "ticks", [](const PathTotals& t) { return t.mpi_ticks + t.user_ticks + t.other_ticks; }},
-    {"mpi", "ticks", [](const PathTotals& t) { return t.mpi_ticks; }},
+    {"wall", "ticks", [](const PathTotals& t) { return t.of(MetricId::Time) + t.user_ticks + t.other_ticks; }},
+    {"mpi", "ticks", of_mpi<MetricId::Time>},
     {"user", "ticks", [](const PathTotals& t) { return t.user_ticks; }},
-    {"mpi_calls", "1", [](const PathTotals& t) { return t.visits; }},
-    {"messages_sent", "1", [](const PathTotals& t) { return t.messages_sent; }},
-    {"bytes_sent", "B", [](const PathTotals& t) { return t.bytes_sent; }},
-    {"messages_received", "1", [](const PathTotals& t) { return t.messages_received; }},
-    {"bytes_received", "B", [](const PathTotals& t) { return t.bytes_received; }},
+    {"mpi_calls", "1", of_mpi<MetricId::Visits>},
+    {"messages_sent", "1", of_mpi<MetricId::MessagesSent>},
+    {"bytes_sent", "B", of_mpi<MetricId::BytesSent>},
+    {"messages_received", "1", of_mpi<MetricId::MessagesReceived>},
+    {"bytes_received", "B", of_mpi<MetricId::BytesReceived>},
+    {"messages_completed", "1", of_mpi<MetricId::MessagesCompleted>},
+    {"bytes_completed", "B", of_mpi<MetricId::BytesCompleted>},
+    {"bytes_read", "B", of_mpi<MetricId::BytesRead>},
+    {"bytes_written", "B", of_mpi<MetricId::BytesWritten>},
     {"samples", "1", [](const PathTotals& t) { return t.samples; }},
 };
 

@@ -13,7 +13,7 @@ namespace {
 using archive::NodeKind;
 using measurement::MetricId;
 
-/// What an iteration's vector says of the iteration as a whole. The first six are what the columns of an MPI call path
+/// What an iteration's vector says of the iteration as a whole. The first are what the columns of an MPI call path
 /// follow, in the order of those.
 enum Total : std::uint8_t {
   mpi_calls,
@@ -22,18 +22,35 @@ enum Total : std::uint8_t {
   bytes_sent,
   messages_received,
   bytes_received,
+  messages_completed,
+  bytes_completed,
+  bytes_read,
+  bytes_written,
   wall,
   own,
   cpu,
   samples,
   samples_mpi
 };
-constexpr const char* total_names[] = {"mpi_calls",      "mpi",  "messages_sent", "bytes_sent", "messages_received",
-                                       "bytes_received", "wall", "own",           "cpu",        "samples",
+constexpr const char* total_names[] = {"mpi_calls",
+                                       "mpi",
+                                       "messages_sent",
+                                       "bytes_sent",
+                                       "messages_received",
+                                       "bytes_received",
+                                       "messages_completed",
+                                       "bytes_completed",
+                                       "bytes_read",
+                                       "bytes_written",
+                                       "wall",
+                                       "own",
+                                       "cpu",
+                                       "samples",
                                        "samples_mpi"};
 constexpr std::size_t region_columns = measurement::columns_of(NodeKind::Region);
-static_assert(region_columns == 6 && measurement::column_of(MetricId::Time) == mpi &&
-              measurement::column_of(MetricId::BytesReceived) == bytes_received);
+static_assert(region_columns == wall && measurement::column_of(MetricId::Time) == mpi &&
+              measurement::column_of(MetricId::BytesWritten) == bytes_written &&
+              static_cast<std::size_t>(MetricId::BytesWritten) == bytes_written);
 constexpr std::size_t samples_column = measurement::column_of(MetricId::Samples);
 constexpr std::size_t weight_column = measurement::column_of(MetricId::Weight);
 
@@ -487,22 +504,18 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
     if (made->exact) {
       const UnitTimes times = apply_time_rules(*sums, profiles_.profile_.paths, profiles_.constants_);
       PathTotals& all = made->totals;
-      for (const auto& [path, ticks] : times.mpi_paths) all.mpi_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
-      for (const auto& [path, ticks] : times.user_paths)
-        all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
-      all.other_ticks = other_ticks(times);
-      if (selection_.mpi_without_path) all.mpi_ticks += static_cast<double>(times.mpi_no_path);
       for (const auto& values : sums->values) {
         if (!chosen(values.path)) continue;
         const NodeKind kind = profiles_.profile_.paths[values.path].kind;
         const auto get = [&](MetricId metric) { return static_cast<double>(value_of(*sums, values, kind, metric)); };
-        all.visits += get(MetricId::Visits);
-        all.messages_sent += get(MetricId::MessagesSent);
-        all.bytes_sent += get(MetricId::BytesSent);
-        all.messages_received += get(MetricId::MessagesReceived);
-        all.bytes_received += get(MetricId::BytesReceived);
+        for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(static_cast<MetricId>(c));
         all.samples += get(MetricId::Samples);
       }
+      all.mpi[mpi] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
+      for (const auto& [path, ticks] : times.mpi_paths) all.mpi[mpi] += chosen(path) ? static_cast<double>(ticks) : 0;
+      for (const auto& [path, ticks] : times.user_paths)
+        all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
+      all.other_ticks = other_ticks(times);
     } else {
       const Model& model = profiles_.model(cluster);
       for (const auto& region : model.regions) {
@@ -530,7 +543,7 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
   const archive::Unit unit = profiles_.totals_of(cluster, row);
   const UnitTimes times = apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
   const Model& model = profiles_.model(cluster);
-  const auto column = [&](Total total) {
+  const auto column = [&](std::size_t total) {
     clustering::ReconstructionInput in;
     in.sum = of.sum[total];
     in.members = static_cast<std::uint64_t>(profiles_.members(cluster));
@@ -548,12 +561,8 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t clust
     }
     return std::max(0.0, clustering::reconstruct(in));
   };
-  totals.visits = column(mpi_calls);
-  totals.mpi_ticks = std::min(column(mpi), static_cast<double>(times.mpi));
-  totals.messages_sent = column(messages_sent);
-  totals.bytes_sent = column(bytes_sent);
-  totals.messages_received = column(messages_received);
-  totals.bytes_received = column(bytes_received);
+  for (std::size_t c = 0; c < region_columns; ++c) totals.mpi[c] = column(c);
+  totals.mpi[mpi] = std::min(totals.mpi[mpi], static_cast<double>(times.mpi));
   const auto on_cpu = static_cast<double>(times.user - times.not_on_cpu - times.no_sample);
   totals.user_ticks = on_cpu * of.share * of.part;
   totals.samples = static_cast<double>(unit.ticks_user) * of.share * of.samples_part;

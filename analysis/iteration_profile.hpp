@@ -64,8 +64,9 @@ class IterationProfiles {
   /// What the call paths of a selection have in all in one iteration. Constant work per iteration, whatever the number
   /// of call paths.
   struct PathTotals {
-    double mpi_ticks = 0, user_ticks = 0, other_ticks = 0;
-    double visits = 0, messages_sent = 0, bytes_sent = 0, messages_received = 0, bytes_received = 0, samples = 0;
+    std::array<double, measurement::columns_of(archive::NodeKind::Region)> mpi{};  ///< by measurement::column_of()
+    double user_ticks = 0, other_ticks = 0, samples = 0;
+    double of(measurement::MetricId metric) const { return mpi[measurement::column_of(metric)]; }
   };
   class Selected {
    public:
@@ -98,7 +99,8 @@ class IterationProfiles {
   const RankConstants constants_;
   std::vector<const archive::Unit*> units_;  ///< by cluster
   const ExtraOfIterations extra_;
-  std::array<int, 11> columns_{};  ///< of the vector, by Total; -1: not there
+  std::array<int, measurement::columns_of(archive::NodeKind::Region) + 5>
+      columns_{};  ///< of the vector, by Total; -1: not there
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::vector<std::unique_ptr<Model>> models_;
   mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;

@@ -65,6 +65,10 @@ UnitTimes apply_time_rules(const archive::Unit& unit, std::span<const archive::C
                            const RankConstants& constants) {
   UnitTimes times;
   times.wall = at_least_zero(unit.wall);
+  if (unit.loop < 0 && unit.cluster == measurement::stopped_unit) {
+    times.stopped = times.wall;
+    return times;
+  }
   times.mpi = std::clamp<std::int64_t>(unit.mpi, 0, times.wall);
   const long double ticks = static_cast<long double>(at_least_zero(unit.ticks_user)) +
                             static_cast<long double>(at_least_zero(unit.ticks_mpi)) +

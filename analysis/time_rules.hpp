@@ -2,7 +2,7 @@
 /// The time rules: how the wall time of a leaf unit is divided, exactly, among its call paths (docs/architecture.md).
 ///
 /// Pure functions of integers. Whatever the input, all results are non-negative and
-///   wall = mpi + refrain + user,  user = not_on_cpu + no_sample + no_path + sum of user paths,
+///   wall = mpi + refrain + user + stopped,  user = not_on_cpu + no_sample + no_path + sum of user paths,
 ///   mpi = mpi_no_path + sum of MPI paths
 /// hold to the tick. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
 
@@ -22,6 +22,7 @@ struct PathTime {
 /// All times in ticks.
 struct UnitTimes {
   std::int64_t wall = 0, mpi = 0, refrain = 0, user = 0;
+  std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
   std::int64_t not_on_cpu = 0;
   std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it
   std::int64_t no_sample = 0;                            ///< on the CPU, but no tick says where

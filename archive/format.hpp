@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 2;
+inline constexpr std::uint16_t minor_version = 3;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
@@ -37,10 +37,12 @@ enum class Section : std::uint32_t {
   Locations = 17,
   Communicators = 18,
   PathMapping = 19,
-  Loops = 20,       ///< since 1.1, when the program has marked a loop
-  Iterations = 21,  ///< since 1.1, with Loops
-  Slopes = 22,      ///< since 1.2, with Loops, when they are known
-  Extra = 24,       ///< since 1.2, when the user has asked for metrics
+  Loops = 20,              ///< since 1.1, when the program has marked a loop
+  Iterations = 21,         ///< since 1.1, with Loops
+  Slopes = 22,             ///< since 1.2, with Loops, when they are known
+  Extra = 24,              ///< since 1.2, when the user has asked for metrics
+  Windows = 25,            ///< since 1.3, when there were any
+  CommunicatorsMade = 26,  ///< since 1.3, when a record stands for more than one
 };
 
 inline constexpr std::uint16_t section_version = 1;

@@ -81,27 +81,6 @@ void remove_from(const char* directory, const char* name) {
   if (join(path, directory, name)) unlink(path);
 }
 
-FileSizeSignalBlocker::FileSizeSignalBlocker() {
-  sigset_t set;
-  sigpending(&set);
-  was_pending_ = sigismember(&set, SIGXFSZ) == 1;
-  sigemptyset(&set);
-  sigaddset(&set, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &set, &old_mask_);
-}
-
-FileSizeSignalBlocker::~FileSizeSignalBlocker() {
-  if (!was_pending_) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGXFSZ);
-    const timespec now{};
-    while (sigtimedwait(&set, nullptr, &now) < 0 && errno == EINTR) {
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
-}
-
 ErrnoKeeper::ErrnoKeeper() : kept_(errno) {}
 ErrnoKeeper::~ErrnoKeeper() { errno = kept_; }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "platform/mapped_file.hpp"
+#include "platform/own_signal.hpp"
 
 namespace refrain::archive {
 
@@ -38,18 +39,9 @@ class OutputFile {
 int rename_in(const char* directory, const char* from, const char* to);
 void remove_from(const char* directory, const char* name);
 
-/// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program: SIGXFSZ is blocked in this
-/// thread, and one that we caused is taken away before the old mask comes back.
-class FileSizeSignalBlocker {
- public:
-  FileSizeSignalBlocker();
-  ~FileSizeSignalBlocker();
-  FileSizeSignalBlocker(const FileSizeSignalBlocker&) = delete;
-  FileSizeSignalBlocker& operator=(const FileSizeSignalBlocker&) = delete;
-
- private:
-  sigset_t old_mask_;
-  bool was_pending_;
+/// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.
+struct FileSizeSignalBlocker : platform::OwnSignalBlocker {
+  FileSizeSignalBlocker() : OwnSignalBlocker(SIGXFSZ) {}
 };
 
 /// Gives errno back as it was.

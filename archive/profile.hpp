@@ -4,6 +4,7 @@
 ///
 /// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "clustering/types.hpp"
 #include "measurement/metrics.hpp"
 #include "measurement/unit_totals.hpp"
+#include "measurement/windows.hpp"
 
 namespace refrain::archive {
 
@@ -133,10 +135,56 @@ struct Location : LocationDefinition {
   std::vector<Loop> loops;  ///< by Unit::loop
 };
 
+/// World ranks, as runs: communicators of whole jobs are one run each.
+class MemberList {
+ public:
+  /// first, first + stride, ..., `length` of them, at least one.
+  void append(std::int32_t first, std::int32_t stride, std::size_t length) {
+    runs_.push_back({size_, first, stride});
+    size_ += length;
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// How many are outside MPI_COMM_WORLD, which is -1 in the list.
+  std::size_t outside() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const std::size_t length = (i + 1 < runs_.size() ? runs_[i + 1].begin : size_) - runs_[i].begin;
+      const std::int64_t first = runs_[i].first, stride = runs_[i].stride;
+      const std::int64_t last = first + static_cast<std::int64_t>(length - 1) * stride;
+      count += stride == 0 ? (first == -1) * length : (first == -1 || last == -1);
+    }
+    return count;
+  }
+  std::int32_t operator[](std::size_t i) const {
+    const auto after =
+        std::upper_bound(runs_.begin(), runs_.end(), i, [](std::size_t at, const Run& run) { return at < run.begin; });
+    const Run& run = *(after - 1);
+    return static_cast<std::int32_t>(run.first + static_cast<std::int64_t>(i - run.begin) * run.stride);
+  }
+
+ private:
+  struct Run {
+    std::size_t begin;
+    std::int32_t first, stride;
+  };
+  std::vector<Run> runs_;
+  std::size_t size_ = 0;
+};
+
 struct Communicator {
   std::int32_t id, parent, ordinal, leader, rank, size, remote_size;
   std::string name;
-  std::vector<std::int32_t> members;
+  MemberList members;
+  std::int64_t made = 1;  ///< how many it stands for, one after the other
+};
+
+struct Window {
+  std::int32_t communicator = -1;  ///< id in the same rank, or -1
+  measurement::WindowKind kind{};
+  std::int64_t made = 1;  ///< how many it stands for, one after the other
+  std::string name;
+  std::vector<measurement::WindowTraffic> targets;  ///< ascending
 };
 
 struct Cost {
@@ -151,6 +199,7 @@ struct RankDefinition {
   std::int64_t begin_epoch_ns = 0;
   Cost call_cost, tick_cost;
   std::vector<Communicator> communicators;
+  std::vector<Window> windows;
 };
 
 struct Rank : RankDefinition {

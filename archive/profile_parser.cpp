@@ -21,8 +21,6 @@ using format::Section;
 constexpr std::size_t kinds = 6;
 constexpr std::uint64_t most_totals = 1000;
 constexpr std::size_t most_extra_metrics = 64;
-/// Members of all communicators of a rank, which are stored as runs and could be a few bytes for billions.
-constexpr std::uint64_t most_members = std::uint64_t{1} << 24;
 
 struct Header {
   bool complete;
@@ -346,34 +344,72 @@ class ExtraReader {
   std::vector<std::size_t> numbers_;  ///< of the rank's metrics in the profile
 };
 
-void read_members(SectionReader& in, std::vector<std::int32_t>& members, std::uint64_t& budget) {
+void read_members(SectionReader& in, MemberList& members) {
   const std::uint64_t count = in.varint();
   in.check();
-  if (count > budget) in.refuse("a communicator larger than any job");
-  budget -= count;
   while (members.size() < count) {
     const std::int32_t first = narrow(in), stride = narrow(in);
     const std::uint64_t length = in.varint();
     in.check();
     if (length == 0 || length > count - members.size()) in.refuse("a communicator with more members than it says");
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (length - 1 > static_cast<std::uint64_t>(most)) in.refuse("a communicator larger than any job");
     const std::int64_t last = first + static_cast<std::int64_t>(length - 1) * stride;
-    if (last < -1 || last > std::numeric_limits<std::int32_t>::max()) in.refuse("a member that is no rank");
-    for (std::uint64_t i = 0; i < length; ++i)
-      members.push_back(static_cast<std::int32_t>(first + static_cast<std::int64_t>(i) * stride));
+    if (std::min<std::int64_t>(first, last) < -1 || last > most) in.refuse("a member that is no rank");
+    members.append(first, stride, length);
   }
 }
 
 void read_communicators(SectionReader in, Rank& rank) {
-  std::uint64_t budget = most_members;
   for (std::size_t n = in.count(9); n > 0; --n) {
     Communicator c{};
     for (std::int32_t* value : {&c.id, &c.parent, &c.ordinal, &c.leader, &c.rank, &c.size, &c.remote_size})
       *value = narrow(in);
     c.name = clean_text(in.text());
-    read_members(in, c.members, budget);
+    read_members(in, c.members);
     rank.communicators.push_back(std::move(c));
   }
   in.finish();
+}
+
+std::int64_t read_made(SectionReader& in) {
+  const auto made = static_cast<std::int64_t>(in.varint());
+  in.check();
+  if (made < 1) in.refuse("a record of nothing that was made");
+  return made;
+}
+
+void read_communicators_made(SectionReader in, Rank& rank) {
+  if (in.count(1) != rank.communicators.size()) in.refuse("not as many numbers as communicators");
+  for (Communicator& c : rank.communicators) c.made = read_made(in);
+  in.finish();
+}
+
+void read_windows(SectionReader in, Rank& rank) {
+  for (std::size_t n = in.count(4); n > 0; --n) {
+    Window& window = rank.windows.emplace_back();
+    window.communicator = narrow(in);
+    const auto kind = in.fixed<std::uint8_t>();
+    if (kind > static_cast<std::uint8_t>(measurement::WindowKind::Dynamic)) in.refuse("a window of an unknown kind");
+    window.kind = static_cast<measurement::WindowKind>(kind);
+    window.made = read_made(in);
+    window.name = clean_text(in.text());
+  }
+  for (std::size_t n = in.count(6); n > 0; --n) {
+    measurement::WindowTraffic traffic{};
+    traffic.window = narrow(in);
+    traffic.target = narrow(in);
+    for (std::int64_t* value : {&traffic.puts, &traffic.bytes_put, &traffic.gets, &traffic.bytes_got})
+      if ((*value = in.signed_varint()) < 0) in.refuse("less than no one-sided operations");
+    in.check();
+    if (traffic.window < 0 || static_cast<std::size_t>(traffic.window) >= rank.windows.size() || traffic.target < 0)
+      in.refuse("one-sided operations on a window that is not there");
+    rank.windows[static_cast<std::size_t>(traffic.window)].targets.push_back(traffic);
+  }
+  in.finish();
+  for (Window& window : rank.windows)
+    std::sort(window.targets.begin(), window.targets.end(),
+              [](const auto& a, const auto& b) { return a.target < b.target; });
 }
 
 /// What the iterations of this loop were logged with, by name: an overall metric that this program does not know is
@@ -559,6 +595,9 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
   LocationsReader(block.section(Section::Locations, "locations"), profile, schema, rank.paths).read(rank);
   if (block.has(Section::Extra)) ExtraReader(block.section(Section::Extra, "extra"), profile, rank.paths).read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
+  if (block.has(Section::CommunicatorsMade))
+    read_communicators_made(block.section(Section::CommunicatorsMade, "communicators made"), rank);
+  if (block.has(Section::Windows)) read_windows(block.section(Section::Windows, "windows"), rank);
   if (block.has(Section::Loops)) read_loops(block.section(Section::Loops, "loops"), rank);
   if (block.has(Section::Slopes)) read_slopes(block.section(Section::Slopes, "slopes"), profile, schema, rank);
   if (!clusters_are_there(rank))

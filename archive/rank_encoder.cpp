@@ -476,6 +476,32 @@ bool encode_communicators(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+/// Section 26: false when every record stands for one communicator.
+bool some_stand_for_many(std::span<const CommunicatorRecord> communicators) {
+  return std::ranges::any_of(communicators, [](const CommunicatorRecord& c) { return c.made > 1; });
+}
+bool encode_communicators_made(const RankRecord& record, Encoder& out) {
+  out.varint(record.communicators.size());
+  for (const CommunicatorRecord& c : record.communicators) out.varint(static_cast<std::uint64_t>(c.made));
+  return !out.failed();
+}
+
+bool encode_windows(const RankRecord& record, Encoder& out) {
+  out.varint(record.windows.size());
+  for (const WindowRecord& w : record.windows) {
+    out.signed_varint(w.communicator);
+    out.fixed(static_cast<std::uint8_t>(w.kind));
+    out.varint(static_cast<std::uint64_t>(w.made));
+    out.text(fixed_text(w.name, sizeof w.name));
+  }
+  out.varint(record.window_traffic.size());
+  for (const WindowTraffic& t : record.window_traffic)
+    for (const std::int64_t value :
+         {std::int64_t{t.window}, std::int64_t{t.target}, t.puts, t.bytes_put, t.gets, t.bytes_got})
+      out.signed_varint(value);
+  return !out.failed();
+}
+
 void encode_metrics(Encoder& out) {
   out.varint(measurement::metric_count);
   for (const auto& metric : measurement::metric_table) {
@@ -508,6 +534,11 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
          add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
+         (!some_stand_for_many(record.communicators) ||
+          add_section(block, Section::CommunicatorsMade,
+                      [&](Encoder& out) { return encode_communicators_made(record, out); })) &&
+         (record.windows.empty() ||
+          add_section(block, Section::Windows, [&](Encoder& out) { return encode_windows(record, out); })) &&
          (record.extra_metrics.empty() ||
           add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
          (!has_loops(record) ||

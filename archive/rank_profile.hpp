@@ -19,6 +19,8 @@ namespace refrain::archive {
 
 using measurement::CommunicatorRecord;
 using measurement::NodeKind;
+using measurement::WindowRecord;
+using measurement::WindowTraffic;
 
 /// A node of a location's call tree. Node 0 is the root; a parent's index is smaller than its child's.
 struct NodeRecord {
@@ -35,7 +37,8 @@ struct ValueRecord {
   const std::int64_t* values;
 };
 
-/// A leaf unit of the time rules: the time outside loops (`loop` = -1), or a cluster of iterations.
+/// A leaf unit of the time rules: the time outside loops (`loop` = -1), a cluster of iterations, or the time for which
+/// the measurement was stopped (measurement::stopped_unit).
 struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;
@@ -116,7 +119,9 @@ struct RankRecord {
   std::span<const LocationRecord> locations;
   std::span<const measurement::ExtraMetric> extra_metrics;
   std::span<const CommunicatorRecord> communicators;
-  std::span<const clustering::Column> follows;  ///< the overall metrics that the columns of MPI call paths follow
+  std::span<const WindowRecord> windows;
+  std::span<const WindowTraffic> window_traffic;  ///< by index of `windows`
+  std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
 };

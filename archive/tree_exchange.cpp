@@ -20,7 +20,7 @@ bool broadcast(const measurement::Peers& peers, platform::Bytes& message, std::i
   }
   // The largest subtree first: it has the longest way to go.
   for (int i = place.children; i-- > 0;)
-    if (!peers.send(peers.state, place.child[i], message.data(), message.size(), deadline_monotonic_ns)) return false;
+    if (!peers.send(peers.state, place.child[i], message, deadline_monotonic_ns)) return false;
   return true;
 }
 

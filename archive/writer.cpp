@@ -234,7 +234,7 @@ class ParallelWrite {
     out.fixed(tally.lost);
     out.fixed(tally.first_rank);
     out.fixed(tally.first_error);
-    return !out.failed() && peers_.send(peers_.state, place_.parent, message.data(), message.size(), deadline_);
+    return !out.failed() && peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 
   /// Rank 0, at the end: marks the file complete. Returns 0 or the errno value.
@@ -266,7 +266,7 @@ class ParallelWrite {
       data_.definitions.encode_paths(out);
     }
     // A message that is cut for want of memory, or does not arrive, is a failure at the parent.
-    (void)peers_.send(peers_.state, place_.parent, message.data(), message.size(), deadline_);
+    (void)peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 
   void start_file() {
@@ -303,7 +303,7 @@ class ParallelWrite {
     out.fixed(base);
     if (placed_)
       for (std::uint32_t path : child_paths_[child]) out.fixed(unified_[path]);
-    (void)peers_.send(peers_.state, place_.child[child], message.data(), message.size(), deadline_);
+    (void)peers_.send(peers_.state, place_.child[child], message, deadline_);
   }
 
   const RankRecord& record_;

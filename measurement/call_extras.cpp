@@ -4,12 +4,40 @@
 namespace refrain::measurement {
 
 std::atomic<bool> calls_have_extras{false};
+std::atomic<bool> calls_pass_through{false};
 
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
+  if (calls_pass_through.load(std::memory_order_relaxed)) {
+    location.inside.store(Inside::User, std::memory_order_relaxed);
+    return nullptr;
+  }
   if (trigger_region.load(std::memory_order_relaxed) == region) call_of_trigger(location, registers);
+  if (location.stopped) {
+    location.call_node = unrecorded_call;
+    return location.while_stopped.row;
+  }
   std::int64_t* values = enter_region(location, region, registers);
   if (location.extra) take_reading(location, false);
   return values;
+}
+
+std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {
+  constexpr std::size_t deepest = 1024;
+  std::uint32_t path[deepest];
+  const CallTree& other = begun.location->tree;  // what is read here of a node never changes
+  std::size_t depth = 0;
+  for (NodeId at = begun.node; at != root_node; at = NodeId{other.node(at).parent}) {
+    if (depth == deepest) return nullptr;
+    path[depth++] = static_cast<std::uint32_t>(at);
+  }
+  NodeId node = root_node;
+  bool full = false;
+  while (depth > 0) {
+    const Node& next = other.node(NodeId{path[--depth]});
+    node = location.tree.child(node, next.kind, next.key, full);
+  }
+  if (full) location.count_loss(Loss::ArenaFull);
+  return location.tree.values(node);
 }
 
 }  // namespace refrain::measurement

@@ -20,9 +20,9 @@ std::size_t extra_columns = 0;
 std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
 
 /// Value columns of a node on average, in progress and settled.
-std::size_t average_values() { return 8 + extra_columns; }
+std::size_t average_values() { return 10 + extra_columns; }
 /// Value columns of the widest node, in progress and settled; with room for two that have none yet.
-std::size_t most_values() { return 16 + 2 * extra_columns; }
+std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
 /// Per node: the node, its values, its place among the touched ones, and the index with all its earlier sizes (at most
 /// 4 slots).
 std::size_t bytes_per_node() {

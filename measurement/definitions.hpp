@@ -1,10 +1,21 @@
 #pragma once
 /// Things that call paths and events refer to, defined once per process.
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
+#include "measurement/windows.hpp"
+
 namespace refrain::measurement {
+
+/// Cut to fit. The rest is zero bytes.
+template <std::size_t room>
+void set_name(char (&kept)[room], const char* name) {
+  std::memset(kept, 0, room);
+  for (std::size_t i = 0; i + 1 < room && name[i]; ++i) kept[i] = name[i];
+}
 
 /// A communicator, identified without communication: by its parent, how many communicators the parent had made before,
 /// and the world rank of its first member.
@@ -19,6 +30,15 @@ struct CommunicatorRecord {
   char name[64];
   std::span<const std::int32_t> members;  ///< world ranks in rank order, then those of the remote
                                           ///< group; -1 for a process outside MPI_COMM_WORLD
+  std::int64_t made = 1;                  ///< how many it stands for, one after the other
+};
+
+/// A window for one-sided operations, of the processes of a communicator.
+struct WindowRecord {
+  std::int32_t communicator;  ///< id, or -1
+  WindowKind kind;
+  char name[64];
+  std::int64_t made = 1;  ///< how many it stands for, one after the other
 };
 
 }  // namespace refrain::measurement

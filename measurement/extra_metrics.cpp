@@ -1,5 +1,7 @@
 #include "measurement/extra_metrics.hpp"
 
+#include <utility>
+
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
@@ -18,15 +20,28 @@ bool read(Location& l, bool at_tick, std::int64_t (&values)[most_extra_metrics])
   return true;
 }
 
+/// What has passed since the last reading is nobody's.
+void pass_over(Location& l, bool at_tick) {
+  ExtraReadings& r = *l.extra;
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] -= r.last[i];
+  std::int64_t values[most_extra_metrics];
+  if (read(l, at_tick, values))
+    for (std::uint32_t i = 0; i < extra_metrics.count; ++i) r.last[i] = values[i];
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] += r.last[i];
+}
+
 }  // namespace
 
 void take_reading(Location& l, bool at_tick) {
+  if (std::exchange(l.extra->leave_out, false)) return pass_over(l, at_tick);
   std::int64_t values[most_extra_metrics];
   if (!read(l, at_tick, values)) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
 }
 
 void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
+  if (l.stopped) return;
+  if (std::exchange(l.extra->leave_out, false)) return pass_over(l, at_tick);
   std::int64_t values[most_extra_metrics];
   if (!read(l, at_tick, values)) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
@@ -36,11 +51,7 @@ void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
 }
 
 void leave_out_own_work(Location& l) {
-  if (!l.extra) return;
-  ExtraReadings& r = *l.extra;
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] -= r.last[i];
-  take_reading(l, false);
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] += r.last[i];
+  if (l.extra) pass_over(l, false);
 }
 
 void begin_readings(Location& l) {

@@ -52,6 +52,7 @@ struct ExtraReadings {
   std::int64_t begin[most_extra_metrics];    ///< reading at the begin of the unit in progress
   std::int64_t unit[most_extra_metrics];     ///< of the unit in progress, before `begin`
   std::int64_t settled[most_extra_metrics];  ///< outside of iterations, but for the unit in progress
+  bool leave_out;                            ///< what has passed until the next reading is nobody's
 };
 
 /// The calling thread begins / ends to own the location. Ordinary context.

@@ -1,6 +1,7 @@
 #include "measurement/following.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "platform/threads.hpp"
 
@@ -151,7 +152,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   std::int64_t cpu_now = 0;
   Ticks elapsed = 0;
   if (alive) {
-    cpu_now = &l == current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+    cpu_now = platform::thread_cpu_ns_of(l.os_thread_id);
     if (cpu_now < l.cpu_begin_ns) cpu_now = l.cpu_begin_ns;
     elapsed = platform::now() - l.begin;
   }
@@ -165,7 +166,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     const Ticks time = next.begin - l.call_begin - l.handler_time_in_call;
     if (time > 0) {
       l.unit.mpi += time;
-      l.tree.values(l.call_node)[column_of(MetricId::Time)] += time;
+      row_of_call(l)[column_of(MetricId::Time)] += time;
     }
     l.handler_time_in_call = 0;
     if (l.call_begin < now_in.begin) l.call_begin = now_in.begin;
@@ -189,10 +190,11 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   l.settled.wall += passed_outside;
   l.settled.cpu_ns += cpu.of(passed_outside);
-  if (in_call && passed_outside > 0) settle_call(l, l.call_node, passed_outside);
+  const NodeId call = in_call && l.call_node != unrecorded_call ? l.call_node : root_node;
+  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside);
   if (passed > passed_outside) {
     const Ticks wall = passed - passed_outside;
-    f.passed = {from + 1, wall, cpu.of(wall), in_call ? l.call_node : root_node};
+    f.passed = {from + 1, wall, cpu.of(wall), call};
   }
   if (alive) {
     l.unit.cpu_ns = cpu.rest();
@@ -202,9 +204,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   f.epoch.store(epoch, relaxed);
 }
 
-}  // namespace
-
-void keep_up(Location& l, Inside was) {
+void notice_boundaries(Location& l, Inside was) {
   Following& f = *l.following;
   const std::uint64_t epoch = published_epoch.load(std::memory_order_acquire);
   if (f.stopped.load(relaxed)) return;
@@ -228,9 +228,20 @@ void keep_up(Location& l, Inside was) {
   }
 }
 
+}  // namespace
+
+void keep_up(Location& l, Inside was) {
+  if (!l.stopped) [[likely]]
+    return notice_boundaries(l, was);
+  // As if its thread had ended at the stop.
+  const UnitTotals dropped = std::exchange(l.unit, l.while_stopped.unit);
+  notice_boundaries(l, was);
+  l.while_stopped.unit = std::exchange(l.unit, dropped);
+}
+
 std::int64_t* keep_up_after_call(Location& l) {
   keep_up(l, Inside::Mpi);
-  if (!l.call_values) l.call_values = l.tree.values(l.call_node);
+  if (!l.call_values) l.call_values = row_of_call(l);
   return l.call_values;
 }
 

@@ -46,9 +46,8 @@ void note(const platform::Function& function, void*) {
 void look_for_function() {
   if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread does
   platform::refresh_modules();
-  const auto modules = platform::all_modules();
-  for (; modules_seen < modules.size(); ++modules_seen)
-    platform::for_each_function(modules[modules_seen], note, nullptr);
+  for (platform::Module module; platform::copy_module(modules_seen, module); ++modules_seen)
+    platform::for_each_function(module.path, module.base, note, nullptr);
   looking.clear(std::memory_order_release);
 }
 

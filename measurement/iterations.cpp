@@ -18,8 +18,8 @@ constexpr Column follows(Overall metric, bool in_distance = true) {
   return {static_cast<std::uint8_t>(metric), in_distance};
 }
 /// Bytes follow the number of messages on some call paths, their size on others.
-constexpr Column follows_both(Overall metric, Overall second) {
-  return {static_cast<std::uint8_t>(metric), true, static_cast<std::uint8_t>(second)};
+constexpr Column follows_both(Overall metric, Overall second, bool in_distance = true) {
+  return {static_cast<std::uint8_t>(metric), in_distance, static_cast<std::uint8_t>(second)};
 }
 
 // In the order of metrics.def. Messages repeat calls, and samples their weights: they do not take part in comparing.
@@ -28,7 +28,11 @@ constexpr Column region_columns[] = {follows(Overall::MpiCalls),
                                      follows(Overall::MessagesSent, false),
                                      follows_both(Overall::BytesSent, Overall::MessagesSent),
                                      follows(Overall::MessagesReceived, false),
-                                     follows_both(Overall::BytesReceived, Overall::MessagesReceived)};
+                                     follows_both(Overall::BytesReceived, Overall::MessagesReceived),
+                                     follows(Overall::MessagesCompleted, false),
+                                     follows_both(Overall::BytesCompleted, Overall::MessagesCompleted, false),
+                                     follows(Overall::BytesRead),
+                                     follows(Overall::BytesWritten)};
 constexpr Column function_columns[] = {follows(Overall::TicksUser, false), follows(Overall::WeightUser)};
 constexpr Column marked_columns[] = {{clustering::no_metric, false}, follows(Overall::Wall, false)};
 static_assert(std::size(region_columns) == columns_of(NodeKind::Region));
@@ -163,6 +167,13 @@ constexpr OverallTotal overall_totals[] = {{Overall::Wall, &UnitTotals::wall},
                                            {Overall::WeightMpi, &UnitTotals::weight_mpi_ns}};
 static_assert(std::size(overall_totals) == std::size(unit_total_table));
 
+/// What is added up over the call paths to MPI, in the order of their columns.
+constexpr Overall traffic_totals[] = {Overall::MessagesSent,  Overall::BytesSent,         Overall::MessagesReceived,
+                                      Overall::BytesReceived, Overall::MessagesCompleted, Overall::BytesCompleted,
+                                      Overall::BytesRead,     Overall::BytesWritten};
+constexpr std::size_t first_traffic = column_of(MetricId::MessagesSent);
+static_assert(first_traffic + std::size(traffic_totals) == columns_of(NodeKind::Region));
+
 constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::WeightUserSquared, us^2
 
 }  // namespace
@@ -172,14 +183,11 @@ std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::in
   const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
   for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
   put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
-  std::int64_t traffic[4] = {};
+  std::int64_t traffic[std::size(traffic_totals)] = {};
   for (const auto& [id, shape, values] : paths)
     if (shape == visited_call || shape == unvisited_call)
-      for (std::size_t i = 0; i < 4; ++i) traffic[i] += values[column_of(MetricId::MessagesSent) + i];
-  put(Overall::MessagesSent, traffic[0]);
-  put(Overall::BytesSent, traffic[1]);
-  put(Overall::MessagesReceived, traffic[2]);
-  put(Overall::BytesReceived, traffic[3]);
+      for (std::size_t i = 0; i < std::size(traffic); ++i) traffic[i] += values[first_traffic + i];
+  for (std::size_t i = 0; i < std::size(traffic); ++i) put(traffic_totals[i], traffic[i]);
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[overall_count + i] = extras ? extras[i] : 0;
   return overall_row(row);
 }
@@ -207,9 +215,22 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
     if (lifecycle.spill_wanted) lifecycle.spill_wanted(location);
 }
 
+namespace {
+
+/// An iteration without a cluster. Its number stays its own: others may have been told of it.
+void pass_iteration(Location& l, ClusteredLoop& loop) {
+  settle_unit(l);
+  const OverallValues nothing = {};
+  log_iteration(l, loop, clustering::no_label, overall_row(nothing), {});
+  leave_out_own_work(l);
+}
+
+}  // namespace
+
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
+  if (l.stopped && l.unit.wall == 0) return pass_iteration(l, loop);  // none of it was measured
   OverallValues values;
   std::span<const std::int64_t> row;
   all.touched.clear();
@@ -225,12 +246,9 @@ void take_iteration(Location& l) {
     row = fill_overall(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
     label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
   }
-  if (label == clustering::no_label) {  // its number stays its own: others may have been told of it
+  if (label == clustering::no_label) {
     l.count_loss(Loss::IterationUnclustered);
-    settle_unit(l);
-    const OverallValues nothing = {};
-    log_iteration(l, loop, clustering::no_label, overall_row(nothing), {});
-    return leave_out_own_work(l);
+    return pass_iteration(l, loop);
   }
   log_iteration(l, loop, label, row, all.touched.view());
   spill_if_much(l, loop);

@@ -14,5 +14,6 @@ void take_due_snapshot(Location& location) {
 }
 
 LifecycleHooks lifecycle{};
+std::span<const char* const> mpi_region_names;
 
 }  // namespace refrain::measurement

@@ -13,21 +13,27 @@ struct Location;
 
 /// What the root needs of the MPI adapter once MPI runs.
 struct MpiAdapter {
-  const char* library_version;                             ///< as MPI_Get_library_version tells
-  std::span<const char* const> region_names;               ///< indexed by RegionId
-  std::span<const CommunicatorRecord> (*communicators)();  ///< valid until the next MPI call
+  const char* library_version;  ///< as MPI_Get_library_version tells
+  /// Traffic refers to windows, these to communicators. They stay where they are; other threads may add more.
+  std::span<const CommunicatorRecord> (*communicators)();
+  std::span<const WindowRecord> (*windows)();
+  std::span<const WindowTraffic> (*window_traffic)();
   Peers peers;
 };
 
 struct LifecycleHooks {
   /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS. Called outside MPI time, inside a measured call.
   void (*mpi_initialized)(const MpiAdapter& adapter);
+  /// In MPI_Init, before that: `rank` has waited long for other ranks to set up the measurement with it. It waits on.
+  void (*peers_are_late)(int rank);
   /// MPI_Finalize was called: everything is written before this returns; PMPI_Finalize runs afterwards.
   void (*mpi_finalizing)(const MpiAdapter& adapter);
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
   void (*mpi_aborting)();
   /// `snapshot_due` (mpi_call.hpp) has passed. Called at the end of an MPI call or of an iteration, inside a scope.
   void (*snapshot_is_due)(Location& location);
+  /// MPI_Pcontrol: nothing is to be recorded from here on, or all is again. Called inside a scope.
+  void (*measurement_wanted)(bool wanted);
   /// A location holds more of its iterations in memory than it should (iterations.hpp).
   void (*spill_wanted)(Location& location);
   /// Marks of the program do not match; `what` says how.
@@ -36,5 +42,8 @@ struct LifecycleHooks {
   void (*thread_begins)();
 };
 extern LifecycleHooks lifecycle;
+
+/// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
+extern std::span<const char* const> mpi_region_names;
 
 }  // namespace refrain::measurement

@@ -7,10 +7,19 @@ namespace refrain::measurement {
 constinit thread_local Location* current_location = nullptr;
 
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
-  l.unit.wall += now - l.begin;
-  if (cpu_now_ns > l.cpu_begin_ns) l.unit.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
+  const std::int64_t cpu_ns = cpu_now_ns > l.cpu_begin_ns ? cpu_now_ns - l.cpu_begin_ns : 0;
+  const platform::Ticks wall = now - l.begin;
   l.begin = now;
   l.cpu_begin_ns = cpu_now_ns;
+  if (l.stopped) [[unlikely]] {
+    l.while_stopped.wall += wall;
+    l.while_stopped.cpu_ns += cpu_ns;
+    l.unit = l.while_stopped.unit;
+    l.while_stopped.unit = {};
+    return;
+  }
+  l.unit.wall += wall;
+  l.unit.cpu_ns += cpu_ns;
   if (!l.extra) return;
   take_reading(l, false);
   end_unit_readings(*l.extra);
@@ -119,6 +128,7 @@ bool leave_abandoned_scope(Location& location, std::uintptr_t sp) {
   // nothing.
   if (sp <= location.scope_sp || sp - location.scope_sp > 64 * 1024) return false;
   location.walker.forget();
+  location.announced = 0;
   location.inside.store(Inside::User, std::memory_order_relaxed);
   return true;
 }

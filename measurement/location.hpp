@@ -62,6 +62,16 @@ struct OpenMarks {
   OpenMark open[most];
 };
 
+/// Of a location that MPI_Pcontrol has stopped (stopping.hpp).
+struct WhileStopped {
+  UnitTotals unit{};         ///< the unit in progress as it was; what is added to Location::unit meanwhile is dropped
+  platform::Ticks wall = 0;  ///< of all stops, but for the one in progress since Location::begin
+  std::int64_t cpu_ns = 0;   ///< likewise
+  std::int64_t row[columns_of(NodeKind::Region) + most_extra_metrics] = {};  ///< where calls write meanwhile
+};
+/// Location::call_node of a call that began while the measurement was stopped.
+inline constexpr NodeId unrecorded_call{0xffffffff};
+
 struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
 
@@ -70,10 +80,14 @@ struct alignas(64) Location {
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool sampling = false;
+  /// The MPI call in progress is that of another language's function, which will call
+  /// the one of this region (one more, 0: none): mpi_call.hpp.
+  std::uint16_t announced = 0;
   std::uintptr_t scope_sp = 0;  ///< stack pointer where the present scope began, to notice abandoned scopes
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress, null when its unit has ended
+  bool stopped = false;                 ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
   Following* following = nullptr;       ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
@@ -89,6 +103,7 @@ struct alignas(64) Location {
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
   UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
+  WhileStopped while_stopped;
 
   platform::IntervalTimer timer;
   std::int64_t last_tick_ns = 0;    ///< on the clock of the sampling
@@ -155,6 +170,11 @@ bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
   if (location.following) [[unlikely]]
     keep_up(location, Inside::User);
   return true;
+}
+
+/// Value row of the MPI call in progress, in the unit in progress.
+inline std::int64_t* row_of_call(Location& location) {
+  return location.call_node == unrecorded_call ? location.while_stopped.row : location.tree.values(location.call_node);
 }
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.

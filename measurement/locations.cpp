@@ -6,6 +6,7 @@
 
 #include "measurement/following.hpp"
 #include "measurement/marks.hpp"
+#include "measurement/stopping.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -13,6 +14,7 @@ namespace {
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
+std::atomic<const void*> pausing{nullptr};  ///< who holds the others
 
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
@@ -23,21 +25,13 @@ Location* from_pool() {
   return nullptr;
 }
 
-/// Waits, not for ever, until the owner has left Refrain's bookkeeping.
-bool outside_measurement(const Location& l) {
-  for (int i = 0; i < 10'000; ++i) {
-    if (l.inside.load(std::memory_order_acquire) != Inside::Measurement) return true;
-    sched_yield();
-  }
-  return false;
-}
-
 /// The life of the thread that owns the location has ended. An iteration of its own that it was in is not whole: it
 /// counts as time outside. That of a thread that it follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
+  l.stopped = false;
   end_readings(l);
   forget_marks(l);
   if (l.following) l.following->alive = false;
@@ -109,6 +103,7 @@ bool enter_location(Location& l) {
   begin_readings(l);
   l.begin = platform::now();
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
+  if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
   current_location = &l;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -131,6 +126,15 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
+Inside settled_place(const Location& l) {
+  for (int i = 0; i < 10'000; ++i) {
+    const Inside inside = l.inside.load(std::memory_order_acquire);
+    if (inside != Inside::Measurement) return inside;
+    sched_yield();
+  }
+  return Inside::Measurement;
+}
+
 bool pass_gate(Location& l, Inside before) {
   for (;;) {
     const Gate gate = l.gate.load(std::memory_order_acquire);
@@ -140,13 +144,23 @@ bool pass_gate(Location& l, Inside before) {
       return false;
     }
     l.inside.store(before, std::memory_order_release);
-    sched_yield();
+    for (Gate now = gate; now == Gate::Paused || now == Gate::Held; now = l.gate.load(std::memory_order_relaxed))
+      sched_yield();
     l.inside.store(Inside::Measurement, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what Paused needs more is the barrier of who pauses
   }
 }
 
+namespace {
+
+/// A location, or what stands for a helper thread that has none.
+const void* who_pauses() { return current_location ? static_cast<const void*>(current_location) : &pausing; }
+
+}  // namespace
+
 bool pause_others() {
+  const void* nobody = nullptr;
+  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for (Location* l = first_location(); l; l = l->next) {
     if (l == current_location) continue;
     for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
@@ -157,7 +171,7 @@ bool pause_others() {
   platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
     if (l == current_location) continue;
-    if (!outside_measurement(*l)) {
+    if (settled_place(*l) == Inside::Measurement) {
       resume_others();
       return false;
     }
@@ -166,10 +180,12 @@ bool pause_others() {
 }
 
 void resume_others() {
+  if (pausing.load(std::memory_order_relaxed) != who_pauses()) return;
   for (Location* l = first_location(); l; l = l->next) {
     Gate paused = Gate::Paused;
     l->gate.compare_exchange_strong(paused, Gate::Open, std::memory_order_release);
   }
+  pausing.store(nullptr, std::memory_order_release);
 }
 
 void close_location(Location& l) {
@@ -179,14 +195,14 @@ void close_location(Location& l) {
   if (!own) {
     // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
     platform::barrier_on_all_threads();
-    (void)outside_measurement(l);
+    (void)settled_place(l);
   }
   l.timer.destroy();
   l.sampling = false;
   const Inside inside = l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Mpi) {
-    if (!l.call_values) l.call_values = l.tree.values(l.call_node);
+    if (!l.call_values) l.call_values = row_of_call(l);
     platform::Ticks time = platform::now() - l.call_begin - l.handler_time_in_call;
     if (time < 0) time = 0;
     l.unit.mpi += time;

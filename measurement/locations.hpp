@@ -31,9 +31,14 @@ void end_location(Location& location);
 void close_location(Location& location);
 
 /// Between these two nobody but the caller's thread writes to a location: others wait at their entries, and their ticks
-/// pass. New locations may appear; they are to be left alone. False: one could not be stopped, none is.
+/// pass. New locations may appear; they are to be left alone. False: one could not be stopped, none is; or another
+/// thread does it.
 bool pause_others();
 void resume_others();
+
+/// Where the thread of a location is whose gate is not open. Waits, not for ever, until it has left Refrain's
+/// bookkeeping: who finds the gate not open has entered it for a moment.
+Inside settled_place(const Location& location);
 
 /// Newest first; follow `next`.
 Location* first_location();

@@ -14,10 +14,10 @@ struct Peers {
   int rank = 0;
   int size = 1;
   void* state = nullptr;
-  /// Sends `bytes` bytes to `peer`; returns when the buffer may be reused. False: the deadline passed or MPI failed.
-  bool (*send)(void* state, int peer, const void* data, std::size_t bytes,
-               std::int64_t deadline_monotonic_ns) = nullptr;
-  /// Receives one message of any size from `peer`, appended to `out`. False: the deadline passed or MPI failed.
+  /// Sends `data` to `peer`; returns when it may be reused. False: the deadline passed or MPI failed; what MPI may
+  /// still read or write then is taken out of `data` and stays where it is.
+  bool (*send)(void* state, int peer, platform::Bytes& data, std::int64_t deadline_monotonic_ns) = nullptr;
+  /// Receives one message of any size from `peer`, appended to `out`. False as above.
   bool (*receive)(void* state, int peer, platform::Bytes& out, std::int64_t deadline_monotonic_ns) = nullptr;
 };
 

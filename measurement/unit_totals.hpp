@@ -22,6 +22,10 @@ struct UnitTotals {
   inline UnitTotals& operator+=(const UnitTotals& other);
 };
 
+/// "Cluster" of the time for which the program had stopped the measurement (stopping.hpp), with -1 as its loop: a unit
+/// with wall and CPU time and nothing else.
+inline constexpr std::int32_t stopped_unit = -2;
+
 /// The integers, in the order of the file (docs/file-format.md).
 inline constexpr std::int64_t UnitTotals::*unit_total_table[] = {
     &UnitTotals::wall,           &UnitTotals::mpi,          &UnitTotals::own,       &UnitTotals::cpu_ns,

@@ -26,7 +26,7 @@ class ElfFile {
   MappedFile file_;
 };
 
-void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shdr& names, const Module& module,
+void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shdr& names, std::uintptr_t base,
                  void (*visit)(const Function&, void*), void* data) {
   const std::uint64_t count = symbols.sh_size / sizeof(Elf64_Sym);
   const auto* symbol = file.at<Elf64_Sym>(symbols.sh_offset, count);
@@ -38,14 +38,14 @@ void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shd
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s.st_shndx == SHN_UNDEF || s.st_name >= names.sh_size) continue;
     const char* name = text + s.st_name;
     const std::size_t length = strnlen(name, names.sh_size - s.st_name);
-    visit({{name, length}, module.base + s.st_value, module.base + s.st_value + (s.st_size ? s.st_size : 1)}, data);
+    visit({{name, length}, base + s.st_value, base + s.st_value + (s.st_size ? s.st_size : 1)}, data);
   }
 }
 
 }  // namespace
 
-void for_each_function(const Module& module, void (*visit)(const Function&, void*), void* data) {
-  const ElfFile file(module.path);
+void for_each_function(const char* path, std::uintptr_t base, void (*visit)(const Function&, void*), void* data) {
+  const ElfFile file(path);
   const auto* header = file.at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_shentsize != sizeof(Elf64_Shdr))
@@ -55,7 +55,7 @@ void for_each_function(const Module& module, void (*visit)(const Function&, void
   for (unsigned i = 0; i < header->e_shnum; ++i)
     if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) &&
         sections[i].sh_link < header->e_shnum)
-      visit_table(file, sections[i], sections[sections[i].sh_link], module, visit, data);
+      visit_table(file, sections[i], sections[sections[i].sh_link], base, visit, data);
 }
 
 }  // namespace refrain::platform

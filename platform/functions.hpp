@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "platform/modules.hpp"
-
 namespace refrain::platform {
 
 struct Function {
@@ -13,9 +11,10 @@ struct Function {
   std::uintptr_t begin, end;
 };
 
-/// Calls `visit(function, data)` for every function of .symtab and of .dynsym that the file of `module` has (some come
-/// twice). Does nothing when the file cannot be read or is not what is loaded. Descriptors are closed, errno may
-/// change.
-void for_each_function(const Module& module, void (*visit)(const Function& function, void* data), void* data);
+/// Calls `visit(function, data)` for every function of .symtab and of .dynsym that the file at `path` has, which is
+/// loaded at `base` (run-time address minus address in the file); some come twice. Does nothing when the file cannot be
+/// read or is not what is loaded. Descriptors are closed, errno may change.
+void for_each_function(const char* path, std::uintptr_t base, void (*visit)(const Function& function, void* data),
+                       void* data);
 
 }  // namespace refrain::platform

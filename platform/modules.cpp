@@ -104,9 +104,13 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
 
 }  // namespace
 
-bool refresh_modules() {
-  pthread_mutex_lock(&lock);
+namespace {
+
+/// With the lock held. True: modules are gone.
+bool scan_modules() {
   Scan scan;
+  // Who reads the list without the lock shall hardly ever see it move.
+  if (modules().size() == 0) (void)modules().reserve(1024);
   const std::size_t known = modules().size();
   bool gone = false;
   if (scan.seen.resize(known)) {
@@ -128,11 +132,33 @@ bool refresh_modules() {
       unload_count.store(next, std::memory_order_release);
     }
   }
+  return gone;
+}
+
+}  // namespace
+
+bool refresh_modules() {
+  pthread_mutex_lock(&lock);
+  const bool gone = scan_modules();
   pthread_mutex_unlock(&lock);
   return gone;
 }
 
+void try_refresh_modules() {
+  if (pthread_mutex_trylock(&lock) != 0) return;
+  scan_modules();
+  pthread_mutex_unlock(&lock);
+}
+
 std::span<const Module> all_modules() { return modules().view(); }
+
+bool copy_module(std::size_t index, Module& copy) {
+  pthread_mutex_lock(&lock);
+  const bool exists = index < modules().size();
+  if (exists) copy = modules()[index];
+  pthread_mutex_unlock(&lock);
+  return exists;
+}
 
 int find_module(std::uintptr_t address, std::uint32_t at) {
   for (std::size_t i = modules().size(); i-- > 0;) {

@@ -9,6 +9,7 @@
 /// for a handler. `generation()` may be read anywhere.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -36,8 +37,14 @@ inline std::uint32_t module_generation() { return unload_count.load(std::memory_
 /// the generation has then moved on, and cached knowledge about code is void.
 bool refresh_modules();
 
+/// The same where waiting for a lock of this file could be for ever: nothing happens then. The loader's lock is taken.
+void try_refresh_modules();
+
 /// All modules seen so far, in order of discovery. Valid until the next refresh.
 std::span<const Module> all_modules();
+
+/// The same, one by one, where another thread may refresh. False: there are not so many.
+bool copy_module(std::size_t index, Module& copy);
 
 /// Index in `all_modules()` of the module that covered `address` at `generation`, or -1.
 int find_module(std::uintptr_t address, std::uint32_t generation);

@@ -13,6 +13,10 @@ extern "C" void* __libc_stack_end;  // glibc: the main thread's stack pointer at
 namespace refrain::platform {
 
 int thread_id() { return static_cast<int>(syscall(SYS_gettid)); }
+void pause_ms(long ms) {
+  const timespec pause{ms / 1000, ms % 1000 * 1'000'000};
+  nanosleep(&pause, nullptr);
+}
 int process_id() { return static_cast<int>(getpid()); }
 
 StackBounds own_stack() {

@@ -2,6 +2,7 @@
 /// Thread ids and stacks.
 
 #include <cstdint>
+#include <pthread.h>
 
 namespace refrain::platform {
 
@@ -22,6 +23,20 @@ bool readable_word(std::uintptr_t address);
 
 /// CPU time in nanoseconds of another thread of this process, -1 when it is gone. Async-signal-safe.
 std::int64_t thread_cpu_ns_of(int os_thread_id);
+
+void pause_ms(long ms);  // Async-signal-safe.
+
+/// While it lives, a request to cancel this thread waits. Async-signal-safe.
+class NoCancellation {
+ public:
+  NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_;
+};
 
 /// Makes every thread of the process pass a full memory barrier; false when the kernel cannot.
 bool barrier_on_all_threads();

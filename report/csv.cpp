@@ -7,11 +7,18 @@
 namespace refrain::report {
 namespace {
 
-constexpr const char* count_columns = "visits,samples,messages_sent,bytes_sent,messages_received,bytes_received";
-
+/// `text(column)` for every count, each behind a comma.
+template <class Text>
+std::string for_counts(Text text) {
+  std::string out;
+  for (const auto& column : analysis::count_columns) (out += ',') += text(column);
+  return out;
+}
+std::string count_names() {
+  return for_counts([](const analysis::CountColumn& column) { return std::string(column.name); });
+}
 std::string counts(const analysis::Counts& c) {
-  return fmt::format("{},{},{},{},{},{}", c.visits, c.samples, c.messages_sent, c.bytes_sent, c.messages_received,
-                     c.bytes_received);
+  return for_counts([&](const analysis::CountColumn& column) { return std::to_string(c.*column.value); });
 }
 
 /// The metrics that the user has asked for, exclusive.
@@ -36,18 +43,18 @@ std::string extra(const analysis::CallTree& tree, const std::vector<std::int64_t
 std::string csv_report(const Document& document) {
   std::string out;
   if (document.options.flat) {
-    out += fmt::format("function,kind,exclusive_s,inclusive_s,{}{}\r\n", count_columns, extra_columns(document.tree));
+    out += fmt::format("function,kind,exclusive_s,inclusive_s{}{}\r\n", count_names(), extra_columns(document.tree));
     for (const auto& f : document.functions)
-      out += fmt::format("{},{},{},{},{}{}\r\n", csv_field(f.name), name_of(f.kind), f.exclusive_s, f.inclusive_s,
+      out += fmt::format("{},{},{},{}{}{}\r\n", csv_field(f.name), name_of(f.kind), f.exclusive_s, f.inclusive_s,
                          counts(f.exclusive), extra(document.tree, f.exclusive_extra));
     return out;
   }
   const bool sites = document.options.callsites;
-  out += fmt::format("path,kind,exclusive_s,inclusive_s,{},inclusive_min_s,inclusive_mean_s,inclusive_max_s{}{}\r\n",
-                     count_columns, sites ? ",module,file,line" : "", extra_columns(document.tree));
+  out += fmt::format("path,kind,exclusive_s,inclusive_s{},inclusive_min_s,inclusive_mean_s,inclusive_max_s{}{}\r\n",
+                     count_names(), sites ? ",module,file,line" : "", extra_columns(document.tree));
   for (std::uint32_t i = 1; i < document.tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = document.tree.nodes[i];
-    out += fmt::format("{},{},{},{},{},{},{},{}", csv_path(document.tree, i), name_of(node.kind), node.exclusive_s,
+    out += fmt::format("{},{},{},{}{},{},{},{}", csv_path(document.tree, i), name_of(node.kind), node.exclusive_s,
                        node.inclusive_s, counts(node.exclusive), node.spread.min, node.spread.mean, node.spread.max);
     if (sites) out += fmt::format(",{},{},{}", csv_field(node.module), csv_field(node.file), node.line);
     out += extra(document.tree, node.exclusive_extra) + "\r\n";

@@ -1,4 +1,5 @@
 #include "analysis/iteration_metrics.hpp"
+#include "analysis/windows.hpp"
 #include "report/json_dump.hpp"
 #include "report/loop_view.hpp"
 #include "report/overview.hpp"
@@ -7,12 +8,9 @@ namespace refrain::report {
 namespace {
 
 Json counts(const analysis::Counts& c) {
-  return {{"visits", c.visits},
-          {"samples", c.samples},
-          {"messages_sent", c.messages_sent},
-          {"bytes_sent", c.bytes_sent},
-          {"messages_received", c.messages_received},
-          {"bytes_received", c.bytes_received}};
+  Json of = Json::object();
+  for (const auto& column : analysis::count_columns) of[column.name] = c.*column.value;
+  return of;
 }
 
 /// The metrics that the user has asked for.
@@ -58,6 +56,7 @@ Json totals(const Document& d) {
           {"mpi_s", t.mpi_s},
           {"user_s", t.user_s},
           {"overhead_s", t.refrain_s},
+          {"measurement_off_s", t.stopped_s},
           {"not_on_cpu_s", t.not_on_cpu_s},
           {"not_on_cpu_low_s", t.not_on_cpu_low_s},
           {"not_on_cpu_high_s", t.not_on_cpu_high_s},
@@ -80,6 +79,7 @@ Json locations(const analysis::CallTree& tree) {
                     {"mpi_s", l.mpi_s},
                     {"user_s", l.user_s},
                     {"overhead_s", l.refrain_s},
+                    {"measurement_off_s", l.stopped_s},
                     {"not_on_cpu_s", l.not_on_cpu_s},
                     {"samples", l.samples}});
     if (!tree.extra_metrics.empty()) list.back()["metrics"] = extra(tree, l.extra);
@@ -138,7 +138,37 @@ Json communicators(const archive::Profile& profile) {
                       {"rank", c.rank},
                       {"size", c.size},
                       {"remote_size", c.remote_size},
+                      {"outside", c.members.outside()},
+                      {"made", c.made},
                       {"name", c.name}});
+  return list;
+}
+
+Json windows(const archive::Profile& profile) {
+  const analysis::JobWindows job = analysis::match_windows(profile);
+  Json list = Json::array();
+  for (std::size_t r = 0; r < profile.ranks.size(); ++r) {
+    const archive::Rank& rank = profile.ranks[r];
+    for (std::size_t id = 0; id < rank.windows.size(); ++id) {
+      const archive::Window& window = rank.windows[id];
+      Json targets = Json::array();
+      for (const auto& t : window.targets)
+        targets.push_back({{"target", t.target},
+                           {"world_rank", analysis::world_rank(rank, window, t.target)},
+                           {"puts", t.puts},
+                           {"bytes_put", t.bytes_put},
+                           {"gets", t.gets},
+                           {"bytes_got", t.bytes_got}});
+      list.push_back({{"on_rank", rank.rank},
+                      {"id", id},
+                      {"window", job.of_rank[r][id]},
+                      {"communicator", window.communicator},
+                      {"kind", analysis::name_of(window.kind)},
+                      {"made", window.made},
+                      {"name", window.name},
+                      {"targets", std::move(targets)}});
+    }
+  }
   return list;
 }
 
@@ -154,6 +184,7 @@ std::string json_report(const Document& d) {
   if (d.options.flat) document["functions"] = functions(d);
   if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long
   document["communicators"] = communicators(d.experiment.profile);
+  if (d.subject.empty()) document["windows"] = windows(d.experiment.profile);  // not known of a part
 
   // One line per element: readable, and searchable by line.
   std::string out = "{";

@@ -289,41 +289,62 @@ class LoopsText : TextPage {
     line(right("iteration", label_width) + "  " + numbers);
   }
 
+  /// The smallest value of each shade, one shade when all cells are equal. In equal steps; in equal ratios when a few
+  /// large values would leave nearly all cells in the lightest shade.
+  std::vector<double> shades_from(const std::vector<std::vector<double>>& cells) const {
+    double low = infinity, high = -infinity, positive = infinity;
+    std::size_t count = 0, light = 0;
+    const auto for_each = [&](auto&& use) {
+      for (const auto& row : cells)
+        for (const double v : row)
+          if (v != -infinity) use(v);
+    };
+    for_each([&](double v) {
+      ++count;
+      low = std::min(low, v);
+      high = std::max(high, v);
+      if (v > 0) positive = std::min(positive, v);
+    });
+    if (!(high > low)) return {low};
+    const double step = (high - low) / static_cast<double>(glyphs_.shade_count);
+    for_each([&](double v) { light += v < low + step; });
+    std::vector<double> from;
+    if (light * 10 < count * 9 || !(high > positive)) {
+      for (std::size_t s = 0; s < glyphs_.shade_count; ++s) from.push_back(low + step * static_cast<double>(s));
+      return from;
+    }
+    // Where there are values of 0 the lightest shade is theirs.
+    if (low <= 0) from.push_back(low);
+    const std::size_t rest = glyphs_.shade_count - from.size();
+    for (std::size_t s = 0; s < rest; ++s)
+      from.push_back(positive * std::pow(high / positive, static_cast<double>(s) / static_cast<double>(rest)));
+    return from;
+  }
+
   void map(const LoopGroup& group, const Picture& picture) {
     const std::size_t ranks = group.locations.size(), columns = picture.columns;
     const std::size_t per_row = (ranks + most_map_rows - 1) / most_map_rows;
     // The shades tell apart what is drawn: the largest values of the cells.
     std::vector<std::vector<double>> cells;
-    double low = infinity, high = -infinity;
     for (std::size_t first = 0; first < ranks; first += per_row) {
       auto& row = cells.emplace_back(columns, -infinity);
       for (std::size_t r = first; r < std::min(ranks, first + per_row); ++r)
         for (std::size_t c = 0; c < columns; ++c) row[c] = std::max(row[c], picture.bins[r][c].max);
-      for (const double v : row) {
-        if (v == -infinity) continue;
-        low = std::min(low, v);
-        high = std::max(high, v);
-      }
     }
-    const double step = (high - low) / static_cast<double>(glyphs_.shade_count);
+    const std::vector<double> from = shades_from(cells);
     for (std::size_t r = 0; r < cells.size(); ++r) {
       std::string text;
       for (const double v : cells[r]) {
-        const auto shade = v == -infinity || !(step > 0)
-                               ? 0
-                               : std::min(static_cast<std::size_t>((v - low) / step), glyphs_.shade_count - 1);
-        text += repeated(v == -infinity ? " " : glyphs_.shades[shade]);
+        const auto above = std::upper_bound(from.begin(), from.end(), v) - from.begin();
+        text += repeated(v == -infinity ? " " : glyphs_.shades[std::max<std::ptrdiff_t>(above - 1, 0)]);
       }
       const std::size_t first = r * per_row, last = std::min(ranks, first + per_row) - 1;
       line(right(row_label(group, first, last), label_width) + " " + paint(style_.faint, glyphs_.axis) + text);
     }
     iteration_axis(group, columns);
     std::string legend;
-    for (std::size_t s = 0; s < glyphs_.shade_count; ++s) {
-      if (s > 0 && !(step > 0)) break;
-      legend +=
-          fmt::format("{}{} from {}", s ? ", " : "", glyphs_.shades[s], value(low + step * static_cast<double>(s)));
-    }
+    for (std::size_t s = 0; s < from.size(); ++s)
+      legend += fmt::format("{}{} from {}", s ? ", " : "", glyphs_.shades[s], value(from[s]));
     const bool folded = static_cast<std::int64_t>(columns) < group.iterations || per_row > 1;
     std::string fold;
     if (folded) {
@@ -454,13 +475,17 @@ class LoopsText : TextPage {
                            : fmt::format("{:.0f}", value);
   }
 
-  /// The last names of a call path, as many as fit.
+  /// The last names of a call path, as many as fit. What calls an MPI function is said if at all possible.
   std::string short_path(std::uint32_t node, std::size_t room) const {
     const auto names = path_to(d_.tree, node);
     std::string text = fit_name(names.back(), room, glyphs_.ellipsis);
     for (std::size_t i = names.size() - 1; i-- > 0;) {
-      if (display_width(text) + 1 + display_width(names[i]) + 2 > std::min<std::size_t>(room, 40)) break;
-      text = names[i] + "/" + text;
+      const bool caller = i + 2 == names.size() && d_.tree.nodes[node].kind == analysis::PathKind::Mpi;
+      const std::size_t most = std::min<std::size_t>(room, caller ? 60 : 40), used = display_width(text) + 1;
+      std::string name = names[i];
+      if (caller && used + least_path_width <= most) name = fit_name(name, most - used, glyphs_.ellipsis);
+      if (used + display_width(name) > most) break;
+      text = name + "/" + text;
     }
     return text;
   }

@@ -21,6 +21,10 @@ struct Overview {
   std::string state;  ///< "complete" or "incomplete"
   std::int32_t ranks;
   std::vector<std::int32_t> missing_ranks;
+  /// Of an incomplete one: when the data of ranks end, seconds after their start; and whether that of rank 0 is a
+  /// snapshot.
+  double first_end_s = 0, last_end_s = 0;
+  bool rank_0_is_snapshot = false;
   std::vector<std::string> hosts;
   std::vector<LossLine> losses;              ///< those that happened
   archive::Cost call_cost_ns, tick_cost_ns;  ///< mean over ranks of the median, extremes of the rest; in nanoseconds

@@ -7,6 +7,7 @@
 #include "report/loop_view.hpp"
 #include "report/overview.hpp"
 #include "report/part_of_run.hpp"
+#include "report/windows.hpp"
 
 namespace refrain::report {
 namespace {
@@ -73,6 +74,8 @@ std::string render(const archive::Experiment& experiment, const Options& options
   if (options.flat) functions = function_totals(tree);
   const Overview overview = overview_of(experiment, tree);
   const Document document{experiment, options, tree, functions, overview, {}, loops ? &view : nullptr};
+  if (options.windows && options.format == Format::Text) return windows_text(document, terminal);
+  if (options.windows && options.format == Format::Csv) return windows_csv(document);
   if (loops && options.format == Format::Text) return loops_text(document, terminal);
   if (loops && options.format == Format::Csv) return loops_csv(document);
   return whole(document, terminal);

@@ -19,6 +19,7 @@ struct Options {
   Format format = Format::Text;
   bool flat = false;                      ///< by function instead of by call path
   bool iterations = false;                ///< every iteration of the marked loops
+  bool windows = false;                   ///< one-sided operations by window, origin and target
   bool clusters = false;                  ///< the clusters of iterations of every location
   std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
   std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank

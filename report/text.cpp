@@ -18,6 +18,14 @@ using analysis::TreeNode;
 constexpr std::size_t least_name_width = 30;
 constexpr std::size_t least_remark_width = 20;
 
+/// What was moved; what a call only completed has been counted where it was begun.
+std::int64_t bytes_of(const analysis::Counts& counts) {
+  std::int64_t bytes = 0;
+  for (const std::int64_t part : {counts.bytes_sent, counts.bytes_received, counts.bytes_read, counts.bytes_written})
+    bytes = analysis::add_values(bytes, part);
+  return bytes;
+}
+
 /// Which numbers fit beside the names.
 struct Columns {
   bool exclusive = true, calls = true, bytes = true, spread = true;
@@ -72,6 +80,7 @@ class TextReport : TextPage {
     share_line("  Refrain", t.refrain_s,
                fmt::format("{} per MPI call, {} per tick", human_time(o.call_cost_ns.median * 1e-9),
                            human_time(o.tick_cost_ns.median * 1e-9)));
+    if (t.stopped_s > 0) share_line("  off", t.stopped_s, "stopped by the program (MPI_Pcontrol)");
     line();
   }
 
@@ -82,7 +91,7 @@ class TextReport : TextPage {
     const analysis::Counts& all = d_.tree.nodes[0].inclusive;
     columns.spread = d_.tree.locations.size() > 1;
     columns.calls = all.visits > 0;
-    columns.bytes = all.bytes_sent > 0 || all.bytes_received > 0;
+    columns.bytes = bytes_of(all) > 0;
     const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
     for (const auto& metric : d_.tree.extra_metrics)
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
@@ -121,6 +130,8 @@ class TextReport : TextPage {
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
     if (node.marked)
       remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
+    if (node.exclusive.bytes_completed > 0)
+      remark += fmt::format("  [completes {}]", human_bytes(node.exclusive.bytes_completed));
     if (d_.options.callsites) remark += site(node);
     const std::size_t used = columns_.width() + display_width(lines) + display_width(remark);
     text = fit_name(text, width() > used + 8 ? width() - used : 8, glyphs_.ellipsis);
@@ -138,7 +149,7 @@ class TextReport : TextPage {
     row_ += right(human_time(inclusive), 10);
     const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
     if (columns_.calls) row_ += right(if_any(counts.visits, human_count(counts.visits)), 12);
-    const std::int64_t bytes = analysis::add_values(counts.bytes_sent, counts.bytes_received);
+    const std::int64_t bytes = bytes_of(counts);
     if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
       row_ += right(if_any(extra[m], human_extra(d_.tree.extra_metrics[m], extra[m])), columns_.extra[m]);
@@ -272,11 +283,10 @@ class TextReport : TextPage {
     }
     totals_of_extra();
     if (!d_.options.flat)
-      wrapped(
-          "",
-          "Times, calls and bytes (sent and received) include what is called. A line without a branch is called by the "
-          "line above it alone.",
-          0, style_.faint);
+      wrapped("",
+              "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
+              "is called by the line above it alone.",
+              0, style_.faint);
   }
 
   /// Of the whole run, or of the part that is shown: also those that found no room beside the call paths.

@@ -69,6 +69,10 @@ void TextPage::warnings(const Document& d) {
     std::string text = "the experiment is incomplete: the program ended without MPI_Finalize, or was killed";
     if (!o.missing_ranks.empty())
       text += fmt::format("; no data of rank{} {}", o.missing_ranks.size() == 1 ? "" : "s", rank_list(o.missing_ranks));
+    const std::string first = fmt::format("{:.1f} s", o.first_end_s), last = fmt::format("{:.1f} s", o.last_end_s);
+    if (o.last_end_s > 0)
+      text += fmt::format("; the data ends {}{} after the start", first == last ? "" : first + " to ", last);
+    if (o.rank_0_is_snapshot) text += "; rank 0 still runs, or could not write at its end: its last snapshot is shown";
     warning(text);
   }
   for (const std::string& note : d.tree.notes) warning(note);

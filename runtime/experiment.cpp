@@ -9,6 +9,7 @@
 #include "archive/tree_exchange.hpp"
 #include "archive/writer.hpp"
 #include "platform/clock.hpp"
+#include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/verbose.hpp"
@@ -18,6 +19,9 @@ namespace {
 
 archive::ExperimentDirectory directory;
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
+
+/// Its configuration may be what it is not measured for.
+constexpr std::int64_t patience_of_unmeasured_s = 60;
 
 std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns() + seconds * 1'000'000'000; }
 
@@ -52,7 +56,8 @@ struct Executable {
 constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
 
-void put_manifest(const config::Configuration& configuration, archive::ManifestRecord record) {
+/// `may_complain`: nothing of the kind has been said.
+void put_manifest(const config::Configuration& configuration, archive::ManifestRecord record, bool may_complain) {
   const CommandLine command;
   const Executable executable;
   char working_directory[PATH_MAX];
@@ -77,7 +82,16 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
   record.host = host;
   record.mpi_library = mpi_library_text.get().data();
   char line[1024];
-  if (!archive::write_manifest(directory.path, record, line, sizeof line)) say("%s", line);
+  if (!archive::write_manifest(directory.path, record, line, sizeof line) && may_complain) say("%s", line);
+}
+
+/// MPICH tells its whole configuration, line by line: the first one names it, with a tab before the version.
+bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
+  const std::size_t before = out.size();
+  if (!out.append(lines, std::strcspn(lines, "\n\r"))) return false;
+  for (std::size_t i = before; i < out.size(); ++i)
+    if (out[i] == '\t') out[i] = ' ';
+  return true;
 }
 
 }  // namespace
@@ -92,16 +106,17 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     const std::int64_t now = platform::wall_clock_ns();
     const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path,
                                                          peers.size, now, directory);
-    if (directory.line[0]) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
+    // Ranks that never initialize MPI have an experiment each, and the same name for it.
+    const bool expected = made && !mpi_library[0] && rank_by_environment() >= 0;
+    if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
     if (!made) directory.path[0] = 0;
     auto& text = mpi_library_text.get();
-    // MPICH tells its whole configuration, line by line: the first one names it.
-    if (made && text.append(mpi_library, std::strcspn(mpi_library, "\n\r\t")) && text.push_back(0)) {
+    if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
       archive::ManifestRecord record{};
       record.state = archive::ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
-      put_manifest(configuration, record);
+      put_manifest(configuration, record, true);
     }
     if (!message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1))
       return false;
@@ -120,7 +135,28 @@ bool open_experiment(const config::Configuration& configuration, const measureme
   return true;
 }
 
-void write_experiment(const config::Configuration& configuration, const Calibration& calibration,
+bool decline_experiment(const measurement::Peers& peers) {
+  platform::Bytes message;
+  directory.path[0] = 0;
+  if (peers.size <= 1 || !message.append(reinterpret_cast<const std::byte*>(directory.path), 1) ||
+      !archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) ||
+      message.size() > sizeof directory.path)
+    return false;
+  std::memcpy(directory.path, message.data(), message.size());
+  return directory.path[0] != 0;
+}
+
+void write_nothing(const measurement::Peers& peers) {
+  archive::RankRecord record{};
+  record.rank = peers.rank;
+  record.ranks = peers.size;
+  record.first_anchor = record.last_anchor = platform::read_anchor();
+  record.begin_epoch_ns = platform::wall_clock_ns();
+  gethostname(record.host, sizeof record.host - 1);
+  archive::write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
+}
+
+bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
                       const archive::RankRecord& record, const measurement::Peers& peers, Ending ending) {
   const archive::WriteOutcome outcome =
       ending == Ending::Complete
@@ -128,8 +164,9 @@ void write_experiment(const config::Configuration& configuration, const Calibrat
           : archive::write_part(record, directory.path);
   if (outcome.line[0]) say("%s", outcome.line);
   if (outcome.written && record.spilled_bytes == 0) remove_superfluous(outcome.in_part);
+  if (ending == Ending::Warned) return outcome.written;
   if (configuration.verbose) tell_end(record, directory.path);
-  if (record.rank != 0) return;
+  if (record.rank != 0) return outcome.written;
   archive::ManifestRecord manifest{};
   manifest.state = ending == Ending::Complete && outcome.complete ? archive::ExperimentState::Complete
                                                                   : archive::ExperimentState::Incomplete;
@@ -139,7 +176,8 @@ void write_experiment(const config::Configuration& configuration, const Calibrat
   manifest.ticks_per_second = platform::ticks_per_second(record.first_anchor, record.last_anchor);
   manifest.call_cost = calibration.call;
   manifest.tick_cost = calibration.tick;
-  put_manifest(configuration, manifest);
+  put_manifest(configuration, manifest, !outcome.line[0]);
+  return outcome.written;
 }
 
 }  // namespace refrain::runtime

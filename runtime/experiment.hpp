@@ -1,6 +1,8 @@
 #pragma once
 /// The experiment directory of this job as the runtime uses it. Ordinary context, one thread at a time.
 
+#include <cstdint>
+
 #include "archive/rank_profile.hpp"
 #include "config/configuration.hpp"
 #include "measurement/peers.hpp"
@@ -8,9 +10,11 @@
 
 namespace refrain::runtime {
 
-enum class Ending {
-  Complete,    ///< MPI_Finalize, or the ordinary end of a program without MPI
-  Incomplete,  ///< the process ends without MPI_Finalize: it writes what it has, alone
+enum class Ending : std::uint8_t {
+  Complete,  ///< MPI_Finalize, or the ordinary end of a program without MPI: all ranks write together
+  Left,      ///< the process ends by its own will, without MPI_Finalize: it writes what it has, alone
+  Killed,    ///< the same, it dies of a signal
+  Warned,    ///< a signal announced the end: it writes what it has, and goes on
 };
 
 /// Rank 0 makes the directory and its manifest (state "running"); all ranks learn its name. False: there is none, which
@@ -18,11 +22,17 @@ enum class Ending {
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library);
 
+/// What a rank does that is not measured, so that those that are need not wait for it. True: there is an experiment.
+bool decline_experiment(const measurement::Peers& peers);
+/// Its part in the end: a rank without data.
+void write_nothing(const measurement::Peers& peers);
+
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
 
-/// Writes the profile, with the peers' when the ending is complete, and the final manifest. At most one line on stderr.
-void write_experiment(const config::Configuration& configuration, const Calibration& calibration,
+/// Writes the profile, with the peers' when the ending is complete, and the final manifest if it is the end. At most
+/// one line on stderr. False: this rank's data was not written.
+bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
                       const archive::RankRecord& record, const measurement::Peers& peers, Ending ending);
 
 }  // namespace refrain::runtime

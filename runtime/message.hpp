@@ -3,6 +3,10 @@
 
 namespace refrain::runtime {
 
+/// The file that is standard error now is where lines go. When the program has put another one in its place, or none,
+/// nothing is said any more.
+void remember_stderr();
+
 /// "refrain: " + the formatted text + newline, cut at 1 KiB. printf's %s, %d, %ld only. Keeps errno.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 

@@ -5,27 +5,15 @@
 
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
+#include "measurement/stopping.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::runtime {
 
 using measurement::ClusteredLoop;
+using measurement::Inside;
 using measurement::Location;
 using measurement::NodeKind;
-
-namespace {
-
-/// Until when the measurement of a running location has come: a call in progress is not counted yet.
-platform::Ticks time_of(const Location& l) {
-  const bool in_call = l.inside.load(std::memory_order_relaxed) == measurement::Inside::Mpi;
-  return in_call && &l != measurement::current_location ? l.call_begin : platform::now();
-}
-
-std::int64_t cpu_of(const Location& l) {
-  return &l == measurement::current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
-}
-
-}  // namespace
 
 std::uint64_t RankRecordBuilder::key_of(const measurement::Node& node) const {
   const bool named = node.kind == NodeKind::Region || node.kind == NodeKind::Marked;
@@ -56,17 +44,22 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const st
   return units_.push_back(unit) && unit_values_.push_back({first_value, values_.size() - first_value});
 }
 
-bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress) {
+bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress,
+                                    platform::Ticks in_call) {
   const std::size_t first_value = values_.size();
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
     const std::int64_t* row = l.tree.values_of(n);
-    if (!row) continue;
-    const std::int64_t* settled = l.tree.settled_of(n);
+    const bool is_call = in_call >= 0 && l.call_node == measurement::NodeId{id};
+    if (!row && !is_call) continue;
+    const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
     const std::size_t columns = measurement::CallTree::width(n.kind);
     std::int64_t* out = add_row(id, columns);
     if (!out) return false;
-    for (std::size_t i = 0; i < columns; ++i) out[i] = row[i] + settled[i];
+    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
+    if (!is_call) continue;
+    ++out[column_of(measurement::MetricId::Visits)];
+    out[column_of(measurement::MetricId::Time)] += in_call;
   }
   measurement::UnitTotals totals = l.settled;
   totals += in_progress;
@@ -75,6 +68,17 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
       extra[i] = r->settled[i] + r->unit[i] + r->last[i] - r->begin[i];
   return add_unit(totals, extra, -1, -1, first_value);
+}
+
+/// What MPI_Pcontrol has left out.
+bool RankRecordBuilder::add_stopped(const Location& l, platform::Ticks end, std::int64_t cpu_end_ns) {
+  const measurement::StoppedTime time = measurement::stopped_until(l, end, cpu_end_ns);
+  if (time.wall == 0) return true;
+  measurement::UnitTotals totals{};
+  totals.wall = time.wall;
+  totals.cpu_ns = time.cpu_ns;
+  constexpr std::int64_t nothing[measurement::most_extra_metrics] = {};
+  return add_unit(totals, nothing, -1, measurement::stopped_unit, values_.size());
 }
 
 bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index) {
@@ -144,16 +148,30 @@ bool RankRecordBuilder::add(const Location& l) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
     if (!nodes_.push_back({n.parent, n.generation, key_of(n), n.kind})) return false;
   }
-  measurement::UnitTotals in_progress = l.unit;
+  measurement::UnitTotals in_progress = l.stopped ? l.while_stopped.unit : l.unit;
   platform::Ticks end = l.end;
-  const bool has_thread = l.inside.load(std::memory_order_acquire) != measurement::Inside::Closed;
-  if (threads_ == Threads::Running && has_thread) {
-    end = time_of(l);
-    in_progress.wall += end - l.begin;
-    const std::int64_t cpu = cpu_of(l) - l.cpu_begin_ns;
-    if (cpu > 0) in_progress.cpu_ns += cpu;
+  platform::Ticks in_call = -1;  // how long the call in progress has lasted, if it is to be counted
+  std::int64_t cpu_end = l.cpu_begin_ns;
+  const bool own = &l == measurement::current_location;
+  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::settled_place(l);
+  const bool has_thread = inside != Inside::Closed;
+  if (threads_ != Threads::Ended && has_thread) {
+    end = platform::now();
+    // By the number of the thread: the calling one may be a helper of it.
+    cpu_end = platform::thread_cpu_ns_of(l.os_thread_id);
   }
-  if (!add_outside(l, in_progress)) return false;
+  if (threads_ != Threads::Ended && has_thread && !l.stopped) {
+    if (inside == Inside::Mpi && threads_ == Threads::Cut) {
+      in_call = std::max<platform::Ticks>(end - l.call_begin - l.handler_time_in_call, 0);
+      in_progress.mpi += in_call;
+      ++in_progress.mpi_calls;
+    } else if (inside == Inside::Mpi) {
+      end = l.call_begin;
+    }
+    in_progress.wall += end - l.begin;
+    if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
+  }
+  if (!add_outside(l, in_progress, in_call) || !add_stopped(l, end, cpu_end)) return false;
   const measurement::Iterations* iterations = measurement::iterations_of(l);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
@@ -168,6 +186,7 @@ bool RankRecordBuilder::add(const Location& l) {
   location.begin = l.first_begin;
   location.end = end;
   std::memcpy(location.losses, l.losses, sizeof location.losses);
+  if (in_call >= 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
 }
@@ -193,6 +212,12 @@ void RankRecordBuilder::point() {
   }
 }
 
+/// One that has begun since the others were held goes on.
+bool RankRecordBuilder::is_held(const Location& l) const {
+  return threads_ == Threads::Ended || &l == measurement::current_location ||
+         l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
+}
+
 bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads) {
   record_ = frame;
   threads_ = threads;
@@ -207,7 +232,7 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_
   // The list is newest first; locations are written in the order of their threads.
   for (std::size_t thread = 0; thread < count; ++thread)
     for (const Location* l = measurement::first_location(); l; l = l->next)
-      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && !add(*l)) return false;
+      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
   point();
   record_.locations = locations_.view();
   return true;

@@ -12,8 +12,9 @@ namespace refrain::runtime {
 class RankRecordBuilder {
  public:
   enum class Threads {
-    Ended,   ///< all locations are closed
-    Running  ///< they are paused, but for the calling thread's
+    Ended,    ///< all locations are closed
+    Running,  ///< they are paused, but for the calling thread's; a call in progress will be counted later
+    Cut       ///< the same, and the process may end now: a call in progress counts as far as it has come
   };
   /// False: no memory. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
   [[nodiscard]] bool build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads);
@@ -30,7 +31,11 @@ class RankRecordBuilder {
   };
 
   [[nodiscard]] bool add(const measurement::Location& location);
-  [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress);
+  bool is_held(const measurement::Location& location) const;
+  /// `in_call`: how long the call in progress has lasted; negative: there is none, or it is not counted.
+  [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
+                                 platform::Ticks in_call);
+  [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
   [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);

@@ -14,15 +14,18 @@
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
+#include "measurement/stopping.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
 #include "runtime/calibration.hpp"
+#include "runtime/endings.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/rank_record.hpp"
+#include "runtime/signals.hpp"
 #include "runtime/snapshot.hpp"
 #include "sampling/sampler.hpp"
 #include "unwind/walker.hpp"
@@ -87,13 +90,26 @@ void after_fork_in_parent() { pthread_sigmask(SIG_SETMASK, &mask_before_fork, nu
 void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
+  if (measurement::current_location) pthread_setspecific(thread_end_key, nullptr);
   measurement::current_location = nullptr;
   measurement::forget_locations();
   measurement::lifecycle = {};
+  unwatch_endings();
+  if (const int signal = sampling::sampling_signal()) {
+    struct sigaction by_default {};
+    kernel_sigaction(signal, &by_default, nullptr);
+  }
   pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr);
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
+
+void on_measurement_wanted(bool wanted) {
+  if (state.load() != State::Measuring) return;
+  const bool done =
+      wanted ? measurement::resume_measurement(sampling::resume_sampling) : measurement::stop_measurement();
+  if (!done) say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, world.rank);
+}
 
 /// One line for the whole job; the count is in the report.
 void on_mark_misused(const char* what) {
@@ -102,12 +118,18 @@ void on_mark_misused(const char* what) {
     say("marks of the program do not match: %s; more of it is only counted", what);
 }
 
+enum class Refusal { None, Wanted, Told, Untold };
+Refusal refusal = Refusal::None;  ///< why this process is not measured
+config::ConfigurationError configuration_error;
+
 bool configure() {
-  config::ConfigurationError error;
-  if (!config::read_configuration(configuration, error)) {
-    if (rank_by_environment() <= 0) say("%s", error.line);
+  refusal = Refusal::Told;
+  if (!config::read_configuration(configuration, configuration_error)) {
+    if (rank_by_environment() <= 0) say("%s", configuration_error.line);
+    else refusal = Refusal::Untold;  // once per job; if the others have the same, rank 0 says it
     return false;
   }
+  if (!configuration.enable) refusal = Refusal::Wanted;
   return configuration.enable;
 }
 
@@ -159,6 +181,7 @@ bool begin_measurement() {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   measurement::lifecycle.thread_begins = on_thread_begin;
   measurement::lifecycle.mark_misused = on_mark_misused;
+  measurement::lifecycle.measurement_wanted = on_measurement_wanted;
   state.store(State::Measuring, std::memory_order_release);
   if (!measure_this_thread()) {
     say(configuration.unwinder == config::Unwinder::Libunwind
@@ -170,6 +193,7 @@ bool begin_measurement() {
   if (sampling::frequency_is_capped()) measurement::current_location->count_loss(measurement::Loss::FrequencyCapped);
   is_without_mpi = !mpi_is_loaded();
   if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
+  watch_endings();
   return true;
 }
 
@@ -177,6 +201,7 @@ bool begin_measurement() {
 
 void end_measurement() {
   state.store(State::Finished, std::memory_order_release);
+  unwatch_endings();
   stop_snapshots();
   sampling::stop_sampler();
   // What the others follow ends first; the finalizing thread last: until then the others may still be found inside
@@ -205,8 +230,13 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.call_cost = calibration.call;
   frame.tick_cost = calibration.tick;
   frame.modules = platform::all_modules();
-  frame.region_names = adapter_in_use.region_names;
-  if (adapter_in_use.communicators) frame.communicators = adapter_in_use.communicators();
+  frame.region_names = measurement::mpi_region_names;
+  if (adapter_in_use.communicators) {
+    // Each refers to the next, and other threads may be adding to them.
+    frame.window_traffic = adapter_in_use.window_traffic();
+    frame.windows = adapter_in_use.windows();
+    frame.communicators = adapter_in_use.communicators();
+  }
   frame.spilled_bytes = spilled.bytes;
   frame.early_iterations = spilled.frames;
   return frame;
@@ -228,7 +258,7 @@ void write_everything(Ending ending) {
 void begin_iterations_at_calls() {
   const auto at = config::parse_iteration_at(configuration.iteration_at);
   if (!at.good) return;
-  const auto names = adapter_in_use.region_names;
+  const auto names = measurement::mpi_region_names;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] && at.mpi_function == names[i])
       return measurement::set_trigger(measurement::RegionId{static_cast<std::uint16_t>(i)}, at.function, at.every,
@@ -238,11 +268,27 @@ void begin_iterations_at_calls() {
         configuration.iteration_at);
 }
 
+/// The others may be measured, and what they do together would wait for this rank.
+void join_unmeasured(const MpiAdapter& adapter) {
+  measurement::lifecycle.mpi_finalizing = nullptr;
+  if (!decline_experiment(adapter.peers)) return;
+  if (refusal == Refusal::Untold) say("rank %d runs unmeasured: %s", adapter.peers.rank, configuration_error.line);
+  measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { write_nothing(at_end.peers); };
+}
+
+/// This process is not measured.
+void stay_out() {
+  state.store(State::Finished);
+  measurement::lifecycle = {};
+  if (refusal != Refusal::Wanted) measurement::lifecycle.mpi_initialized = join_unmeasured;
+}
+
 void on_mpi_initialized(const MpiAdapter& adapter) {
   if (state.load() == State::Dormant) {  // passed through until now: MPI was loaded late
     clean_environment();
     if (!begin_measurement()) {
-      state.store(State::Finished);
+      stay_out();
+      if (refusal != Refusal::Wanted) join_unmeasured(adapter);
       return;
     }
   }
@@ -262,6 +308,12 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   }
 }
 
+void on_peers_are_late(int rank) {
+  say("rank %d waits in MPI_Init for ranks that have not come: all ranks of a job are to be started with Refrain, or "
+      "none",
+      rank);
+}
+
 void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   world = adapter.peers;
@@ -274,9 +326,7 @@ void on_mpi_finalizing(const MpiAdapter& adapter) {
 }
 
 void on_mpi_aborting() {
-  if (state.load() != State::Measuring || !experiment_is_open) return;
-  end_measurement();
-  write_everything(Ending::Incomplete);
+  if (state.load() == State::Measuring && experiment_is_open) write_before_exit();
 }
 
 }  // namespace
@@ -285,8 +335,17 @@ bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecord
   return builder.build(make_frame(spilled), configuration.sampling_clock == config::SamplingClock::Wall, threads);
 }
 
-bool have_experiment() {
-  if (!experiment_is_open && is_without_mpi && !experiment_is_refused) {
+bool write_record(const RankRecordBuilder& builder, Ending ending) {
+  if (ending == Ending::Left && !mpi_was_initialized) ending = Ending::Complete;
+  return write_experiment(configuration, calibration, builder.record(), world, ending);
+}
+
+bool is_home_process() { return platform::process_id() == home_process; }
+
+bool have_experiment(Ending reason) {
+  if (!is_home_process()) return false;
+  const bool may_be_made = is_without_mpi || (reason == Ending::Left && !mpi_was_initialized);
+  if (!experiment_is_open && may_be_made && !experiment_is_refused) {
     experiment_is_open = open_experiment(configuration, world, "");
     experiment_is_refused = !experiment_is_open;  // which has been said
   }
@@ -303,22 +362,22 @@ void on_module_unloaded() {
 }
 
 void start_process() {
+  remember_stderr();
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
+  measurement::lifecycle.peers_are_late = on_peers_are_late;
   measurement::lifecycle.mpi_finalizing = on_mpi_finalizing;
   measurement::lifecycle.mpi_aborting = on_mpi_aborting;
   if (launch_mode() == LaunchMode::Through && !mpi_is_loaded()) return;
   clean_environment();
-  if (!begin_measurement()) {
-    measurement::lifecycle = {};
-    state.store(State::Finished);
-  }
+  if (!begin_measurement()) stay_out();
 }
 
 void end_process() {
-  if (state.load() != State::Measuring || platform::process_id() != home_process) return;
+  if (state.load() != State::Measuring || !is_home_process()) return;
+  // A destructor that runs later may still call MPI_Finalize.
+  if (mpi_was_initialized) return write_before_exit();
   end_measurement();
-  if (!experiment_is_open && (experiment_is_refused || !open_experiment(configuration, world, ""))) return;
-  write_everything(mpi_was_initialized ? Ending::Incomplete : Ending::Complete);
+  if (have_experiment(Ending::Left)) write_everything(Ending::Complete);
 }
 
 }  // namespace refrain::runtime

@@ -24,11 +24,18 @@ void on_module_unloaded();
 
 bool is_measuring();
 
+/// This is the measured process, not a child that shares its memory or has a copy of it. Async-signal-safe.
+bool is_home_process();
+
 /// Whether the experiment's directory is there. MPI_Init makes it; a process that has no MPI makes it here, at its
-/// first snapshot, or at its end. One thread at a time.
-bool have_experiment();
+/// first snapshot, or at its end, and so does one that leaves without having initialized MPI. One thread at a time.
+bool have_experiment(Ending reason);
 
 /// The record of this rank (rank_record.hpp), of everything or of what running threads have come to.
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads);
+
+/// Writes it. A process without MPI that leaves by its own will has come to its ordinary end. False: it was not
+/// written.
+bool write_record(const RankRecordBuilder& builder, Ending ending);
 
 }  // namespace refrain::runtime

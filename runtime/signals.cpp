@@ -1,73 +1,283 @@
-/// The program's own use of signals.
-///
 /// A program that resets every signal in a loop would otherwise die of the next tick. The sampling signal is virtual
 /// for it: what it sets to default or ignored, and what it asks for, is answered from its own point of view; when it
 /// installs a handler of its own, the signal is left to it and sampling ends.
+///
+/// A signal that ends the process has our handler as long as the program leaves it at its default, and SIGTERM around a
+/// handler of the program. A signal that it ignores, or handles itself, is as it wants it.
 
+#include "runtime/signals.hpp"
+
+#include <atomic>
 #include <errno.h>
-#include <signal.h>
+#include <sched.h>
 
+#include "platform/fault_signals.hpp"
 #include "platform/next_definition.hpp"
+#include "platform/threads.hpp"
 #include "runtime/runtime.hpp"
 #include "sampling/sampler.hpp"
 
+namespace refrain::runtime {
 namespace {
 
-struct sigaction program_view {};  // zero is SIG_DFL
-
-bool is_ours(int signal) {
-  return signal == refrain::sampling::sampling_signal() && signal != 0 && refrain::runtime::is_measuring();
-}
+platform::NextDefinition<int(int, const struct sigaction*, struct sigaction*)> next_sigaction{"sigaction"};
 
 bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
 
-using NextSignal = refrain::platform::NextDefinition<sighandler_t(int, sighandler_t)>;
+// ---- signals that end a process -------------------------------------------------------------------------------------
+
+/// Those whose default ends a process, as far as jobs die of them.
+constexpr int ending_signals[] = {SIGHUP, SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,
+                                  SIGFPE, SIGSEGV, SIGPIPE, SIGTERM, SIGXCPU};
+
+struct Watched {
+  struct sigaction program;  ///< what the program believes to be in force
+  bool covered;              ///< by a handler of ours
+};
+Watched watched[_NSIG];
+std::atomic<bool> watching{false};
+EndingHandlers handlers;
+SignalHandler fault_handler = nullptr;
+std::atomic<SignalHandler> own_termination_handler{nullptr};
+
+bool is_ours(const struct sigaction& action) {
+  const SignalHandler handler = action.sa_sigaction;
+  return (action.sa_flags & SA_SIGINFO) && handler &&
+         (handler == handlers.by_default || handler == handlers.warning || handler == fault_handler);
+}
+
+bool is_watched(int signal) {
+  if (!watching.load(std::memory_order_acquire)) return false;
+  for (const int s : ending_signals)
+    if (s == signal) return true;
+  return false;
+}
+
+/// One change at a time, and none that a handler of this thread could interrupt.
+class Changing {
+ public:
+  Changing() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_);
+    while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ~Changing() {
+    busy.clear(std::memory_order_release);
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+  sigset_t& mask_of_program() { return mask_; }
+  static void reset() { busy.clear(); }
+
+ private:
+  static std::atomic_flag busy;
+  sigset_t mask_;
+};
+std::atomic_flag Changing::busy;
+
+/// Puts our handler where the program's action, which is in force, allows one.
+void cover(int signal) {
+  Watched& w = watched[signal];
+  struct sigaction ours = w.program;
+  w.covered = false;
+  if (ours.sa_handler == SIG_DFL) {
+    ours.sa_sigaction = handlers.by_default;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    // An overflown stack has no room for a handler. Elsewhere an alternate stack may be too small for the kernel.
+    if (signal == SIGSEGV || signal == SIGBUS) ours.sa_flags |= SA_ONSTACK;
+    sigfillset(&ours.sa_mask);
+  } else if (is_handler(ours.sa_handler) && signal == SIGTERM) {
+    own_termination_handler.store(ours.sa_sigaction);
+    ours.sa_sigaction = handlers.warning;
+    ours.sa_flags |= SA_SIGINFO;
+  } else {
+    return;
+  }
+  w.covered = kernel_sigaction(signal, &ours, nullptr) == 0;
+}
+
+/// Takes over what has come into force since the last look.
+void adopt(int signal) {
+  struct sigaction now;
+  if (kernel_sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
+  watched[signal].program = now;
+  cover(signal);
+}
+
+/// A change made by the next definition. In a process that is not the measured one, as between vfork and exec, it only
+/// passes.
+template <class Change>
+auto changed(int signal, Change&& change) {
+  if (!is_home_process()) return change();
+  const Changing one_at_a_time;
+  auto result = change();
+  adopt(signal);
+  return result;
+}
+
+/// What the simple interfaces tell of before.
+sighandler_t as_program_sees(int signal, sighandler_t before) {
+  struct sigaction action {};
+  action.sa_handler = before;
+  action.sa_flags = SA_SIGINFO;
+  return is_ours(action) ? watched[signal].program.sa_handler : before;
+}
+
+sighandler_t kernel_handler(int signal) {
+  struct sigaction now {};
+  kernel_sigaction(signal, nullptr, &now);
+  return now.sa_handler;
+}
+
+// ---- the sampling signal --------------------------------------------------------------------------------------------
+
+struct sigaction sampling_view {};  // zero is SIG_DFL
+
+bool is_sampling(int signal) {
+  return signal == sampling::sampling_signal() && signal != 0 && is_measuring() && is_home_process();
+}
+
+using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
 
 /// The simple interfaces: `signal` and its relatives, which differ in flags only.
 sighandler_t set_handler(NextSignal& definition, int signal, sighandler_t handler) {
   auto* next = definition.get();
-  if (is_ours(signal)) {
+  if (is_sampling(signal)) {
     if (!is_handler(handler)) {
-      const sighandler_t before = program_view.sa_handler;
-      program_view.sa_handler = handler;
+      const sighandler_t before = sampling_view.sa_handler;
+      sampling_view.sa_handler = handler;
       return before;
     }
-    refrain::runtime::on_signal_taken();
+    on_signal_taken();
     if (next) next(signal, handler);
-    return program_view.sa_handler;
+    return sampling_view.sa_handler;
   }
-  return next ? next(signal, handler) : SIG_ERR;
+  if (!next) return SIG_ERR;
+  if (!is_watched(signal)) return next(signal, handler);
+  return changed(signal, [&] { return as_program_sees(signal, next(signal, handler)); });
 }
 
-refrain::platform::NextDefinition<int(int, const struct sigaction*, struct sigaction*)> next_sigaction{"sigaction"};
+int set_action(int signal, const struct sigaction* action, struct sigaction* old) {
+  auto* next = next_sigaction.get();
+  if (!next) {
+    errno = ENOSYS;
+    return -1;
+  }
+  if (is_watched(signal)) {
+    auto change = [&] {
+      const int result = next(signal, action, old);
+      if (result == 0 && old && is_ours(*old)) *old = watched[signal].program;
+      return result;
+    };
+    return action ? changed(signal, change) : change();
+  }
+  if (!is_sampling(signal)) return next(signal, action, old);
+  const struct sigaction before = sampling_view;
+  if (action) {
+    if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
+      on_signal_taken();
+      if (next(signal, action, nullptr) != 0) return -1;
+    } else {
+      sampling_view = *action;
+    }
+  }
+  if (old) *old = before;
+  return 0;
+}
+
 NextSignal next_signal{"signal"};
 NextSignal next_sysv_signal{"sysv_signal"};
 NextSignal next_internal_sysv_signal{"__sysv_signal"};
 NextSignal next_bsd_signal{"bsd_signal"};
+NextSignal next_ssignal{"ssignal"};
+NextSignal next_sigset{"sigset"};
+platform::NextDefinition<int(int)> next_sigignore{"sigignore"};
+platform::NextDefinition<int(int, int)> next_siginterrupt{"siginterrupt"};
 
 }  // namespace
+
+int kernel_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  auto* next = next_sigaction.get();
+  return next ? next(signal, action, old) : -1;
+}
+
+void watch_ending_signals(const EndingHandlers& ours) {
+  // Bound now: later calls may come from handlers.
+  for (NextSignal* next :
+       {&next_signal, &next_sysv_signal, &next_internal_sysv_signal, &next_bsd_signal, &next_ssignal, &next_sigset})
+    next->get();
+  next_sigignore.get();
+  next_siginterrupt.get();
+  const Changing one_at_a_time;
+  handlers = ours;
+  for (const int signal : ending_signals) {
+    if (kernel_sigaction(signal, nullptr, &watched[signal].program) == 0) cover(signal);
+  }
+  watching.store(true, std::memory_order_release);
+}
+
+void unwatch_ending_signals() {
+  if (!is_home_process()) Changing::reset();  // a forked child: who held it has stayed behind
+  if (!watching.load(std::memory_order_acquire)) return;
+  const Changing one_at_a_time;
+  for (const int signal : ending_signals) {
+    struct sigaction now;
+    if (kernel_sigaction(signal, nullptr, &now) == 0 && is_ours(now))
+      kernel_sigaction(signal, &watched[signal].program, nullptr);
+    watched[signal].covered = false;
+  }
+  watching.store(false, std::memory_order_release);
+}
+
+void take_faults(SignalHandler handler) {
+  if (!watching.load(std::memory_order_acquire)) return;
+  const Changing one_at_a_time;
+  fault_handler = handler;
+  struct sigaction ours {};
+  ours.sa_sigaction = handler;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  for (const int signal : platform::fault_signals) {
+    adopt(signal);  // a handler that was installed by the system call itself
+    kernel_sigaction(signal, &ours, nullptr);
+  }
+}
+
+void give_back_faults() {
+  if (!watching.load(std::memory_order_acquire)) return;
+  const Changing one_at_a_time;
+  for (const int signal : platform::fault_signals) {
+    struct sigaction now;
+    if (kernel_sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != fault_handler) continue;
+    kernel_sigaction(signal, &watched[signal].program, nullptr);
+    cover(signal);
+  }
+}
+
+void call_own_handler(int signal, siginfo_t* info, void* context) {
+  const SignalHandler handler = own_termination_handler.load();
+  if ((watched[signal].program.sa_flags & static_cast<int>(SA_RESETHAND)) && is_home_process()) {
+    const Changing one_at_a_time;
+    watched[signal].program.sa_handler = SIG_DFL;  // as the kernel has done
+    cover(signal);
+  }
+  if (handler) handler(signal, info, context);
+}
+
+}  // namespace refrain::runtime
+
+using namespace refrain::runtime;
 
 extern "C" {
 
 [[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action,
                                              struct sigaction* old) noexcept {
-  auto* next = next_sigaction.get();
-  if (!is_ours(signal)) {
-    if (next) return next(signal, action, old);
-    errno = ENOSYS;
-    return -1;
-  }
-  const struct sigaction before = program_view;
-  if (action) {
-    if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
-      refrain::runtime::on_signal_taken();
-      if (next && next(signal, action, nullptr) != 0) return -1;
-    } else {
-      program_view = *action;
-    }
-  }
-  if (old) *old = before;
-  return 0;
+  return set_action(signal, action, old);
+}
+[[gnu::visibility("default")]] int __sigaction(int signal, const struct sigaction* action,
+                                               struct sigaction* old) noexcept {
+  return set_action(signal, action, old);
 }
 
 [[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
@@ -81,6 +291,45 @@ extern "C" {
 }
 [[gnu::visibility("default")]] sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
   return set_handler(next_bsd_signal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t ssignal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_ssignal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+  auto* next = next_sigset.get();
+  if (!next) return SIG_ERR;
+  if (!is_watched(signal)) return next(signal, handler);
+  if (!is_home_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
+  // It changes the mask too, so it is done here.
+  Changing one_at_a_time;
+  sigset_t& mask = one_at_a_time.mask_of_program();
+  const sighandler_t before =
+      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, kernel_handler(signal));
+  if (handler == SIG_HOLD) {
+    sigaddset(&mask, signal);
+    return before;
+  }
+  struct sigaction action {};
+  action.sa_handler = handler;
+  kernel_sigaction(signal, &action, nullptr);
+  adopt(signal);
+  sigdelset(&mask, signal);
+  return before;
+}
+[[gnu::visibility("default")]] int sigignore(int signal) noexcept {
+  auto* next = next_sigignore.get();
+  if (!next) return -1;
+  return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);
+}
+[[gnu::visibility("default")]] int siginterrupt(int signal, int interrupt) noexcept {
+  auto* next = next_siginterrupt.get();
+  if (!next) return -1;
+  if (!is_watched(signal) || !is_home_process()) return next(signal, interrupt);
+  const Changing one_at_a_time;
+  kernel_sigaction(signal, &watched[signal].program, nullptr);
+  const int result = next(signal, interrupt);
+  adopt(signal);
+  return result;
 }
 
 }  // extern "C"

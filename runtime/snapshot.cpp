@@ -15,6 +15,7 @@
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
+#include "platform/threads.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/message.hpp"
 #include "runtime/rank_record.hpp"
@@ -94,9 +95,10 @@ void drop(Location& location) {
 }
 
 void on_spill_wanted(Location& location) {
+  const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
   if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
-  const bool can_be = have_experiment();                        // not before MPI_Init: later
+  const bool can_be = have_experiment(Ending::Warned);          // not before MPI_Init: later
   if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.clear(std::memory_order_release);
 }
@@ -111,11 +113,27 @@ bool others_have_loops() {
   return false;
 }
 
-/// Everything of this rank as it is now, while the other threads are held.
-void write_snapshot() {
+/// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
+int spill_all() {
   measurement::bring_followers_up_to_date();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (const int error = spill(*l)) return give_up(error);
+    if (const int error = spill(*l)) return error;
+  return 0;
+}
+
+/// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
+bool write_parting(Ending ending) {
+  if (spill_all() != 0) return false;
+  RankRecordBuilder builder;
+  const bool goes_on = ending == Ending::Warned;
+  return build_record(builder, {spill_file.bytes(), {}},
+                      goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
+         write_record(builder, ending);
+}
+
+/// The same in a process that goes on. The other threads go on as soon as they can.
+void write_snapshot() {
+  if (const int error = spill_all()) return give_up(error);
   RankRecordBuilder builder;
   const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
   if (!others_have_loops()) measurement::resume_others();  // what the record points to is this thread's
@@ -125,12 +143,13 @@ void write_snapshot() {
 }
 
 void on_snapshot_is_due(Location& location) {
+  const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
   const platform::Ticks begin = platform::now();
   constexpr std::int64_t soon = 100'000'000;
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
-  if (!have_experiment()) {
+  if (!have_experiment(Ending::Warned)) {
     set_due(period_ns);
   } else if (!measurement::pause_others()) {
     set_due(soon);
@@ -161,6 +180,30 @@ void stop_snapshots() {
   measurement::lifecycle.snapshot_is_due = nullptr;
   // Another thread may be writing; or this one, when a signal handler ends the process: then it would wait for itself.
   for (int i = 0; i < 10'000 && writing.test_and_set(std::memory_order_acquire); ++i) sched_yield();
+}
+
+bool write_as_it_is(Ending ending) {
+  // Who may hold these: another thread that writes a snapshot, or is in Refrain at the moment.
+  constexpr int longest_wait = 1000;
+  for (int i = 0; writing.test_and_set(std::memory_order_acquire); ++i) {
+    if (i == longest_wait) return false;
+    platform::pause_ms(1);
+  }
+  // The loader's lock may be held by a thread that waits for this one: only a process that ends, and so has a deadline,
+  // may ask for it.
+  if (ending != Ending::Warned) platform::try_refresh_modules();
+  bool good = have_experiment(ending);
+  for (int i = 0; good && !measurement::pause_others(); ++i) {
+    good = i < longest_wait;
+    platform::pause_ms(1);
+  }
+  if (good) {
+    good = write_parting(ending);
+    measurement::resume_others();
+    if (period_ns) set_due(period_ns);
+  }
+  writing.clear(std::memory_order_release);
+  return good;
 }
 
 Spilled map_spilled() {

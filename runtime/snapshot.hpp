@@ -7,6 +7,7 @@
 
 #include "config/configuration.hpp"
 #include "platform/clock.hpp"
+#include "runtime/experiment.hpp"
 
 namespace refrain::runtime {
 
@@ -15,6 +16,11 @@ namespace refrain::runtime {
 void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor);
 /// No more snapshots and no more spilling. What was spilled stays in the file.
 void stop_snapshots();
+
+/// Writes the state of this rank as it is, for a process that may end at any moment. Threads are held meanwhile, none
+/// is closed; calls in progress count as far as they have come, unless the program may go on. On a thread of its own
+/// (endings.cpp). False: it was not written.
+bool write_as_it_is(Ending ending);
 
 /// What was spilled: `bytes` of the file of iterations that stay there, or the frames for the profile to take in.
 struct Spilled {

@@ -72,6 +72,13 @@ void start_sampling(measurement::Location& location) {
   arm_next(location);
 }
 
+void resume_sampling(measurement::Location& location) {
+  if (!location.sampling) return;
+  const bool cpu = tick_settings.clock == platform::TimerClock::ThreadCpu;
+  location.last_tick_ns = cpu ? platform::thread_cpu_ns_of(location.os_thread_id) : platform::monotonic_ns();
+  arm_next(location);
+}
+
 void give_up_signal() {
   tick_settings.running = false;
   signal_in_use = 0;

@@ -31,6 +31,10 @@ int sampling_signal();
 /// Starts the timer of the calling thread for its location. A refusal is counted as a loss.
 void start_sampling(measurement::Location& location);
 
+/// Arms the timer of a location whose ticks have passed unused, so that the last of them armed none
+/// (Location::stopped). Also of another thread's, which is held.
+void resume_sampling(measurement::Location& location);
+
 /// The program wants the signal for itself: all timers off, the loss counted at every location.
 void give_up_signal();
 

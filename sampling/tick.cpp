@@ -101,7 +101,7 @@ void pass(Location& location, Inside inside) {
 
 void tick(Location& location, const void* context) {
   const Inside inside = location.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Closed) return;
+  if (inside == Inside::Closed || location.stopped) return;
   if (location.ticks_to_pass > 0) {
     --location.ticks_to_pass;
     pass(location, inside);

@@ -18,6 +18,7 @@
 #include "config/configuration.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
+#include "tools/library_search.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 
@@ -123,21 +124,56 @@ void examine_symbols(const Program& program, Findings& findings) {
         "-fasynchronous-unwind-tables");
 }
 
+/// Names of MPI functions by which an image gets calls before MPI does; empty when it does not, or is MPI itself, which
+/// has them with a P in front as well.
+std::vector<std::string> intercepted(const ElfImage& image) {
+  std::vector<std::string> names;
+  for (const std::string& name : image.defined) {
+    if (name[0] == 'P' || name[0] == 'p') return {};
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// "MPI_Send", "MPI_Recv, MPI_Send and 12 others".
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > most) text += fmt::format(" and {} others", names.size() - most);
+  return text;
+}
+
 /// Other tools that sit between the program and MPI.
 void examine_other_tools(const Program& program, Findings& findings) {
-  auto intercepts = [](const ElfImage& image) {
-    return std::find(image.defined.begin(), image.defined.end(), "MPI_Send") != image.defined.end();
-  };
-  if (intercepts(program.image)) findings.warning("the program itself defines MPI_Send: those calls may not be seen");
+  constexpr const char* both = "both get all calls";
+  if (const auto names = intercepted(program.image); !names.empty())
+    findings.warning(
+        fmt::format("the program itself intercepts MPI calls ({}), behind Refrain: {}", listed(names), both));
   for (const NeededLibrary& library : program.libraries) {
-    if (library.name.find("mpi") != std::string::npos && library.name.find("mpiP") == std::string::npos) continue;
-    auto image = read_elf_image(library.file);
-    if (!image || !intercepts(*image)) continue;
-    if (library.name.starts_with("librefrain-")) findings.ok("Refrain is linked into it: plain mpirun measures it too");
-    else findings.warning(fmt::format("{} intercepts MPI calls too: both tools will see them", library.name));
+    if (library.name.starts_with("librefrain-")) {
+      findings.ok("Refrain is linked into it: plain mpirun measures it too");
+      continue;
+    }
+    const auto image = read_elf_image(library.file);
+    if (!image) continue;
+    if (const auto names = intercepted(*image); !names.empty())
+      findings.warning(
+          fmt::format("{} intercepts MPI calls too ({}), behind Refrain: {}", library.name, listed(names), both));
   }
-  if (const char* preload = std::getenv("LD_PRELOAD"); preload && *preload)
-    findings.warning(fmt::format("LD_PRELOAD is set ({}): it is kept, behind Refrain", preload));
+  const char* preload = std::getenv("LD_PRELOAD");
+  if (!preload || !*preload) return;
+  findings.warning(fmt::format("LD_PRELOAD is set ({}): it is kept, behind Refrain", preload));
+  std::string list = preload;
+  std::replace(list.begin(), list.end(), ' ', ':');
+  std::istringstream stream{list};
+  for (std::string file; std::getline(stream, file, ':');) {
+    const auto image = file.empty() ? std::nullopt : read_elf_image(find_library(file));
+    if (!image) continue;
+    if (const auto names = intercepted(*image); !names.empty())
+      findings.warning(fmt::format("{} intercepts MPI calls too ({}): {}", file, listed(names), both));
+  }
 }
 
 /// One timer on this thread's CPU clock, as the sampling makes them.

@@ -6,6 +6,8 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <memory>
+#include <string_view>
+#include <strings.h>
 #include <unistd.h>
 
 namespace refrain::tools {
@@ -43,14 +45,25 @@ void read_dynamic(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& i
   }
 }
 
+bool is_mpi_name(std::string_view name) {
+  if (name.starts_with('P') || name.starts_with('p')) name.remove_prefix(1);
+  return name.starts_with("MPI_") || name.starts_with("mpi_");
+}
+
 void read_dynamic_symbols(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& image) {
   if (header.sh_entsize == 0) return;
   for (std::size_t i = 0; i < header.sh_size / header.sh_entsize; ++i) {
     GElf_Sym symbol;
     if (!gelf_getsym(data, static_cast<int>(i), &symbol)) return;
-    if (symbol.st_shndx == SHN_UNDEF) continue;
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (name && std::strncmp(name, "MPI_", 4) == 0) image.defined.emplace_back(name);
+    if (!name) continue;
+    if (symbol.st_shndx == SHN_UNDEF) {
+      image.loads_libraries |= std::strcmp(name, "dlopen") == 0;
+      continue;
+    }
+    if (is_mpi_name(name)) image.defined.emplace_back(name);
+    if (strncasecmp(name, "mpi", 3) == 0 && GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+      image.functions_in_any_case.emplace_back(name);
   }
 }
 

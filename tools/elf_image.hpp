@@ -22,7 +22,9 @@ struct ElfImage {
   bool has_debug_info = false;       ///< .debug_info
   bool has_debug_link = false;       ///< .gnu_debuglink or a build-id: names may come from a separate file
   bool has_unwind_tables = false;    ///< .eh_frame_hdr
-  std::vector<std::string> defined;  ///< dynamic symbols defined here whose name begins with MPI_
+  bool loads_libraries = false;      ///< calls dlopen
+  std::vector<std::string> defined;  ///< dynamic symbols here that are functions of MPI: MPI_, PMPI_, mpi_, pmpi_
+  std::vector<std::string> functions_in_any_case;  ///< functions whose name begins with mpi, in small or large letters
 };
 
 /// Nothing when the file cannot be read or is no ELF file. Damaged headers read as absent, never crash.

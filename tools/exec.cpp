@@ -49,6 +49,9 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
   // A launcher that tells nothing about its MPI, and a program that has not said either: whichever MPI this copy
   // supports.
   std::vector<RuntimeLibrary> candidates{wanted.value_or(RuntimeLibrary::Serial)};
+  // One that no launcher has started, and that may load MPI by itself.
+  if (!wanted && may_load_mpi(program))
+    if (const auto expected = mpi_that_may_be_loaded()) candidates.insert(candidates.begin(), *expected);
   if (!program.mpi && options.library.empty() && mpi_of_launcher() == RuntimeLibrary::Serial)
     candidates = {RuntimeLibrary::OpenMpi, RuntimeLibrary::Mpich};
   for (RuntimeLibrary candidate : candidates)

@@ -11,6 +11,7 @@
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/metric_names.hpp"
+#include "tools/mpi_coverage.hpp"
 #include "tools/option_pages.hpp"
 #include "tools/subcommands.hpp"
 
@@ -55,6 +56,17 @@ void add_info(CLI::App& app, Invocation& invocation) {
   CLI::App* config = info->add_subcommand("config", "All settings, their defaults and the values in force");
   config->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json", "markdown", "man"}));
   config->callback([format, &invocation] { invocation.exit_code = print_config(*format); });
+  auto mpi = std::make_shared<std::string>();
+  CLI::App* functions =
+      info->add_subcommand("mpi", "The functions of the installed MPIs, and which of them are measured");
+  functions->add_option("--mpi", *mpi, "only this one")->check(CLI::IsMember({"openmpi", "mpich"}));
+  functions->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json"}));
+  functions->callback([format, mpi, &invocation] {
+    std::vector<MpiCoverage> all;
+    for (const char* name : {"openmpi", "mpich"})
+      if (mpi->empty() || *mpi == name) all.push_back(mpi_coverage(invocation.executable, name));
+    print_mpi_coverage(all, *format);
+  });
   info->add_subcommand("metrics", "What REFRAIN_METRICS can ask for here")->callback(print_metric_names);
   info->add_subcommand("version", "The version")->callback([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
   info->add_subcommand("build", "How and with which libraries it was built")->callback([&invocation] {

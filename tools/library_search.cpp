@@ -130,4 +130,9 @@ std::vector<NeededLibrary> needed_libraries(const fs::path& file, const ElfImage
   return found;
 }
 
+fs::path find_library(const std::string& name) {
+  const ElfImage nobody;
+  return Search{nobody, {}}.find(name, nobody, {});
+}
+
 }  // namespace refrain::tools

@@ -18,4 +18,7 @@ struct NeededLibrary {
 /// $ORIGIN). The search is that of ld.so(8): RPATH, LD_LIBRARY_PATH, RUNPATH, the cache, the standard directories.
 std::vector<NeededLibrary> needed_libraries(const std::filesystem::path& file, const ElfImage& image);
 
+/// Where a library would be found that is loaded by its name alone. Empty: nowhere.
+std::filesystem::path find_library(const std::string& name);
+
 }  // namespace refrain::tools

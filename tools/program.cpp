@@ -1,5 +1,6 @@
 #include "tools/program.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <elf.h>
 #include <fstream>
@@ -92,6 +93,20 @@ std::optional<RuntimeLibrary> mpi_of_launcher() {
   if (std::getenv("PMI_RANK") || std::getenv("PMI_ID")) return RuntimeLibrary::Mpich;
   for (const char* name : {"PMIX_RANK", "SLURM_PROCID", "ALPS_APP_PE", "JSM_NAMESPACE_RANK"})
     if (std::getenv(name)) return RuntimeLibrary::Serial;
+  return std::nullopt;
+}
+
+bool may_load_mpi(const Program& program) {
+  if (program.kind == Program::Kind::Script)
+    return !program.interpreter.empty() && may_load_mpi(inspect_program(program.interpreter.string()));
+  if (program.image.loads_libraries) return true;
+  return std::ranges::any_of(program.libraries,
+                             [](const NeededLibrary& library) { return library.name.starts_with("libpython"); });
+}
+
+std::optional<RuntimeLibrary> mpi_that_may_be_loaded() {
+  if (!find_library("libmpi.so.40").empty()) return RuntimeLibrary::OpenMpi;
+  if (!find_library("libmpich.so.12").empty() || !find_library("libmpi.so.12").empty()) return RuntimeLibrary::Mpich;
   return std::nullopt;
 }
 

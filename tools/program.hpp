@@ -40,6 +40,12 @@ std::optional<RuntimeLibrary> mpi_of_library(const std::string& soname);
 /// The MPI whose launcher started this process, as its environment tells. Serial: a launcher, but which MPI is unknown.
 std::optional<RuntimeLibrary> mpi_of_launcher();
 
+/// Whether the program loads libraries while it runs, as an interpreter does.
+bool may_load_mpi(const Program& program);
+/// The MPI that a program without a launcher is expected to load, if any: Open MPI when it is installed, because its
+/// runtime lets calls of MPICH through unharmed (adapters/mpi/library.hpp), which does not hold the other way round.
+std::optional<RuntimeLibrary> mpi_that_may_be_loaded();
+
 /// Why the program cannot be measured, for one line on stderr; empty when it can.
 std::string why_not_measurable(const Program& program);
 

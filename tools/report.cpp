@@ -144,6 +144,10 @@ void add_report(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--flat", request->options.flat, "By function instead of by call path");
   add_loop_options(*command, request->options);
+  CLI::Option* windows =
+      command->add_flag("--windows", request->options.windows, "One-sided operations by window, origin and target");
+  for (const char* other : {"--flat", "--iterations", "--clusters", "--iteration", "--cluster"})
+    windows->excludes(command->get_option(other));
   command->add_flag("--callsites", request->options.callsites,
                     "Keep the call sites of one function apart, with module, file and line");
   command

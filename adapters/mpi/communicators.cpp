@@ -1,58 +1,89 @@
 #include "adapters/mpi/communicators.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/families.hpp"
+#include "adapters/mpi/hash_index.hpp"
+#include "adapters/mpi/live_handles.hpp"
 #include "adapters/mpi/lock.hpp"
+#include "adapters/mpi/published_array.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
 
 using measurement::CommunicatorRecord;
+using measurement::set_name;
 
 namespace {
 
 constexpr std::int32_t none = -1;
+constexpr std::size_t most_records = 65'536;
+constexpr std::size_t most_members = 16 << 20;  ///< of all lists together: 64 MiB
 using Members = std::span<const std::int32_t>;
+using Ranks = platform::GrowableArray<std::int32_t>;
 
-/// What the process knows beside the record.
-struct Own {
-  MPI_Comm handle;
-  bool has_handle;
-  std::int32_t children;  ///< operations that made communicators of this one
+/// How a communicator gets its ordinal: a child counts the operations of its parent; one that is known by its members
+/// has a hash of them and a tag.
+struct Naming {
+  static constexpr std::int32_t child = -1;
+  std::int32_t tag = child;
+  std::uint64_t hash = 0;
+};
+
+/// Of communicators of one parent with the same members, on the same sides, and tag.
+struct Kind {
+  std::int32_t parent;
+  std::uint32_t list;
+  std::int32_t remote_size;
+  std::int32_t tag;
+  bool operator==(const Kind&) const = default;
 };
 
 /// Made when MPI is initialized and never destroyed: the program may still make MPI calls from its destructors.
 struct Registry {
-  platform::GrowableArray<CommunicatorRecord> records;
-  platform::GrowableArray<Own> own;
+  PublishedArray<CommunicatorRecord, most_records> records;
+  platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators of this one
+  platform::GrowableArray<Members> lists;          ///< the members themselves never move
+  HashIndex index_of_lists;
+  Families<Kind> families;
+  LiveHandles<MPI_Comm> handles;
   MPI_Group world_group;
+  bool has_group;  ///< until MPI is finalized
 };
 Registry* registry = nullptr;
 Lock defining;
 
-/// Memory for member lists, which never move: blocks of pages, filled one after the other.
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = spread(hash ^ value);
+  return hash ^ hash >> 29;
+}
+
+/// Memory for member lists: blocks of pages, filled one after the other.
 std::int32_t* allocate_members(std::size_t count) {
   static std::int32_t* block = nullptr;
-  static std::size_t room = 0;
+  static std::size_t room = 0, all = 0;
   constexpr std::size_t per_block = 16384;
+  if (count > most_members - all) return nullptr;
   if (room < count) {
     const std::size_t wanted = std::max(count, per_block);
-    block = static_cast<std::int32_t*>(platform::map_pages(wanted * sizeof *block));
-    room = block ? wanted : 0;
-    if (!block) return nullptr;
+    auto* made = static_cast<std::int32_t*>(platform::map_pages(wanted * sizeof *block));
+    if (!made) return nullptr;
+    block = made;
+    room = wanted;
   }
+  all += count;
   room -= count;
   return std::exchange(block, block + count);
 }
 
 /// World ranks of the members of `group`, into `out`; -1 for processes that are not in MPI_COMM_WORLD.
-bool append_world_ranks(MPI_Group group, int size, platform::GrowableArray<std::int32_t>& out) {
+bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
   static_assert(sizeof(int) == sizeof(std::int32_t));
-  platform::GrowableArray<std::int32_t> ranks;
+  Ranks ranks;
   const std::size_t before = out.size();
   if (!ranks.resize(size) || !out.resize(before + size)) return false;
   for (int i = 0; i < size; ++i) ranks[i] = i;
@@ -63,18 +94,11 @@ bool append_world_ranks(MPI_Group group, int size, platform::GrowableArray<std::
   return true;
 }
 
-std::int32_t find(MPI_Comm handle) {
-  const auto& own = registry->own;
-  for (std::size_t i = own.size(); i-- > 0;)
-    if (own[i].has_handle && own[i].handle == handle) return static_cast<std::int32_t>(i);
-  return none;
-}
-
-/// Rank, sizes and members as MPI tells them. Members are kept in memory of their own unless `alike` has the same.
-bool describe(MPI_Comm comm, Members alike, CommunicatorRecord& record) {
+/// Rank and sizes as MPI tells them, into `record`, and the members.
+bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   int inter = 0;
-  platform::GrowableArray<std::int32_t> members;
   MPI_Group group;
+  if (!registry->has_group) return false;
   if (pmpi.Comm_rank(comm, &record.rank) != MPI_SUCCESS || pmpi.Comm_size(comm, &record.size) != MPI_SUCCESS ||
       pmpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi.Comm_group(comm, &group) != MPI_SUCCESS)
     return false;
@@ -88,130 +112,184 @@ bool describe(MPI_Comm comm, Members alike, CommunicatorRecord& record) {
       pmpi.Group_free(&group);
     }
   }
-  if (!good) return false;
   record.leader = members.empty() ? none : members[0];
-  record.members = alike;
-  if (!std::ranges::equal(members.view(), alike)) {
-    std::int32_t* kept = allocate_members(members.size());
-    if (!kept) return false;
-    std::ranges::copy(members.view(), kept);
-    record.members = {kept, members.size()};
+  // Both sides of an intercommunicator name the same one.
+  if (good && inter && record.remote_size > 0) {
+    const std::int32_t other = members[static_cast<std::size_t>(record.size)];
+    if (record.leader == none || (other != none && other < record.leader)) record.leader = other;
   }
-  return true;
+  return good;
 }
 
-std::int32_t add(CommunicatorRecord record, MPI_Comm handle, bool has_handle) {
-  record.id = static_cast<std::int32_t>(registry->records.size());
-  if (!registry->own.reserve(registry->own.size() + 1) || !registry->records.push_back(record)) return none;
-  (void)registry->own.push_back({handle, has_handle, 0});
-  return record.id;
+/// Equal lists are kept once. HashIndex::none: there is no room.
+std::uint32_t list_of(Members members) {
+  Registry& r = *registry;
+  std::uint64_t hash = members.size();
+  for (const std::int32_t member : members) hash = mixed(hash, static_cast<std::uint32_t>(member));
+  const auto same = [&](std::uint32_t i) { return std::ranges::equal(r.lists[i], members); };
+  if (const std::uint32_t known = r.index_of_lists.find(hash, same); known != HashIndex::none) return known;
+  if (r.records.is_full() || !r.index_of_lists.reserve_one() || !r.lists.reserve(r.lists.size() + 1))
+    return HashIndex::none;
+  std::int32_t* copy = allocate_members(members.size());
+  if (!copy) return HashIndex::none;
+  std::ranges::copy(members, copy);
+  (void)r.lists.push_back({copy, members.size()});
+  r.index_of_lists.insert(hash, static_cast<std::uint32_t>(r.lists.size() - 1));
+  return static_cast<std::uint32_t>(r.lists.size() - 1);
 }
 
-void set_name(CommunicatorRecord& record, const char* name) {
-  std::memset(record.name, 0, sizeof record.name);
-  for (std::size_t i = 0; i + 1 < sizeof record.name && name[i]; ++i) record.name[i] = name[i];
-}
-
-/// The negative ordinal that all `members` derive: of who they are, the tag, and how often that was so before.
-std::int32_t ordinal_of_members(std::int32_t parent, Members first, Members second, int tag) {
-  std::uint64_t hash = spread(static_cast<std::uint32_t>(tag) + 1u);
-  for (Members part : {first, second})
-    for (std::int32_t member : part) hash = spread(hash ^ static_cast<std::uint32_t>(member)) ^ hash >> 29;
-  for (;; hash = spread(hash + 1) ^ hash >> 29) {
-    const auto ordinal = static_cast<std::int32_t>(-1 - static_cast<std::int64_t>(hash >> 33));
-    const bool taken = std::ranges::any_of(registry->records.view(), [&](const CommunicatorRecord& record) {
-      return record.parent == parent && record.ordinal == ordinal;
-    });
-    if (!taken) return ordinal;
+/// The communicator `handle` gets a record, or that of one of its family whose turn it is. False: there is no room.
+bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
+  Registry& r = *registry;
+  const std::uint32_t list = list_of(members);
+  if (list == HashIndex::none) return false;
+  const Kind kind{record.parent, list, record.remote_size, naming.tag};
+  const std::uint64_t hash =
+      mixed(mixed(mixed(1, static_cast<std::uint32_t>(kind.parent)), list), static_cast<std::uint32_t>(kind.tag));
+  auto* family = r.families.find_or_make(hash, kind, !r.records.is_full());
+  if (!family) return false;
+  const bool is_child = naming.tag == Naming::child;
+  const std::int64_t most = record.parent != none && r.records[record.parent].made > 1 ? 1
+                            : is_child                                                 ? communicators_told_apart
+                                       : communicators_of_tag_told_apart;
+  if (const std::int32_t taken = r.families.take_over(*family, most); taken != none) {
+    ++r.records[taken].made;
+    set_name(r.records[taken].name, "");
+    return r.handles.bind(handle, taken);
   }
+  if (!r.children.reserve(r.children.size() + 1) || !r.families.reserve_record() || !r.records.reserve_one())
+    return false;
+  record.id = static_cast<std::int32_t>(r.records.size());
+  record.members = r.lists[list];
+  if (!is_child)
+    record.ordinal = static_cast<std::int32_t>(
+        -1 - static_cast<std::int64_t>(mixed(naming.hash, static_cast<std::uint64_t>(family->made)) >> 33));
+  (void)r.children.push_back(0);
+  r.families.add_record(*family, most);
+  r.records.push_back(record);
+  return r.handles.bind(handle, record.id);
+}
+
+/// Of who they are, on both sides if there are two, and the tag. Tags are folded: a program that never uses one twice
+/// must not have a record of each.
+Naming by_members(Members first, Members second, int tag) {
+  Naming naming{static_cast<std::int32_t>(static_cast<std::uint32_t>(tag) % 64), 1};
+  for (Members part : {first, second}) {
+    naming.hash = mixed(naming.hash, part.size());
+    for (const std::int32_t member : part) naming.hash = mixed(naming.hash, static_cast<std::uint32_t>(member));
+  }
+  naming.hash = mixed(naming.hash, static_cast<std::uint32_t>(naming.tag));
+  return naming;
+}
+
+bool add_by_members(std::int32_t parent, int tag, MPI_Comm made) {
+  CommunicatorRecord record{.parent = parent};
+  Ranks members;
+  if (!describe(made, record, members)) return false;
+  Members local = members.view().first(record.size), remote = members.view().subspan(record.size);
+  if (!remote.empty() && record.leader == remote[0] && record.leader != local[0]) std::swap(local, remote);
+  return add(record, members.view(), by_members(local, remote, tag), made);
+}
+
+/// Counts an operation that is collective over `parent`.
+std::int32_t next_ordinal(std::int32_t parent) {
+  return static_cast<std::int32_t>(
+      std::min<std::int64_t>(registry->children[parent]++, std::numeric_limits<std::int32_t>::max()));
 }
 
 }  // namespace
 
-void define_world() {
+void define_world(MPI_Comm handle) {
   Locked locked(defining);
-  if (registry) return;
+  if (registry) {  // MPI was finalized and, with sessions, is there again
+    registry->has_group = registry->has_group || pmpi.Comm_group(handle, &registry->world_group) == MPI_SUCCESS;
+    if (registry->records.size() > 0) (void)registry->handles.bind(handle, 0);
+    return;
+  }
   void* memory = platform::map_pages(sizeof(Registry));
   if (!memory) return;
   auto* made = new (memory) Registry;
-  if (pmpi.Comm_group(constants.world, &made->world_group) != MPI_SUCCESS) return;
+  if (pmpi.Comm_group(handle, &made->world_group) != MPI_SUCCESS) return;
+  made->has_group = true;
   registry = made;
   CommunicatorRecord world{.parent = none}, self{.parent = none, .ordinal = 1};
-  set_name(world, "MPI_COMM_WORLD");
-  set_name(self, "MPI_COMM_SELF");
-  if (!describe(constants.world, {}, world) || add(world, constants.world, true) == none) return;
-  if (describe(constants.self, {}, self)) add(self, constants.self, true);
+  Ranks all, own;
+  const bool of_session = handle != constants.world;
+  set_name(world.name, of_session ? "mpi://WORLD" : "MPI_COMM_WORLD");
+  set_name(self.name, "MPI_COMM_SELF");
+  if (!describe(handle, world, all) || !add(world, all.view(), {}, handle) || of_session) return;
+  if (describe(constants.self, self, own)) add(self, own.view(), {}, constants.self);
 }
 
-void define_child(MPI_Comm parent_handle, MPI_Comm made) {
+void forget_world() {
   Locked locked(defining);
-  if (!registry) return;
-  const std::int32_t parent = find(parent_handle);
-  CommunicatorRecord record{.parent = parent};
-  if (parent != none) record.ordinal = registry->own[parent].children++;
-  if (made == constants.no_communicator) return;
-  if (describe(made, parent == none ? Members{} : registry->records[parent].members, record)) add(record, made, true);
+  if (registry && registry->has_group) pmpi.Group_free(&registry->world_group);
+  if (registry) registry->has_group = false;
 }
 
-std::int32_t define_duplicate(MPI_Comm parent_handle) {
+bool define_child(MPI_Comm parent_handle, MPI_Comm made) {
   Locked locked(defining);
-  if (!registry) return none;
-  const std::int32_t parent = find(parent_handle);
-  if (parent == none) return none;
+  if (!registry) return true;
+  CommunicatorRecord record{.parent = registry->handles.find(parent_handle)};
+  if (record.parent == none) return made == constants.no_communicator || add_by_members(none, 0, made);
+  record.ordinal = next_ordinal(record.parent);
+  if (made == constants.no_communicator) return true;
+  Ranks members;
+  return describe(made, record, members) && add(record, members.view(), {}, made);
+}
+
+bool define_duplicate(MPI_Comm parent_handle, MPI_Comm made, bool may_be_asked) {
+  Locked locked(defining);
+  if (!registry) return true;
+  const std::int32_t parent = registry->handles.find(parent_handle);
+  if (parent == none) return made == constants.no_communicator || (may_be_asked && add_by_members(none, 0, made));
   CommunicatorRecord record = registry->records[parent];
   record.parent = parent;
-  record.ordinal = registry->own[parent].children++;
-  set_name(record, "");
-  return add(record, {}, false);
+  record.ordinal = next_ordinal(parent);
+  record.made = 1;
+  set_name(record.name, "");
+  return made == constants.no_communicator || add(record, record.members, {}, made);
 }
 
-void bind_communicator(std::int32_t id, MPI_Comm handle) {
-  if (id == none) return;
+bool define_of_group(MPI_Comm parent_handle, int tag, MPI_Comm made) {
+  if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  if (!registry) return;
-  registry->own[id].handle = handle;
-  registry->own[id].has_handle = true;
+  return !registry || add_by_members(registry->handles.find(parent_handle), tag, made);
 }
 
-void define_of_group(MPI_Comm parent_handle, int tag, MPI_Comm made) {
-  if (made == constants.no_communicator) return;
+bool define_by_members(int tag, MPI_Comm made) {
+  if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  if (!registry) return;
-  const std::int32_t parent = find(parent_handle);
-  CommunicatorRecord record{.parent = parent};
-  if (!describe(made, parent == none ? Members{} : registry->records[parent].members, record)) return;
-  record.ordinal = ordinal_of_members(parent, record.members, {}, tag);
-  add(record, made, true);
+  return !registry || add_by_members(none, tag, made);
 }
 
-void define_by_members(int tag, MPI_Comm made) {
-  if (made == constants.no_communicator) return;
+bool define_once(MPI_Comm found) {
+  if (found == constants.no_communicator) return true;
   Locked locked(defining);
-  if (!registry) return;
-  CommunicatorRecord record{.parent = none};
-  if (find(made) != none || !describe(made, {}, record)) return;
-  Members local = record.members.first(record.size), remote = record.members.subspan(record.size);
-  const std::int32_t other = remote.empty() ? none : remote[0];
-  if (other != none && other < record.leader) {
-    std::swap(local, remote);
-    record.leader = other;
-  }
-  record.ordinal = ordinal_of_members(none, local, remote, tag);
-  add(record, made, true);
+  return !registry || registry->handles.find(found) != none || add_by_members(none, 0, found);
+}
+
+std::int32_t id_of_communicator(MPI_Comm handle) {
+  Locked locked(defining);
+  return registry ? registry->handles.find(handle) : none;
 }
 
 void name_communicator(MPI_Comm handle, const char* name) {
   Locked locked(defining);
   if (!registry) return;
-  const std::int32_t id = find(handle);
-  if (id != none) set_name(registry->records[id], name);
+  const std::int32_t id = registry->handles.find(handle);
+  if (id != none) set_name(registry->records[id].name, name);
 }
 
-void forget_handle(MPI_Comm handle) {
+std::int32_t forget_handle(MPI_Comm handle) {
   Locked locked(defining);
-  if (!registry) return;
-  const std::int32_t id = find(handle);
-  if (id != none) registry->own[id].has_handle = false;
+  return registry ? registry->handles.forget(handle) : none;
+}
+
+void bind_communicator(std::int32_t id, MPI_Comm handle) {
+  if (id == none) return;
+  Locked locked(defining);
+  (void)registry->handles.bind(handle, id);
 }
 
 std::span<const CommunicatorRecord> all_communicators() {

@@ -7,12 +7,18 @@
 ///   its members: the ordinal counts them, whether or not this rank is in the result.
 /// - MPI_Comm_create_group is called by the members of the group only: the ordinal is negative, a hash of the members,
 ///   the tag and how often these have met before.
+/// - So is one whose parent is not known, for example because Refrain was not there when it was made.
 /// - MPI_Intercomm_create and communicators with processes outside MPI_COMM_WORLD have two sides with different
 /// parents:
 ///   parent -1, a negative ordinal of the same kind, and of both sides' leaders the lower world rank.
 /// `members` of an intercommunicator are the local group, then the remote group.
 ///
-/// Records outlive MPI_Comm_free. Memory: one record per communicator; equal lists of members are kept once in a row.
+/// Records outlive MPI_Comm_free. A program may make communicators for ever, so communicators of one parent with the
+/// same members are told apart 256 times (those that are known by their members 16 times for each of 64 tags). After
+/// that each takes over the record of one from the second half of these, in turn; what is made of such a one is not
+/// told apart. That depends on nothing but the order in which their members make them, so that all members agree on it.
+///
+/// Memory: one record per communicator, at most 65,536; equal lists of members are kept once, at most 64 MiB.
 /// Thread safety: any thread; a lock that no other call takes. Not for handlers.
 
 #include <cstdint>
@@ -23,22 +29,35 @@
 
 namespace refrain::adapters::mpi {
 
-/// MPI_COMM_WORLD and MPI_COMM_SELF. To be called once, after MPI was initialized.
-void define_world();
+inline constexpr std::int64_t communicators_told_apart = 256, communicators_of_tag_told_apart = 16;
+
+/// The communicator of all processes, and MPI_COMM_SELF when the former is MPI_COMM_WORLD. To be called once, after MPI
+/// was initialized.
+void define_world(MPI_Comm world);
+/// Before MPI is finalized: gives back what Refrain holds of it. Records stay; no more are made.
+void forget_world();
+
+/// The following return false when there is no room for another record, or MPI does not say what was made.
 
 /// After an operation that is collective over `parent`; `made` may be MPI_COMM_NULL here.
-void define_child(MPI_Comm parent, MPI_Comm made);
-/// A duplicate of `parent` whose handle is not known yet; its id.
-std::int32_t define_duplicate(MPI_Comm parent);
-void bind_communicator(std::int32_t id, MPI_Comm handle);
-void define_of_group(MPI_Comm parent, int tag, MPI_Comm made);
-/// No-op when the handle is known already.
-void define_by_members(int tag, MPI_Comm made);
+bool define_child(MPI_Comm parent, MPI_Comm made);
+/// A duplicate of `parent`, which is not asked: a large one costs MPI much time. Where the parent is not known it is
+/// asked if it may be, which it may not before it is complete.
+bool define_duplicate(MPI_Comm parent, MPI_Comm made, bool may_be_asked);
+bool define_of_group(MPI_Comm parent, int tag, MPI_Comm made);
+bool define_by_members(int tag, MPI_Comm made);
+/// The same for one that MPI may show again and again: nothing happens when the handle is known already.
+bool define_once(MPI_Comm found);
 
+/// -1: not known.
+std::int32_t id_of_communicator(MPI_Comm handle);
 void name_communicator(MPI_Comm handle, const char* name);
-void forget_handle(MPI_Comm handle);
+/// The communicator with this handle is about to be freed: its id, -1 when it is not known.
+std::int32_t forget_handle(MPI_Comm handle);
+/// It was not freed.
+void bind_communicator(std::int32_t id, MPI_Comm handle);
 
-/// In order of id. Valid until the next MPI call.
+/// In order of id. They stay where they are; more may come.
 std::span<const measurement::CommunicatorRecord> all_communicators();
 
 }  // namespace refrain::adapters::mpi

@@ -3,7 +3,9 @@
 namespace refrain::adapters::mpi {
 
 const char* const library_names[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so", nullptr};
+const char* const foreign_library_names[] = {nullptr};
 const char* const fortran_library_names[] = {"libmpichfort", "libmpifort", nullptr};
+const char* const fortran_library_sonames[] = {"libmpichfort.so.12", "libmpifort.so.12", nullptr};
 
 bool find_constants(void* (*symbol)(const char* name)) {
   // The status of a request of MPICH 4.0's MPI_Isendrecv stays as it was.

@@ -14,7 +14,18 @@ constexpr FunctionCoverage rows[] = {
 #endif
     {},
 };
+
+constexpr KnownFunction known[] = {
+#if __has_include("openmpi/known.inc")
+#include "openmpi/known.inc"
+#elif __has_include("mpich/known.inc")
+#include "mpich/known.inc"
+#endif
+    {},
+};
 }  // namespace
+
+std::span<const KnownFunction> known_functions() { return std::span(known).first(std::size(known) - 1); }
 
 std::span<const FunctionCoverage> function_coverage() { return std::span(rows).first(std::size(rows) - 1); }
 

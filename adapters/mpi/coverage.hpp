@@ -13,6 +13,15 @@ struct FunctionCoverage {
   const char* reason;     ///< why it is not wrapped; empty when it is
 };
 
+/// A row of functions.table: functions of any MPI, in C or in Fortran only.
+struct KnownFunction {
+  const char* function;
+  const char* operation;
+  const char* reason;       ///< why it is not wrapped, in words; empty when it is
+  const char* reason_name;  ///< "conversion"
+};
+std::span<const KnownFunction> known_functions();
+
 /// Every function that mpi.h declares, by MPI and name; the MPI_T_ interface too.
 std::span<const FunctionCoverage> function_coverage();
 

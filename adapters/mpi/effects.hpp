@@ -10,6 +10,7 @@
 
 #include "adapters/mpi/effects_communicators.hpp"
 #include "adapters/mpi/effects_messages.hpp"
+#include "adapters/mpi/effects_one_sided.hpp"
 #include "adapters/mpi/effects_requests.hpp"
 #include "adapters/mpi/traffic.hpp"
 #include "measurement/mpi_call.hpp"
@@ -46,70 +47,23 @@ struct Prepared {
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
     const Traffic traffic = operation.traffic();
-    track_operation(call, *request, 0, traffic.sent, traffic.received);
+    track_persistent(call, *request, RequestKind::Collective, traffic.sent, traffic.received);
   }
 };
 template <class Operation>
 Prepared(Operation, MPI_Request*) -> Prepared<Operation>;
 
-/// One-sided operations are counted at the origin. They are no messages.
-struct Put {
-  std::int64_t count;
-  MPI_Datatype datatype;
-  int target;
+/// Files: what the status of a completed call tells.
+template <measurement::MetricId metric>
+struct FileMoved {
+  CallStatus status;
+  explicit FileMoved(MPI_Status*& argument) : status(argument) {}
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && target != MPI_PROC_NULL) call.sent(0, bytes_of(count, datatype));
+    if (result == MPI_SUCCESS) call.io(metric, told_bytes(call, *status));
   }
 };
-
-struct Got {
-  std::int64_t count;
-  MPI_Datatype datatype;
-  int target;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && target != MPI_PROC_NULL) call.received(0, bytes_of(count, datatype));
-  }
-};
-
-/// With MPI_NO_OP the origin buffer is not used.
-struct GotAndPut {
-  std::int64_t count;
-  MPI_Datatype datatype;
-  std::int64_t result_count;
-  MPI_Datatype result_datatype;
-  int target;
-  MPI_Op op;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || target == MPI_PROC_NULL) return;
-    if (op != constants.no_op) call.sent(0, bytes_of(count, datatype));
-    call.received(0, bytes_of(result_count, result_datatype));
-  }
-};
-
-struct Swapped {
-  MPI_Datatype datatype;
-  int target;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || target == MPI_PROC_NULL) return;
-    call.sent(0, type_size(datatype));
-    call.received(0, type_size(datatype));
-  }
-};
-
-struct Fetched {
-  MPI_Datatype datatype;
-  int target;
-  MPI_Op op;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || target == MPI_PROC_NULL) return;
-    if (op != constants.no_op) call.sent(0, type_size(datatype));
-    call.received(0, type_size(datatype));
-  }
-};
+using FileRead = FileMoved<measurement::MetricId::BytesRead>;
+using FileWritten = FileMoved<measurement::MetricId::BytesWritten>;
 
 }  // namespace refrain::adapters::mpi

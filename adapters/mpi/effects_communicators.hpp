@@ -2,31 +2,48 @@
 /// Effects of calls that make, name and free communicators; conventions in effects.hpp.
 
 #include "adapters/mpi/communicators.hpp"
+#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/effects_handles.hpp"
+#include "adapters/mpi/sessions.hpp"
 #include "adapters/mpi/tracking.hpp"
 
 namespace refrain::adapters::mpi {
+
+/// `defined`: there is a record of the communicator that was made.
+inline void count_unless(bool defined, measurement::MpiCall& call) {
+  if (!defined) call.lost(measurement::Loss::CommunicatorTableFull);
+}
 
 struct CommunicatorMade {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
   void before() {}
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) define_child(comm, *newcomm);
+  void after(measurement::MpiCall& call, int result) {
+    // Where only some members see an error, all count the operation.
+    count_unless(define_child(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator), call);
   }
 };
 
-/// Its handle is known when the request completes.
+struct CommunicatorDuplicated {
+  MPI_Comm comm;
+  const MPI_Comm* newcomm;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    const MPI_Comm made = result == MPI_SUCCESS ? *newcomm : constants.no_communicator;
+    count_unless(define_duplicate(comm, made, true), call);
+  }
+};
+
+/// Its handle is there already, though it must not be used before the request completes. Who called may take it away
+/// earlier: Open MPI's Fortran function has it in a variable of its own.
 struct CommunicatorPosted {
   MPI_Comm comm;
-  MPI_Comm* newcomm;
+  const MPI_Comm* newcomm;
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
-    TrackedRequest* tracked = track(call, *request, RequestKind::Communicator);
-    if (!tracked) return;
-    tracked->communicator = define_duplicate(comm);
-    tracked->communicator_handle = newcomm;
+    if (result == MPI_SUCCESS) track(call, *request, RequestKind::Communicator);
+    count_unless(define_duplicate(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator, false), call);
   }
 };
 
@@ -35,46 +52,60 @@ struct CommunicatorOfGroup {
   int tag;
   const MPI_Comm* newcomm;
   void before() {}
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) define_of_group(comm, tag, *newcomm);
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) count_unless(define_of_group(comm, tag, *newcomm), call);
   }
 };
 
-struct IntercommunicatorMade {
-  int tag;
+/// What is known of a tag or stringtag.
+inline int tag_of(int tag) { return tag; }
+inline int tag_of(const char* text) {
+  std::uint64_t hash = 1;
+  for (; text && *text; ++text) hash = spread(hash ^ static_cast<unsigned char>(*text)) >> 7;
+  return static_cast<int>(hash % 64);
+}
+
+template <class Tag>
+struct IntercommunicatorOf {
+  Tag tag;
   const MPI_Comm* newcomm;
   void before() {}
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) define_by_members(tag, *newcomm);
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) count_unless(define_by_members(tag_of(tag), *newcomm), call);
   }
 };
+using IntercommunicatorMade = IntercommunicatorOf<int>;
+using IntercommunicatorOfSession = IntercommunicatorOf<const char*>;
 
-/// One that came from outside MPI_COMM_WORLD, or of a session.
+/// One that came from outside MPI_COMM_WORLD.
 struct CommunicatorFound {
   const MPI_Comm* newcomm;
   void before() {}
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) define_by_members(0, *newcomm);
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) count_unless(define_by_members(0, *newcomm), call);
   }
 };
 
-struct CommunicatorFreed {
-  const MPI_Comm* comm;
-  MPI_Comm handle;
-  explicit CommunicatorFreed(const MPI_Comm* comm) : comm(comm) {}
-  void before() { handle = *comm; }
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) forget_handle(handle);
-  }
-};
-
-struct CommunicatorNamed {
-  MPI_Comm comm;
-  const char* name;
+struct ParentFound {
+  const MPI_Comm* newcomm;
   void before() {}
-  void after(measurement::MpiCall&, int result) {
-    if (result == MPI_SUCCESS) name_communicator(comm, name);
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) count_unless(define_once(*newcomm), call);
   }
 };
+
+/// Of a session; the first one of all processes is what Refrain measures with (lifecycle.hpp).
+struct CommunicatorOfSession {
+  const char* stringtag;
+  const MPI_Comm* newcomm;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && !begin_with_session(*newcomm))
+      count_unless(define_by_members(tag_of(stringtag), *newcomm), call);
+  }
+};
+
+using CommunicatorFreed = HandleFreed<MPI_Comm, forget_handle, bind_communicator>;
+using CommunicatorNamed = HandleNamed<MPI_Comm, name_communicator>;
 
 }  // namespace refrain::adapters::mpi

@@ -10,14 +10,15 @@ namespace refrain::adapters::mpi {
 inline void count_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, int dest) {
   if (dest != MPI_PROC_NULL) call.sent(1, bytes_of(count, datatype));
 }
+/// What the status of a completed operation tells; 0 and a loss when it does not.
+inline std::int64_t told_bytes(measurement::MpiCall& call, const MPI_Status& status) {
+  const std::int64_t bytes = bytes_of(status);
+  if (bytes >= 0) return bytes;
+  call.lost(measurement::Loss::UnknownReceive);
+  return 0;
+}
 inline void count_receive(measurement::MpiCall& call, const MPI_Status& status) {
-  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
-  std::int64_t bytes = bytes_of(status);
-  if (bytes < 0) {
-    call.lost(measurement::Loss::UnknownReceive);
-    bytes = 0;
-  }
-  call.received(1, bytes);
+  if (status.MPI_SOURCE != MPI_PROC_NULL) call.received(1, told_bytes(call, status));
 }
 
 /// The status of a call, our own when the program ignores it.
@@ -43,6 +44,20 @@ struct Sent {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) count_send(call, count, datatype, dest);
+  }
+};
+
+struct SendPosted {
+  std::int64_t count;
+  MPI_Datatype datatype;
+  int dest, tag;
+  MPI_Comm comm;
+  const MPI_Request* request;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result != MPI_SUCCESS || dest == MPI_PROC_NULL) return;
+    count_send(call, count, datatype, dest);
+    set_partner(track(call, *request, RequestKind::Send), {dest, tag, comm});
   }
 };
 
@@ -74,37 +89,43 @@ struct SentAndReceived {
 };
 using ReplacedInPlace = SentAndReceived;
 
-/// A non-blocking receive, counted by the call that completes it.
+/// A non-blocking receive, counted where it was posted when it completes.
 struct ReceivePosted {
-  int source;
-  MPI_Request* request;
+  int source, tag;
+  MPI_Comm comm;
+  const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && source != MPI_PROC_NULL) track(call, *request, RequestKind::Receive);
+    if (result == MPI_SUCCESS && source != MPI_PROC_NULL)
+      set_partner(track(call, *request, RequestKind::Receive), {source, tag, comm});
   }
 };
 
 struct MatchedPosted {
   MPI_Message message;  ///< MPI overwrites it
-  MPI_Request* request;
-  MatchedPosted(const MPI_Message* message, MPI_Request* request) : message(*message), request(request) {}
+  const MPI_Request* request;
+  MatchedPosted(const MPI_Message* message, const MPI_Request* request) : message(*message), request(request) {}
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && message != constants.no_message) track(call, *request, RequestKind::Receive);
+    if (result == MPI_SUCCESS && message != constants.no_message)
+      set_partner(track(call, *request, RequestKind::Receive),
+                  {MPI_ANY_SOURCE, MPI_ANY_TAG, constants.no_communicator});
   }
 };
 
 struct SendAndReceivePosted {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest, source;
-  MPI_Request* request;
+  int dest, source, tag;
+  MPI_Comm comm;
+  const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
     count_send(call, count, datatype, dest);
     if (source == MPI_PROC_NULL) return;
-    track(call, *request, constants.isendrecv_tells ? RequestKind::Receive : RequestKind::UntoldReceive);
+    const RequestKind kind = constants.isendrecv_tells ? RequestKind::Receive : RequestKind::UntoldReceive;
+    set_partner(track(call, *request, kind), {source, tag, comm});
   }
 };
 using ReplacePosted = SendAndReceivePosted;

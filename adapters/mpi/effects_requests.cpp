@@ -1,44 +1,57 @@
 #include "adapters/mpi/effects_requests.hpp"
 
-#include "adapters/mpi/communicators.hpp"
-
 namespace refrain::adapters::mpi {
 
+using measurement::MetricId;
+
+constinit std::atomic<bool> program_cancels{false};
+
+namespace {
+
+bool was_cancelled(const MPI_Status& status) {
+  int cancelled = 0;
+  return program_cancels.load(std::memory_order_relaxed) && pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS &&
+         cancelled;
+}
+
+}  // namespace
+
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
-  switch (request.kind) {
-    case RequestKind::Receive:
-    case RequestKind::PersistentReceive: {
-      const bool begun = request.kind == RequestKind::Receive || request.active;
-      int cancelled = 0;
-      if (begun && pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && !cancelled) count_receive(call, status);
-      break;
+  if (request.active && !was_cancelled(status)) {
+    const measurement::BegunAt begun{request.location, request.node};
+    switch (request.kind) {
+      case RequestKind::Receive:
+        if (status.MPI_SOURCE != MPI_PROC_NULL) call.completed_receive(begun, 1, told_bytes(call, status));
+        break;
+      case RequestKind::UntoldReceive:
+        call.completed_receive(begun, 1, 0);
+        call.lost(measurement::Loss::UnknownReceive);
+        break;
+      case RequestKind::FileRead: call.completed_io(begun, MetricId::BytesRead, told_bytes(call, status)); break;
+      case RequestKind::FileWrite: call.completed_io(begun, MetricId::BytesWritten, told_bytes(call, status)); break;
+      case RequestKind::Communicator:
+      case RequestKind::Send:
+      case RequestKind::Collective:
+      case RequestKind::OneSided:
+      case RequestKind::Generalized: break;
     }
-    case RequestKind::UntoldReceive:
-      call.received(1, 0);
-      call.lost(measurement::Loss::UnknownReceive);
-      break;
-    case RequestKind::PersistentOperation: break;
-    case RequestKind::Communicator:
-      bind_communicator(request.communicator, *static_cast<MPI_Comm*>(request.communicator_handle));
-      break;
   }
   retire(request);
 }
 
 void retire(TrackedRequest& request) {
-  const bool persistent =
-      request.kind == RequestKind::PersistentReceive || request.kind == RequestKind::PersistentOperation;
-  if (!persistent) return request_table.release(request);
+  if (!request.persistent) return request_table.release(request);
   request.active = false;
   request_table.return_claim(request);
 }
 
-void start(measurement::MpiCall& call, MPI_Request request) {
-  TrackedRequest* tracked = request_table.find(handle_bits(request));
-  if (!tracked) return;
-  tracked->active = true;
-  call.sent(tracked->messages_sent, tracked->bytes_sent);
+void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request) {
+  TrackedRequest* tracked = request_table.follow(claimed, handle_bits(request));
+  if (!tracked) return call.lost(measurement::Loss::RequestTableFull);
+  begun_by(call, *tracked);
+  call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
   call.received(0, tracked->bytes_received);
+  request_table.return_claim(*tracked);
 }
 
 bool ClaimedArray::claim() {
@@ -66,12 +79,22 @@ void ClaimedArray::return_others() {
     if (claimed_[i]) request_table.return_claim(*claimed_[i]);
 }
 
+void ClaimedArray::retire_ended() {
+  for (int i = 0; i < count_; ++i) {
+    if (!claimed_[i] || RequestTable::is_of(*claimed_[i], handle_bits(requests_[i]))) continue;
+    retire(*claimed_[i]);
+    claimed_[i] = nullptr;
+  }
+}
+
 void TestedAll::after(measurement::MpiCall& call, int result) {
   if (!any) return;
   if (result == MPI_ERR_IN_STATUS) {
     for (int i = 0; i < count; ++i) claimed.ended(call, i, statuses[i]);
   } else if (result == MPI_SUCCESS && (!flag || *flag)) {
     for (int i = 0; i < count; ++i) claimed.completed(call, i, statuses[i]);
+  } else if (result != MPI_SUCCESS) {
+    claimed.retire_ended();
   }
   claimed.return_others();
 }
@@ -79,6 +102,7 @@ void TestedAll::after(measurement::MpiCall& call, int result) {
 void TestedAny::after(measurement::MpiCall& call, int result) {
   if (!any) return;
   if (result == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED) claimed.completed(call, *index, *status);
+  if (result != MPI_SUCCESS) claimed.retire_ended();
   claimed.return_others();
 }
 
@@ -92,6 +116,8 @@ void WaitedSome::after(measurement::MpiCall& call, int result) {
         claimed.ended(call, indices[i], statuses[i]);
       }
     }
+  } else if (result != MPI_SUCCESS) {
+    claimed.retire_ended();
   }
   claimed.return_others();
 }

@@ -1,6 +1,8 @@
 #pragma once
-/// Effects of calls on requests; conventions in effects.hpp. What completes here is a receive that was posted earlier:
-/// its message and bytes are counted at the completing call.
+/// Effects of calls on requests; conventions in effects.hpp. What a call completes is counted where it was begun, and
+/// as completed at the call.
+
+#include <atomic>
 
 #include "adapters/mpi/effects_messages.hpp"
 #include "adapters/mpi/scratch.hpp"
@@ -12,52 +14,86 @@ namespace refrain::adapters::mpi {
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status);
 /// A claimed request has ended, perhaps with an error: it is forgotten, or inactive when it is persistent.
 void retire(TrackedRequest& request);
-/// A persistent request was started.
-void start(measurement::MpiCall& call, MPI_Request request);
+/// A claimed persistent request was started; `request` is its handle now.
+void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request);
 
 /// A persistent send, counted whenever it is started.
 struct SendPrepared {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest;
-  MPI_Request* request;
+  int dest, tag;
+  MPI_Comm comm;
+  const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS && dest != MPI_PROC_NULL)
-      track_operation(call, *request, 1, bytes_of(count, datatype), 0);
+      set_partner(track_persistent(call, *request, RequestKind::Send, bytes_of(count, datatype)), {dest, tag, comm});
   }
 };
 
 struct PartitionedSendPrepared : SendPrepared {
-  PartitionedSendPrepared(int partitions, std::int64_t count, MPI_Datatype datatype, int dest, MPI_Request* request)
-      : SendPrepared{partitions * count, datatype, dest, request} {}
+  PartitionedSendPrepared(int partitions, std::int64_t count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                          const MPI_Request* request)
+      : SendPrepared{partitions * count, datatype, dest, tag, comm, request} {}
 };
 
+/// A persistent receive, counted where it was started when it completes.
 struct ReceivePrepared {
-  int source;
-  MPI_Request* request;
+  int source, tag;
+  MPI_Comm comm;
+  const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && source != MPI_PROC_NULL) track(call, *request, RequestKind::PersistentReceive);
+    if (result == MPI_SUCCESS && source != MPI_PROC_NULL)
+      set_partner(track_persistent(call, *request, RequestKind::Receive), {source, tag, comm});
   }
 };
 using PartitionedReceivePrepared = ReceivePrepared;
 
-struct Started {
+/// What begins a request beside its effect of its own.
+template <class Effect>
+struct Begun {
+  Effect effect;
+  const MPI_Request* request;
+  RequestKind kind;
+  void before() { effect.before(); }
+  void after(measurement::MpiCall& call, int result) {
+    effect.after(call, result);
+    if (result == MPI_SUCCESS) track(call, *request, kind);
+  }
+};
+template <class Effect>
+Begun(Effect, const MPI_Request*, RequestKind) -> Begun<Effect>;
+
+template <RequestKind kind>
+struct Posted {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) start(call, *request);
+    if (result == MPI_SUCCESS) track(call, *request, kind);
   }
 };
+using FileReadPosted = Posted<RequestKind::FileRead>;
+using FileWritePosted = Posted<RequestKind::FileWrite>;
 
-struct AllStarted {
-  int count;
-  const MPI_Request* requests;
-  void before() {}
+/// MPI_Cancel: whether it came in time is told by the status when the request completes, perhaps on another thread and
+/// before this call returns. From the first one on all statuses are asked.
+extern constinit std::atomic<bool> program_cancels;
+struct Cancelled {
+  void before() { program_cancels.store(true, std::memory_order_relaxed); }
+  void after(measurement::MpiCall&, int) {}
+};
+
+/// MPI_Start. Open MPI changes the handle of a buffered send when its last message has not left yet.
+struct Started {
+  const MPI_Request* request;
+  TrackedRequest* claimed = nullptr;
+  explicit Started(const MPI_Request* request) : request(request) {}
+  void before() { claimed = request_table.claim(handle_bits(*request)); }
   void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
-    for (int i = 0; i < count; ++i) start(call, requests[i]);
+    if (!claimed) return;
+    if (result == MPI_SUCCESS) return start(call, *claimed, *request);
+    request_table.return_claim(*claimed);
   }
 };
 
@@ -66,9 +102,10 @@ struct RequestFreed {
   TrackedRequest* claimed = nullptr;
   explicit RequestFreed(const MPI_Request* request) : request(request) {}
   void before() { claimed = request_table.claim(handle_bits(*request)); }
-  void after(measurement::MpiCall&, int result) {
+  void after(measurement::MpiCall& call, int result) {
     if (!claimed) return;
     if (result == MPI_SUCCESS) {
+      if (claimed->active && is_counted_at_completion(claimed->kind)) call.lost(measurement::Loss::UnknownReceive);
       request_table.release(*claimed);
     } else {
       request_table.return_claim(*claimed);
@@ -115,9 +152,15 @@ class ClaimedArray {
     if (claimed_[i]) complete(call, *claimed_[i], status);
     claimed_[i] = nullptr;
   }
+  void started(measurement::MpiCall& call, int i) {
+    if (claimed_[i]) start(call, *claimed_[i], requests_[i]);
+    claimed_[i] = nullptr;
+  }
   /// After MPI_ERR_IN_STATUS, by the request's own error.
   void ended(measurement::MpiCall& call, int i, const MPI_Status& status);
   void return_others();
+  /// After another error: MPI has ended those whose handles it has taken away.
+  void retire_ended();
 
  private:
   static constexpr int at_hand = 64;  ///< arrays up to this length need no memory beside the stack
@@ -127,6 +170,21 @@ class ClaimedArray {
   Scratch scratch_;
   TrackedRequest* own_claimed_[at_hand];
   MPI_Status own_statuses_[at_hand];
+};
+
+/// MPI_Startall.
+struct AllStarted {
+  int count;
+  ClaimedArray claimed;
+  bool any = false;
+  AllStarted(int count, const MPI_Request* requests) : count(count), claimed(requests, count) {}
+  void before() { any = claimed.claim(); }
+  void after(measurement::MpiCall& call, int result) {
+    if (!any) return;
+    if (result == MPI_SUCCESS)
+      for (int i = 0; i < count; ++i) claimed.started(call, i);
+    claimed.return_others();
+  }
 };
 
 /// MPI_Waitall, and with `flag` MPI_Testall.

@@ -3,9 +3,11 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
-#include <string_view>
+#include <link.h>
 
 #include "adapters/mpi/library.hpp"
+#include "platform/call_target.hpp"
+#include "platform/functions.hpp"
 #include "regions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -44,30 +46,96 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
-bool is_fortran_library(const char* path) {
+bool begins_as_one_of(const char* path, const char* const* names) {
   const char* slash = std::strrchr(path, '/');
-  const std::string_view name = slash ? slash + 1 : path;
-  for (const char* const* library = fortran_library_names; *library; ++library)
-    if (name.starts_with(*library)) return true;
+  const std::string_view file = slash ? slash + 1 : path;
+  for (; *names; ++names)
+    if (file.starts_with(*names)) return true;
   return false;
+}
+
+bool is_fortran_library(const char* path) { return begins_as_one_of(path, fortran_library_names); }
+
+/// As a Fortran compiler spells it: in small letters or in large ones.
+bool has_one_case(std::string_view name) {
+  bool small = false, large = false;
+  for (const char c : name) {
+    small |= c >= 'a' && c <= 'z';
+    large |= c >= 'A' && c <= 'Z';
+  }
+  return small != large;
+}
+
+/// True when `address` is in a Fortran form of `function` that is linked into the program or a library of its own. Such
+/// a function is seldom a dynamic symbol, so the file's own symbol table is read.
+bool is_in_linked_fortran_function(const link_map& module, std::uintptr_t address, const char* function) {
+  struct Search {
+    std::uintptr_t address;
+    const char* function;
+    bool found;
+  } search{address, function, false};
+  const char* path = *module.l_name ? module.l_name : "/proc/self/exe";
+  platform::for_each_function(
+      path, module.l_addr,
+      [](const platform::Function& candidate, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        if (candidate.begin <= wanted.address && wanted.address < candidate.end && has_one_case(candidate.name))
+          wanted.found |= is_form_of(candidate.name, wanted.function);
+      },
+      &search);
+  return search.found;
+}
+
+/// Whether `code` is neither MPI's own nor Refrain's.
+bool is_outside_mpi(const Dl_info& code) {
+  Dl_info mpi{}, own{};
+  return open_library() && dladdr(reinterpret_cast<void*>(pmpi.Initialized), &mpi) && dladdr(known_call_sites, &own) &&
+         code.dli_fbase != mpi.dli_fbase && code.dli_fbase != own.dli_fbase;
+}
+
+/// Whether `code` lies in a layer's form of the function.
+bool is_layer(const Dl_info& code, const char* function) {
+  return code.dli_fname && code.dli_sname && (is_fortran_library(code.dli_fname) || is_outside_mpi(code)) &&
+         is_form_of(code.dli_sname, function);
+}
+
+/// The call came from the layer itself, or from who called the layer, which has then jumped here.
+bool comes_through_layer(const void* return_address, const char* function) {
+  const auto call = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  Dl_info caller{}, target{};
+  link_map* module = nullptr;
+  const bool known =
+      dladdr1(reinterpret_cast<void*>(call), &caller, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) &&
+      caller.dli_fname;
+  if (known && is_layer(caller, function)) return true;
+  const void* called = platform::call_target(return_address);
+  if (called && dladdr(called, &target) && target.dli_saddr == called && is_layer(target, function)) return true;
+  return known && !is_fortran_library(caller.dli_fname) && !begins_as_one_of(caller.dli_fname, library_names) &&
+         is_in_linked_fortran_function(*module, call, function);
 }
 
 }  // namespace
 
-bool is_fortran_form(const char* symbol, const char* function) {
-  std::string_view name = function;
-  strip_back(name, "_c");
-  return equal_but_for_case(bare_name(symbol), bare_name(name));
+bool is_form_of(std::string_view symbol, std::string_view function) {
+  std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
+  strip_back(of_symbol, "_c");
+  strip_back(of_function, "_c");
+  return equal_but_for_case(of_symbol, of_function);
+}
+
+bool is_in_fortran_library(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) && info.dli_fname && is_fortran_library(info.dli_fname);
 }
 
 bool judge_call_site(measurement::RegionId region, const void* return_address, std::uint64_t key) {
   const int saved_errno = errno;
-  Dl_info caller{};
-  const void* call = static_cast<const char*>(return_address) - 1;
-  const bool verdict = dladdr(call, &caller) && caller.dli_fname && caller.dli_sname &&
-                       is_fortran_library(caller.dli_fname) &&
-                       is_fortran_form(caller.dli_sname, region_names[static_cast<unsigned>(region)]);
-  known_call_sites[spread(key) >> (64 - known_call_site_bits)].store(key | verdict, std::memory_order_relaxed);
+  const bool verdict = comes_through_layer(return_address, region_names[static_cast<unsigned>(region)]);
+  std::atomic<std::uint64_t>* places = places_of_call_site(key);
+  unsigned way = 0;
+  while (way < known_call_site_ways && places[way].load(std::memory_order_relaxed) != 0) ++way;
+  if (way == known_call_site_ways) way = key >> 20 & (known_call_site_ways - 1);
+  places[way].store(key | verdict, std::memory_order_relaxed);
   errno = saved_errno;
   return verdict;
 }

@@ -1,40 +1,61 @@
 #pragma once
-/// Calls of Fortran programs. MPI's Fortran libraries stand between the program and the C functions and call some or
-/// all of these by their PMPI_ names, which the MPI_ wrappers never see. So the PMPI_ names are wrapped too, and a call
-/// by such a name is the program's when it comes from the Fortran function of the same name: handles, constants and
-/// strings have been converted there. Every other call of a PMPI_ name is MPI's own or another tool's, and passes
-/// through; so does what a Fortran function asks beside (MPI_GATHERV asks for the size of the communicator).
+/// Calls that reach MPI through a layer. MPI's Fortran libraries stand between the program and the C functions and call
+/// some or all of these by their PMPI_ names; another tool in front of Refrain, or in the program itself, does the
+/// same. So the PMPI_ names are wrapped too. A call by such a name is the program's
+///   - when the wrapper of the Fortran function has announced it (fortran_symbols.hpp): the rule in Fortran; or
+///   - when it comes from the function of the same name, the tool's, or Fortran's whose wrapper was passed by: the
+///   layer
+///     is linked statically into the program.
+/// Handles, constants and strings have been converted there. Every other call of a PMPI_ name is MPI's own or what the
+/// tool asks for itself, and passes through; so does what a Fortran function asks beside (MPI_GATHERV asks for the size
+/// of the communicator).
 ///
 /// Thread safety: any thread. Not for handlers.
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "adapters/mpi/datatypes.hpp"
-#include "measurement/location.hpp"
+#include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
 
-/// Call sites of PMPI_ functions that were judged before: return address << 11 | region << 1 | verdict. A site that
-/// finds its place taken is judged again.
-inline constexpr unsigned known_call_site_bits = 10;
+/// Call sites of PMPI_ functions that were judged before: return address << 11 | region << 1 | verdict. Each has four
+/// places; a site that finds them all taken is judged again.
+inline constexpr unsigned known_call_site_bits = 10, known_call_site_ways = 4;
 extern std::atomic<std::uint64_t> known_call_sites[1u << known_call_site_bits];
+inline std::atomic<std::uint64_t>* places_of_call_site(std::uint64_t key) {
+  return &known_call_sites[spread(key) >> (64 - known_call_site_bits) & ~std::uint64_t{known_call_site_ways - 1}];
+}
 
 bool judge_call_site(measurement::RegionId region, const void* return_address, std::uint64_t key);
 
-/// True when the call of `region`'s PMPI_ function that returns to `return_address` is that of a Fortran program.
-[[gnu::always_inline]] inline bool called_by_fortran(measurement::RegionId region, const void* return_address) {
+/// True when the call of `region`'s PMPI_ function that returns to `return_address` is the program's, through a layer.
+[[gnu::always_inline]] inline bool called_by_layer(measurement::RegionId region, const void* return_address) {
   const std::uint64_t key = reinterpret_cast<std::uint64_t>(return_address) << 11 | static_cast<std::uint64_t>(region)
                                                                                         << 1;
-  const std::uint64_t known =
-      known_call_sites[spread(key) >> (64 - known_call_site_bits)].load(std::memory_order_relaxed);
-  if ((known | 1) == (key | 1)) [[likely]]
-    return known & 1;
+  const std::atomic<std::uint64_t>* places = places_of_call_site(key);
+  for (unsigned way = 0; way < known_call_site_ways; ++way) {
+    const std::uint64_t known = places[way].load(std::memory_order_relaxed);
+    if ((known | 1) == (key | 1)) return known & 1;
+  }
   return judge_call_site(region, return_address, key);
 }
 
-/// True when `symbol` of a Fortran library ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_") is the Fortran form of
-/// the C function `function` ("MPI_Send", "MPI_Send_c").
-bool is_fortran_form(const char* symbol, const char* function);
+/// The same, or announced. Must be inlined into the wrapper that was called.
+[[gnu::always_inline]] inline bool is_programs_call(measurement::RegionId region, const void* return_address) {
+  const measurement::Location* location = measurement::current_location;
+  const auto sp = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
+  if (location && measurement::is_announced(*location, region, sp)) return true;
+  return called_by_layer(region, return_address);
+}
+
+/// True when `address` is in one of MPI's Fortran libraries. Errno is as before.
+bool is_in_fortran_library(const void* address);
+
+/// True when `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
+/// function `function` ("MPI_Send", "MPI_Send_c").
+bool is_form_of(std::string_view symbol, std::string_view function);
 
 }  // namespace refrain::adapters::mpi

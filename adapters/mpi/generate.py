@@ -12,7 +12,9 @@ Written into DIRECTORY:
     next.hpp, next.cpp         where each call goes on: one pointer per function, resolved at its first call
     wrappers_K.cpp             the wrappers, in `FILES` translation units of about equal size
     profiling_K.cpp            the wrappers of the PMPI_ names, through which Fortran libraries call (fortran.hpp)
+    fortran_symbols.inc        the spellings of every Fortran function (fortran_symbols.hpp)
     coverage.inc               every declared function, its class, and why it is not wrapped if it is not
+    known.inc                  the same for every row of the table
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FILES = 4
+# What kind of request the non-blocking functions of a class begin, when their effect does not say it.
+REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 BY_HAND = "Written"
 
 # C types that a parameter of a kind may have, without const, stars, brackets.
@@ -39,6 +43,28 @@ C_TYPES = {
     "request": {"MPI_Request"}, "message": {"MPI_Message"}, "errhandler": {"MPI_Errhandler"}, "info": {"MPI_Info"},
     "window": {"MPI_Win"}, "file": {"MPI_File"}, "session": {"MPI_Session"},
     "grequest_class": {"MPIX_Grequest_class"}, "function": None,  # any ..._function or ..._function_c
+}
+
+
+# The names of a Fortran function by that of the C function, without "_c": {mpi} is "mpi" or "mpix", {name} what follows.
+# Fortran compilers add no, one or two underscores or make all letters large; the module mpi_f08 has functions of its own
+# where they differ, with TS 29113 descriptors ("ts") and for the large counts of the C functions "_c".
+PLAIN_SPELLINGS = ("{mpi}_{name}", "{mpi}_{name}_", "{mpi}_{name}__", "{MPI}_{NAME}",
+                   "p{mpi}_{name}", "p{mpi}_{name}_", "p{mpi}_{name}__", "P{MPI}_{NAME}")
+FORTRAN_SPELLINGS = {
+    "openmpi": (*PLAIN_SPELLINGS, "{mpi}_{name}_f08_", "p{mpi}_{name}_f08_"),
+    "mpich": (*PLAIN_SPELLINGS, "{mpi}_{name}_f08_", "{mpi}_{name}_f08ts_", "p{mpi}r_{name}_f08_", "p{mpi}r_{name}_f08ts_"),
+}
+LARGE_FORTRAN_SPELLINGS = {
+    "openmpi": (),
+    "mpich": ("{mpi}_{name}_f08_large_", "{mpi}_{name}_f08ts_large_", "p{mpi}r_{name}_f08_large_", "p{mpi}r_{name}_f08ts_large_"),
+}
+# Functions that return memory have second forms for TYPE(C_PTR).
+FORTRAN_POINTER_FORMS = ("Alloc_mem", "Win_allocate", "Win_allocate_shared", "Win_shared_query")
+OTHER_FORTRAN_SPELLINGS = {
+    "openmpi": {"MPI_Buffer_detach": ("ompi_buffer_detach_f08", "pompi_buffer_detach_f08")},
+    "mpich": {f"MPIX_{name}": (f"mpi_{name.lower()}_f08_", f"pmpir_{name.lower()}_f08_")
+              for name in ("Delete_error_class", "Delete_error_code", "Delete_error_string")},
 }
 
 
@@ -201,20 +227,25 @@ def arguments(row: Row) -> str:
 
 def effect_of(row: Row, table: Table) -> str:
     """The expression that makes the effect object."""
-    if row.effect == "-":
-        return "Visited{}"
-    expression = f"{row.effect}{{{', '.join(table.effects[row.effect])}}}"
-    if row.operation.startswith("collective"):
-        persistent = any(parameter.name == "info" for parameter in row.parameters)
-        return f"Prepared{{{expression}, request}}" if persistent else f"Counted{{{expression}}}"
-    return expression
+    taken = table.effects.get(row.effect, [])
+    expression = "Visited{}" if row.effect == "-" else f"{row.effect}{{{', '.join(taken)}}}"
+    names = {parameter.name: parameter for parameter in row.parameters}
+    begins = "request" in names and names["request"].direction == ">" and "request" not in taken
+    if row.operation.startswith("collective") and row.effect != "-":
+        if begins and "info" in names:
+            return f"Prepared{{{expression}, request}}"
+        expression = f"Counted{{{expression}}}"
+    elif begins and "info" in names:  # a persistent barrier
+        return f"Prepared{{Barrier{{}}, request}}"
+    kind = next((kind for start, kind in REQUEST_KINDS.items() if row.operation.startswith(start)), "Generalized")
+    return f"Begun{{{expression}, request, RequestKind::{kind}}}" if begins else expression
 
 
 def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
     """The wrapper of a function by its MPI_ or PMPI_ name."""
     call = f"next.{name}({arguments(row)})"
     pass_through = ("" if name == row.name else
-                    f"  if (!called_by_fortran(region::{row.name}, __builtin_return_address(0))) return {call};\n")
+                    f"  if (!is_programs_call(region::{row.name}, __builtin_return_address(0))) return {call};\n")
     return (
         f"REFRAIN_EXPORT int {name}({signature(row, prototype) or 'void'}) {{\n"
         f"{pass_through}"
@@ -277,6 +308,35 @@ def wrappers_source(part: list[tuple[Row, Prototype]], table: Table, prefix: str
             'using refrain::measurement::MpiCall;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
 
 
+def fortran_names(mpi: str, name: str) -> list[str]:
+    large = name.endswith("_c")
+    prefix, _, rest = name.removesuffix("_c").partition("_")
+    rests = [rest] + ([rest + "_cptr"] if rest in FORTRAN_POINTER_FORMS else [])
+    spellings = (LARGE_FORTRAN_SPELLINGS if large else FORTRAN_SPELLINGS).get(mpi, ())
+    found = [spelling.format(mpi=prefix.lower(), MPI=prefix.upper(), name=each.lower(), NAME=each.upper())
+             for each in rests for spelling in spellings]
+    return found + list(OTHER_FORTRAN_SPELLINGS.get(mpi, {}).get(name, ()))
+
+
+def fortran_words(row: Row) -> int:
+    """How many words of arguments a Fortran function has on the stack, at most: six are in registers, IERROR comes last,
+    then the lengths of its strings. An even number."""
+    strings = sum(parameter.kind in ("string", "strings", "string_lists", "arguments") for parameter in row.parameters)
+    return max(0, (len(row.parameters) + 1 + strings - 6 + 1) // 2 * 2)
+
+
+def fortran_symbols(mpi: str, rows: list[Row]) -> str:
+    """Of all rows: a Fortran library may have functions that mpi.h has no more."""
+    lines, offset = [], 0
+    for row in rows:
+        if row.operation == "control":  # lifecycle.cpp
+            continue
+        for name in fortran_names(mpi, row.name):
+            lines.append(f'REFRAIN_FORTRAN_SYMBOL("{name}", {len(lines)}, {row.name}, {fortran_words(row)}, {offset})\n')
+            offset += len(name) + 1
+    return HEAD + "".join(lines)
+
+
 def coverage(mpi: str, prototypes: dict[str, Prototype], table: Table) -> str:
     lines = []
     for name in sorted(prototypes):
@@ -284,6 +344,12 @@ def coverage(mpi: str, prototypes: dict[str, Prototype], table: Table) -> str:
         reason = table.reasons[row.effect] if row.operation == "unwrapped" else ""
         lines.append(f'{{"{mpi}", "{name}", "{row.operation}", "{reason}"}},\n')
     return HEAD + "".join(lines)
+
+
+def known_functions(table: Table) -> str:
+    return HEAD + "".join(
+        f'{{"{row.name}", "{row.operation}", "{table.reasons[row.effect] if row.operation == "unwrapped" else ""}", '
+        f'"{row.effect if row.operation == "unwrapped" else ""}"}},\n' for row in table.rows)
 
 
 def write(path: Path, text: str) -> None:
@@ -327,7 +393,9 @@ def main() -> int:
         part = generated[i * share : (i + 1) * share]
         write(options.output / f"wrappers_{i}.cpp", wrappers_source(part, table, ""))
         write(options.output / f"profiling_{i}.cpp", wrappers_source(part, table, "P"))
+    write(options.output / "fortran_symbols.inc", fortran_symbols(options.mpi, rows))
     write(options.output / "coverage.inc", coverage(options.mpi, prototypes, table))
+    write(options.output / "known.inc", known_functions(table))
     return 0
 
 

@@ -4,7 +4,12 @@
 #include <cstring>
 #include <dlfcn.h>
 
+#include "adapters/mpi/fortran_symbols.hpp"
 #include "adapters/mpi/lock.hpp"
+#include "measurement/lifecycle.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/modules.hpp"
+#include "regions.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -32,6 +37,25 @@ void* own_symbol(const char* name) {
   return quietly(handle ? dlsym(handle, name) : nullptr);
 }
 
+/// In a process without MPI the names may be those of a stand-in for a single process, in a library that only who has
+/// loaded it sees (RTLD_LOCAL): without Refrain in the global scope its calls would find them.
+void* in_some_module(const char* name) {
+  Dl_info own{};
+  if (!dladdr(&pmpi, &own)) return nullptr;
+  platform::refresh_modules();
+  platform::Module module;
+  for (std::size_t i = 0; platform::copy_module(i, module); ++i) {
+    if (module.unloaded != platform::still_loaded) continue;
+    void* handle = dlopen(module.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) continue;
+    void* found = dlsym(handle, name);
+    dlclose(handle);  // the program's own handle keeps it
+    Dl_info info{};
+    if (found && dladdr(found, &info) && info.dli_fbase != own.dli_fbase) return found;
+  }
+  return quietly(nullptr);
+}
+
 /// Data may have been copied into the executable (copy relocation), so the global scope comes first.
 void* data_symbol(const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
@@ -46,6 +70,17 @@ bool find(F& function, const char* name) {
   return found;
 }
 
+/// One of these libraries, if it is loaded.
+bool open_loaded(const char* const* names) {
+  for (; *names; ++names) {
+    if (void* handle = dlopen(*names, RTLD_LAZY | RTLD_NOLOAD)) {
+      library.store(handle, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool open_library() {
@@ -55,12 +90,7 @@ bool open_library() {
   if (state.load(std::memory_order_relaxed) != State::Unknown)
     return state.load(std::memory_order_relaxed) == State::Good;
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) {  // not in the global scope: loaded late and locally
-    for (const char* const* name = library_names; *name; ++name) {
-      if (void* handle = dlopen(*name, RTLD_LAZY | RTLD_NOLOAD)) {
-        library.store(handle, std::memory_order_relaxed);
-        break;
-      }
-    }
+    if (!open_loaded(library_names)) open_loaded(foreign_library_names);
     dlerror();
   }
   bool good = true;
@@ -68,20 +98,36 @@ bool open_library() {
   REFRAIN_OWN_USES(REFRAIN_FIND)
 #undef REFRAIN_FIND
   good &= find_constants(data_symbol);
+  if (!good) {
+    measurement::calls_pass_through.store(true);
+    measurement::calls_have_extras.store(true);
+  }
+  measurement::mpi_region_names = {region_names, region_count};
   state.store(good ? State::Good : State::Bad, std::memory_order_release);
   return good;
 }
 
-void* next_function(const char* name) {
-  open_library();
-  if (name[0] == 'P') return own_symbol(name);
+void* next_fortran_function(const char* name) {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  dlerror();
+  void* found = nullptr;
+  for (const char* const* library = fortran_library_sonames; *library && !found; ++library) {
+    if (void* handle = dlopen(*library, RTLD_LAZY | RTLD_NOLOAD)) {
+      found = dlsym(handle, name);
+      dlclose(handle);  // the program's own handle keeps it
+    }
+  }
+  return found ? found : in_some_module(name);
+}
+
+void* next_function(const char* name) {
+  const bool good = open_library();
+  void* found = name[0] == 'P' ? own_symbol(name) : quietly(dlsym(RTLD_NEXT, name));
   char profiling[96] = "P";
-  const std::size_t length = std::strlen(name);
-  if (length + 2 > sizeof profiling) return nullptr;
-  std::memcpy(profiling + 1, name, length + 1);
-  return own_symbol(profiling);
+  if (!found && name[0] != 'P' && std::strlen(name) + 2 <= sizeof profiling) {
+    std::strcpy(profiling + 1, name);
+    found = own_symbol(profiling);
+  }
+  return found || good ? found : in_some_module(name);
 }
 
 }  // namespace refrain::adapters::mpi

@@ -11,14 +11,22 @@
 
 namespace refrain::adapters::mpi {
 
+/// The one that knows every datatype: MPI_Type_get_envelope refuses those that were made with large counts, by calling
+/// the program's error handler.
+#if MPI_VERSION >= 4
+#define REFRAIN_ENVELOPE_USE(use) use(Type_get_envelope_c)
+#else
+#define REFRAIN_ENVELOPE_USE(use) use(Type_get_envelope)
+#endif
+
 /// The functions that Refrain itself uses. Always MPI's own (PMPI_...): neither our wrappers nor those of another tool.
 #define REFRAIN_OWN_USES(use)                                                                                          \
-  use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Type_get_envelope)                  \
-      use(Get_elements_x) use(Test_cancelled) use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) \
-          use(Comm_group) use(Comm_remote_group) use(Comm_dup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) \
-              use(Group_size) use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift)               \
-                  use(Graph_neighbors_count) use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv)       \
-                      use(Test) use(Cancel) use(Request_free)
+  use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Get_elements_x) use(Test_cancelled) \
+      use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) use(Comm_group) use(Comm_remote_group)  \
+          use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_size)                       \
+              use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)    \
+                  use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
+                      use(Request_free) REFRAIN_ENVELOPE_USE(use)
 
 /// A function that the library does not have answers MPI_ERR_OTHER.
 struct OwnCalls {
@@ -44,8 +52,13 @@ extern Constants constants;
 
 /// Names under which the library may be loaded, ended by null.
 extern const char* const library_names[];
+/// Names of other MPIs whose calls can be let through as they come, ended by null. A program may load one of them when
+/// this adapter is there because no launcher and no needed library told which MPI it would be.
+extern const char* const foreign_library_names[];
 /// How the file names of its Fortran libraries begin, ended by null.
 extern const char* const fortran_library_names[];
+/// Names under which they may be loaded, ended by null.
+extern const char* const fortran_library_sonames[];
 /// Fills `constants`; `symbol` finds a data symbol of the library. False: this is another MPI.
 bool find_constants(void* (*symbol)(const char* name));
 

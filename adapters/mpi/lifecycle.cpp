@@ -2,12 +2,16 @@
 
 #include "measurement/lifecycle.hpp"
 
+#include <atomic>
 #include <cstdarg>
 
 #include "adapters/mpi/communicators.hpp"
 #include "adapters/mpi/fortran.hpp"
+#include "adapters/mpi/fortran_symbols.hpp"
 #include "adapters/mpi/peers.hpp"
 #include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/sessions.hpp"
+#include "adapters/mpi/windows.hpp"
 #include "measurement/mpi_call.hpp"
 #include "next.hpp"
 #include "regions.hpp"
@@ -19,8 +23,9 @@ using measurement::Inside;
 using measurement::lifecycle;
 using measurement::measured;
 using measurement::MpiCall;
+using platform::Registers;
 
-bool initialized = false;  ///< and not finalized; MPI allows one thread only to change that
+std::atomic<bool> initialized{false};  ///< and not finalized
 measurement::MpiAdapter adapter;
 char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
@@ -30,124 +35,173 @@ bool is_nested() {
   return location && location->inside.load(std::memory_order_relaxed) != Inside::User;
 }
 
-/// MPI has just been initialized by the program's call.
-void begin() {
-  if (initialized || !lifecycle.mpi_initialized || !open_library()) return;
-  initialized = true;
+}  // namespace
+
+bool may_begin_mpi() {
+  return !initialized.load(std::memory_order_relaxed) && lifecycle.mpi_initialized && open_library();
+}
+
+bool begin_mpi(MPI_Comm world) {
+  if (initialized.exchange(true)) return false;
   int length = 0;
   pmpi.Get_library_version(version, &length);
-  define_world();
-  open_peers();
+  define_world(world);
+  open_peers(world, lifecycle.peers_are_late);
   adapter = {.library_version = version,
-             .region_names = {region_names, region_count},
              .communicators = all_communicators,
+             .windows = all_windows,
+             .window_traffic = all_window_traffic,
              .peers = peers()};
   lifecycle.mpi_initialized(adapter);
+  return true;
 }
 
-/// MPI is about to be finalized.
-void end() {
-  if (!initialized) return;
-  initialized = false;
+void end_mpi() {
+  if (!initialized.exchange(false)) return;
+  if (measurement::Location* location = measurement::current_location)
+    for (std::uint64_t left = request_table.active(); left > 0; --left)
+      location->count_loss(measurement::Loss::RequestLeft);
   if (lifecycle.mpi_finalizing) lifecycle.mpi_finalizing(adapter);
   close_peers();
+  forget_world();
 }
 
-/// These are inlined into the wrappers, whose frames `measured` reads.
+namespace {
+
+/// MPI has just been initialized by the program's call.
+void begin() {
+  if (may_begin_mpi()) begin_mpi(constants.world);
+}
+
+/// `caller`: registers where the program made the call.
 template <class Call>
-[[gnu::always_inline]] inline int measured_init(measurement::RegionId region, Call&& call) {
+int measured_init(const Registers& caller, measurement::RegionId region, Call&& call) {
   const bool nested = is_nested();
-  const int result = measured(region, call, [&](MpiCall&, int result) {
-    if (result == MPI_SUCCESS) begin();
-  });
+  const int result = measured(
+      caller, region, [] {}, call,
+      [&](MpiCall&, int result) {
+        if (result == MPI_SUCCESS) begin();
+      });
   if (result == MPI_SUCCESS && !nested) begin();  // on a thread that is not measured yet
   return result;
 }
 
 /// The call is visited, but its time ends with the measurement, before MPI's own work.
 template <class Call>
-[[gnu::always_inline]] inline int measured_finalize(Call&& call) {
+int measured_finalize(const Registers& caller, Call&& call) {
   if (is_nested()) return call();
   measured(
-      region::MPI_Finalize, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
-  end();
+      caller, region::MPI_Finalize, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
+  end_mpi();
   return call();
 }
 
 template <class Call>
-[[gnu::always_inline]] inline int measured_abort(Call&& call) {
+int measured_abort(const Registers& caller, Call&& call) {
   measured(
-      region::MPI_Abort, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
+      caller, region::MPI_Abort, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
   if (lifecycle.mpi_aborting) lifecycle.mpi_aborting();
   return call();
 }
 
+/// 0 stops the measurement of the process, 1 resumes it; the standard leaves the rest to the tool.
+template <class Call>
+[[gnu::always_inline]] inline int measured_control(int level, Call&& call) {
+  return measured(region::MPI_Pcontrol, call, [level](MpiCall&, int) {
+    if (lifecycle.measurement_wanted && (level == 0 || level == 1)) lifecycle.measurement_wanted(level == 1);
+  });
+}
+
 }  // namespace
+
+int call_fortran_lifecycle(measurement::RegionId region, const Registers& caller, int (*pass_on)(void*), void* state) {
+  const auto call = [&] { return pass_on(state); };
+  if (region == region::MPI_Finalize) return measured_finalize(caller, call);
+  if (region == region::MPI_Abort) return measured_abort(caller, call);
+  return measured_init(caller, region, call);
+}
+
 }  // namespace refrain::adapters::mpi
 
 using namespace refrain::adapters::mpi;
+using refrain::measurement::calling_registers;
 
 extern "C" {
 
 REFRAIN_EXPORT int MPI_Init(int* argc, char*** argv) {
-  return measured_init(region::MPI_Init, [&] { return next.MPI_Init(argc, argv); });
+  return measured_init(calling_registers(), region::MPI_Init, [&] { return next.MPI_Init(argc, argv); });
 }
 
 REFRAIN_EXPORT int PMPI_Init(int* argc, char*** argv) {
   auto call = [&] { return next.PMPI_Init(argc, argv); };
-  if (!called_by_fortran(region::MPI_Init, __builtin_return_address(0))) return call();
-  return measured_init(region::MPI_Init, call);
+  if (!called_by_layer(region::MPI_Init, __builtin_return_address(0))) return call();
+  return measured_init(calling_registers(), region::MPI_Init, call);
 }
 
 REFRAIN_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return measured_init(region::MPI_Init_thread, [&] { return next.MPI_Init_thread(argc, argv, required, provided); });
+  return measured_init(calling_registers(), region::MPI_Init_thread,
+                       [&] { return next.MPI_Init_thread(argc, argv, required, provided); });
 }
 
 REFRAIN_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   auto call = [&] { return next.PMPI_Init_thread(argc, argv, required, provided); };
-  if (!called_by_fortran(region::MPI_Init_thread, __builtin_return_address(0))) return call();
-  return measured_init(region::MPI_Init_thread, call);
+  if (!called_by_layer(region::MPI_Init_thread, __builtin_return_address(0))) return call();
+  return measured_init(calling_registers(), region::MPI_Init_thread, call);
 }
 
 REFRAIN_EXPORT int MPI_Finalize() {
-  return measured_finalize([] { return next.MPI_Finalize(); });
+  return measured_finalize(calling_registers(), [] { return next.MPI_Finalize(); });
 }
 
 REFRAIN_EXPORT int PMPI_Finalize() {
   auto call = [] { return next.PMPI_Finalize(); };
-  if (!called_by_fortran(region::MPI_Finalize, __builtin_return_address(0))) return call();
-  return measured_finalize(call);
+  if (!called_by_layer(region::MPI_Finalize, __builtin_return_address(0))) return call();
+  return measured_finalize(calling_registers(), call);
 }
 
 REFRAIN_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode) {
-  return measured_abort([&] { return next.MPI_Abort(comm, errorcode); });
+  return measured_abort(calling_registers(), [&] { return next.MPI_Abort(comm, errorcode); });
 }
 
 REFRAIN_EXPORT int PMPI_Abort(MPI_Comm comm, int errorcode) {
   auto call = [&] { return next.PMPI_Abort(comm, errorcode); };
-  if (!called_by_fortran(region::MPI_Abort, __builtin_return_address(0))) return call();
-  return measured_abort(call);
+  if (!called_by_layer(region::MPI_Abort, __builtin_return_address(0))) return call();
+  return measured_abort(calling_registers(), call);
 }
 
 /// The standard leaves the arguments after `level` to the tool that takes them: as many as fit into registers go on.
-REFRAIN_EXPORT int MPI_Pcontrol(const int level, ...) {
-  va_list list;
-  va_start(list, level);
-  void* arguments[5];
-  for (void*& argument : arguments) argument = va_arg(list, void*);
+#define REFRAIN_COLLECT_ARGUMENTS(level)                            \
+  va_list list;                                                     \
+  va_start(list, level);                                            \
+  void* arguments[5];                                               \
+  for (void*& argument : arguments) argument = va_arg(list, void*); \
   va_end(list);
-  return measured(
-      region::MPI_Pcontrol,
-      [&] { return next.MPI_Pcontrol(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]); },
-      [](MpiCall&, int) {});
+
+REFRAIN_EXPORT int MPI_Pcontrol(const int level, ...) {
+  REFRAIN_COLLECT_ARGUMENTS(level)
+  return measured_control(level, [&] {
+    return next.MPI_Pcontrol(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
+  });
 }
+
+REFRAIN_EXPORT int PMPI_Pcontrol(const int level, ...) {
+  REFRAIN_COLLECT_ARGUMENTS(level)
+  auto call = [&] {
+    const auto next_one = reinterpret_cast<decltype(&::PMPI_Pcontrol)>(next_function("PMPI_Pcontrol"));
+    if (!next_one) return MPI_ERR_OTHER;
+    return next_one(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
+  };
+  if (!called_by_layer(region::MPI_Pcontrol, __builtin_return_address(0))) return call();
+  return measured_control(level, call);
+}
+#undef REFRAIN_COLLECT_ARGUMENTS
 
 /// Open MPI's Fortran function jumps to PMPI_Pcontrol and leaves no frame to be known by (fortran.hpp), so it is
 /// wrapped itself, in each spelling of Fortran compilers. It has the level and nothing else.
-#define REFRAIN_FORTRAN_PCONTROL(name)                                                                            \
-  REFRAIN_EXPORT void name(const MPI_Fint* level) {                                                               \
-    measured(                                                                                                     \
-        region::MPI_Pcontrol, [&] { return next.MPI_Pcontrol(static_cast<int>(*level)); }, [](MpiCall&, int) {}); \
+#define REFRAIN_FORTRAN_PCONTROL(name)                                 \
+  REFRAIN_EXPORT void name(const MPI_Fint* level) {                    \
+    const int value = static_cast<int>(*level);                        \
+    measured_control(value, [&] { return next.MPI_Pcontrol(value); }); \
   }
 REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol_)
 REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol__)

@@ -1,6 +1,6 @@
 #pragma once
-/// A lock for rare and short work: opening the library, growing a table, defining a communicator. Never on the path of
-/// an ordinary call, never in a handler.
+/// A lock for rare and short work: opening the library, growing a table, defining a communicator, counting a one-sided
+/// operation. Never on the path of other calls, never in a handler.
 
 #include <atomic>
 #include <sched.h>

@@ -1,6 +1,7 @@
 #include "adapters/mpi/peers.hpp"
 
 #include <algorithm>
+#include <new>
 #include <sched.h>
 #include <time.h>
 
@@ -13,6 +14,8 @@ namespace {
 /// Larger messages go in parts of this size; a shorter part, empty if need be, is the last.
 constexpr std::size_t part_bytes = std::size_t{1} << 30;
 constexpr int tag = 1;
+/// All ranks leave MPI_Init at about the same time.
+constexpr std::int64_t late_after_ns = 20'000'000'000;
 
 MPI_Comm communicator;
 bool is_open = false;
@@ -60,11 +63,18 @@ bool send_part(int peer, const std::byte* data, std::size_t bytes, std::int64_t 
          finish(request, deadline);
 }
 
-bool send(void*, int peer, const void* data, std::size_t bytes, std::int64_t deadline) {
-  const auto* next = static_cast<const std::byte*>(data);
+/// MPI may come back to a transfer that was given up, in MPI_Finalize at the latest.
+bool give_up(platform::Bytes& data) {
+  new (&data) platform::Bytes;  // the old one is not destroyed: its pages stay
+  return !(broken = true);
+}
+
+bool send(void*, int peer, platform::Bytes& data, std::int64_t deadline) {
+  const std::byte* next = data.data();
+  std::size_t bytes = data.size();
   for (;;) {
     const std::size_t part = std::min(bytes, part_bytes);
-    if (!send_part(peer, next, part, deadline)) return !(broken = true);
+    if (!send_part(peer, next, part, deadline)) return give_up(data);
     next += part;
     bytes -= part;
     if (part < part_bytes) return true;
@@ -95,15 +105,26 @@ std::int64_t receive_part(int peer, platform::Bytes& out, std::int64_t deadline)
 bool receive(void*, int peer, platform::Bytes& out, std::int64_t deadline) {
   for (;;) {
     const std::int64_t bytes = receive_part(peer, out, deadline);
-    if (bytes < 0) return !(broken = true);
+    if (bytes < 0) return give_up(out);
     if (static_cast<std::size_t>(bytes) < part_bytes) return true;
   }
 }
 
 }  // namespace
 
-bool open_peers() {
-  if (pmpi.Comm_dup(constants.world, &communicator) != MPI_SUCCESS) return false;
+bool open_peers(MPI_Comm world, void (*late)(int rank)) {
+  MPI_Request request;
+  if (pmpi.Comm_idup(world, &communicator, &request) != MPI_SUCCESS) return false;
+  Patience patience(platform::monotonic_ns() + late_after_ns);
+  for (int done = 0;;) {
+    if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done) break;
+    if (patience.wait() || !late) continue;
+    int rank = 0;
+    pmpi.Comm_rank(world, &rank);
+    late(rank);
+    late = nullptr;
+  }
   pmpi.Comm_set_errhandler(communicator, constants.errors_return);
   return is_open = true;
 }

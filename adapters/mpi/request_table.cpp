@@ -64,9 +64,8 @@ TrackedRequest* RequestTable::add(std::uint64_t handle, RequestKind kind) {
       for (unsigned i = 0; i < slots_per_bucket; ++i) {
         std::uint64_t there = bucket.keys[i].load(std::memory_order_relaxed);
         const bool forgotten = there == key;
-        if (!forgotten && (there != empty ||
-                           !bucket.keys[i].compare_exchange_strong(there, key | claimed, std::memory_order_acquire)))
-          continue;
+        if (!forgotten && there != empty) continue;
+        if (!bucket.keys[i].compare_exchange_strong(there, key | claimed, std::memory_order_acquire)) continue;
         if (!forgotten)
           for (std::uint32_t passed = home; passed != at; passed = table->after(passed))
             table->bucket[passed].passed.fetch_add(1, std::memory_order_relaxed);
@@ -87,14 +86,31 @@ TrackedRequest* RequestTable::look(std::uint64_t handle, bool claim) {
     for (unsigned probe = 0; probe < longest_probe; ++probe, at = table->after(at)) {
       Bucket& bucket = table->bucket[at];
       for (unsigned i = 0; i < slots_per_bucket; ++i) {
-        if (bucket.keys[i].load(std::memory_order_acquire) != key) continue;
-        if (claim) bucket.keys[i].store(key | claimed, std::memory_order_relaxed);
+        std::uint64_t there = bucket.keys[i].load(std::memory_order_acquire);
+        if (there != key) continue;
+        if (claim && !bucket.keys[i].compare_exchange_strong(there, key | claimed, std::memory_order_acquire)) continue;
         return &table->requests[at * slots_per_bucket + i];
       }
       if (bucket.passed.load(std::memory_order_relaxed) == 0) break;
     }
   }
   return nullptr;
+}
+
+bool RequestTable::is_of(const TrackedRequest& request, std::uint64_t handle) { return request.key == key_of(handle); }
+
+TrackedRequest* RequestTable::follow(TrackedRequest& request, std::uint64_t handle) {
+  if (is_of(request, handle)) return &request;
+  TrackedRequest* other = add(handle, request.kind);
+  if (other) {
+    other->slot->store(key_of(handle) | claimed, std::memory_order_relaxed);
+    auto* const slot = other->slot;
+    *other = request;
+    other->slot = slot;
+    other->key = key_of(handle);
+  }
+  release(request);
+  return other;
 }
 
 void RequestTable::release(TrackedRequest& request) {
@@ -111,12 +127,22 @@ void RequestTable::release(TrackedRequest& request) {
   }
 }
 
-std::uint64_t RequestTable::size() const {
+template <class F>
+std::uint64_t RequestTable::count(F&& counts) const {
   std::uint64_t entries = 0;
   for (Table* table = newest_.load(std::memory_order_acquire); table; table = table->older)
     for (std::uint32_t at = 0; at < table->buckets; ++at)
-      for (auto& key : table->bucket[at].keys) entries += key.load(std::memory_order_relaxed) != empty;
+      for (unsigned i = 0; i < slots_per_bucket; ++i)
+        entries += table->bucket[at].keys[i].load(std::memory_order_relaxed) != empty &&
+                   counts(table->requests[at * slots_per_bucket + i]);
   return entries;
+}
+
+std::uint64_t RequestTable::size() const {
+  return count([](const TrackedRequest&) { return true; });
+}
+std::uint64_t RequestTable::active() const {
+  return count([](const TrackedRequest& request) { return request.active; });
 }
 
 void RequestTable::clear() {

@@ -1,8 +1,9 @@
 #pragma once
-/// What is known of requests that are not complete: which handle is a receive, what a persistent request moves.
+/// What is known of requests that are not complete: where and how each was begun, what it moves.
 ///
 /// Thread safety: any thread may add, claim and release at once (MPI_THREAD_MULTIPLE), without waiting for another.
-/// It rests on a rule of MPI: a handle belongs to one request, and a request is completed by one call at a time.
+/// It rests on a rule of MPI: a handle belongs to one request, and a request is completed by one call at a time. Where
+/// an MPI gives one handle to all sends that are complete at once (MPICH), one entry stands for them.
 ///
 /// A call that may complete a request *claims* its entry before MPI sees it, because MPI may give the same handle to
 /// another thread's new request before the completing call has returned. A claimed entry is found by nobody.
@@ -16,25 +17,39 @@
 #include <cstdint>
 
 #include "adapters/mpi/lock.hpp"
+#include "measurement/location.hpp"
 
 namespace refrain::adapters::mpi {
 
 enum class RequestKind : std::uint8_t {
-  Receive,              ///< counted when it completes
-  UntoldReceive,        ///< likewise, but its status says nothing
-  PersistentReceive,    ///< counted whenever it completes after a start
-  PersistentOperation,  ///< a send or a collective operation: `messages_sent`... are counted at every start
-  Communicator,         ///< makes `communicator` usable under the handle at `communicator_handle`
+  Send,
+  Receive,        ///< counted when it completes, by its status
+  UntoldReceive,  ///< likewise, but its status says nothing
+  Collective,
+  OneSided,
+  FileRead,  ///< counted when it completes, by its status
+  FileWrite,
+  Communicator,
+  Generalized,
 };
+
+inline bool is_counted_at_completion(RequestKind kind) {
+  return kind == RequestKind::Receive || kind == RequestKind::UntoldReceive || kind == RequestKind::FileRead ||
+         kind == RequestKind::FileWrite;
+}
 
 struct TrackedRequest {
   std::atomic<std::uint64_t>* slot;  ///< where its key is; the table's own
   std::uint64_t key;                 ///< likewise
+  measurement::Location* location;   ///< of the call that began it, or started it last when it is persistent
+  measurement::NodeId node;          ///< call path of that call
   RequestKind kind;
-  bool active;  ///< of a persistent receive: started and not completed
-  std::int32_t communicator;
-  void* communicator_handle;
-  std::int64_t messages_sent, bytes_sent, bytes_received;
+  bool persistent;
+  bool active;                  ///< begun, or started, and not completed
+  std::int32_t peer, tag;       ///< point to point: as the program gave them, wildcards too
+  std::uint64_t communicator;   ///< point to point: bits of its handle
+  std::int64_t bytes_sent;      ///< of a persistent send or collective operation, counted at every start
+  std::int64_t bytes_received;  ///< of a persistent collective operation, likewise
 };
 static_assert(sizeof(TrackedRequest) <= 64);
 
@@ -47,11 +62,16 @@ class RequestTable {
   /// The entry, hidden until `release` or `return_claim`.
   TrackedRequest* claim(std::uint64_t handle) { return look(handle, true); }
   void return_claim(TrackedRequest& request) { request.slot->store(request.key, std::memory_order_release); }
+  /// Whether the entry is that of `handle`.
+  static bool is_of(const TrackedRequest& request, std::uint64_t handle);
+  /// A claimed entry under the handle that its request has now, another one perhaps; claimed. Null: no memory.
+  TrackedRequest* follow(TrackedRequest& request, std::uint64_t handle);
   /// Removes a claimed entry.
   void release(TrackedRequest& request);
 
-  /// Entries, claimed ones too. To be called when nothing is under way.
+  /// Entries, claimed ones too; `active`: of requests that are. To be called when nothing is under way.
   std::uint64_t size() const;
+  std::uint64_t active() const;
   /// Gives the memory back. To be called when nothing is under way.
   void clear();
 
@@ -60,6 +80,8 @@ class RequestTable {
   struct Table;
   TrackedRequest* look(std::uint64_t handle, bool claim);
   Table* grow(Table* full);
+  template <class F>
+  std::uint64_t count(F&& counts) const;
 
   std::atomic<Table*> newest_{nullptr};
   Lock growing_;

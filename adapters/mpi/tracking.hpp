@@ -8,22 +8,50 @@
 
 namespace refrain::adapters::mpi {
 
-/// Begins to track `request`. Null when that cannot be; the loss is then counted.
-inline TrackedRequest* track(measurement::MpiCall& call, MPI_Request request, RequestKind kind) {
+/// Notes that `request` was begun by this call.
+inline void begun_by(measurement::MpiCall& call, TrackedRequest& request) {
+  const measurement::BegunAt here = call.here();
+  request.location = here.location;
+  request.node = here.node;
+  request.active = true;
+}
+
+/// Begins to track `request`, not yet active. Null when that cannot be; the loss is then counted.
+inline TrackedRequest* track_inactive(measurement::MpiCall& call, MPI_Request request, RequestKind kind) {
   if (request == constants.empty_request) return nullptr;  // complete already, and shared
   TrackedRequest* tracked = request_table.add(handle_bits(request), kind);
   if (!tracked) call.lost(measurement::Loss::RequestTableFull);
   return tracked;
 }
 
-/// A persistent send or collective operation, counted at every start.
-inline void track_operation(measurement::MpiCall& call, MPI_Request request, std::int64_t messages, std::int64_t sent,
-                            std::int64_t received) {
-  TrackedRequest* tracked = track(call, request, RequestKind::PersistentOperation);
+/// Begins to track `request`, which this call has begun.
+inline TrackedRequest* track(measurement::MpiCall& call, MPI_Request request, RequestKind kind) {
+  TrackedRequest* tracked = track_inactive(call, request, kind);
+  if (tracked) begun_by(call, *tracked);
+  return tracked;
+}
+
+/// Who exchanges what with whom.
+struct Partner {
+  int peer, tag;
+  MPI_Comm comm;
+};
+inline void set_partner(TrackedRequest* tracked, const Partner& partner) {
   if (!tracked) return;
-  tracked->messages_sent = messages;
+  tracked->peer = partner.peer;
+  tracked->tag = partner.tag;
+  tracked->communicator = handle_bits(partner.comm);
+}
+
+/// Begins to track a persistent request; what it moves is counted whenever it is started, or completes.
+inline TrackedRequest* track_persistent(measurement::MpiCall& call, MPI_Request request, RequestKind kind,
+                                        std::int64_t sent = 0, std::int64_t received = 0) {
+  TrackedRequest* tracked = track_inactive(call, request, kind);
+  if (!tracked) return nullptr;
+  tracked->persistent = true;
   tracked->bytes_sent = sent;
   tracked->bytes_received = received;
+  return tracked;
 }
 
 }  // namespace refrain::adapters::mpi

@@ -72,6 +72,10 @@ class Counts {
 
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
+struct Barrier {
+  Traffic traffic() const { return {}; }
+};
+
 struct Bcast {
   std::int64_t count;
   MPI_Datatype datatype;

@@ -45,7 +45,11 @@ std::vector<ShapeTable> shapes() {
                                  follows(MessagesSent, false),
                                  follows(BytesSent, true, MessagesSent),
                                  follows(MessagesReceived, false),
-                                 follows(BytesReceived, true, MessagesReceived)};
+                                 follows(BytesReceived, true, MessagesReceived),
+                                 follows(MessagesCompleted, false),
+                                 follows(BytesCompleted, false, MessagesCompleted),
+                                 follows(BytesRead),
+                                 follows(BytesWritten)};
   std::vector<ShapeTable> out(4);
   out[VisitedCall] = {true, static_cast<std::uint8_t>(column_of(MetricId::Visits)), call};
   out[UnvisitedCall] = {false, no_column, call};

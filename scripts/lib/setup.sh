@@ -10,8 +10,9 @@ BUILD_PACKAGES=(cmake ninja-build g++ gfortran pkg-config python3
   libopenmpi-dev openmpi-bin libmpich-dev mpich
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps make xz-utils)
-DEMO_PACKAGES=(lammps)
+TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
+  netbase python3-mpi4py make xz-utils)
+DEMO_PACKAGES=(lammps netbase)
 
 say() { printf '%s\n' "-- $*" >&2; }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import struct
@@ -51,6 +52,41 @@ class Loop(TestCase):
         # One that is held up between an end and the next begin differs: on a busy machine some are.
         self.assertLessEqual(len(off), iterations // 10, "iterations unlike the program's clock")
         self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+
+    def test_a_receive_belongs_to_the_iteration_that_completes_it_and_the_path_that_posted_it(self) -> None:
+        iterations = 40
+        received = [(i % 2) * (1000 + i - 1) for i in range(iterations)]
+        for mpi in ("openmpi", "mpich"):
+            program = PROGRAMS / f"iterations_requests_{mpi}"
+            if not program.exists():
+                continue
+            outcome = self.measured([f"mpiexec.{mpi}", "-n", "2", program, iterations])
+            self.assertEqual((0, ""), (outcome.code, outcome.stderr))
+            for location in self.loop_of(outcome)["per_location"]:
+                if location["thread"] != 0:
+                    continue
+                self.assertEqual([1 + i % 2 for i in range(iterations)], location["mpi_calls"])
+                self.assertEqual(received, location["bytes_received"])
+                # What was posted before an iteration is no part of its call tree: two classes of iterations.
+                self.assertEqual({0, 1}, {c["class"] for c in location["clusters"]})
+            whole = self.report(outcome)
+            for column, rows in (("bytes_received", ("post", "MPI_Irecv")), ("bytes_completed", ("finish", "MPI_Wait"))):
+                found = {tuple(c["path"][-2:]): 0 for c in whole.callpaths if c[column]}
+                for c in whole.callpaths:
+                    if c[column]:
+                        found[tuple(c["path"][-2:])] += c[column]
+                self.assertEqual({rows: 2 * (sum(received) + 77)}, found, column)
+            losses = whole.losses()
+            self.assertEqual([], [name for name in losses if not name.startswith("tick_")], losses)
+            one = self.report(outcome, "--iteration", "7", "--rank", "0")
+            posted = [c for c in one.callpaths if c["path"][-1] == "MPI_Irecv"]
+            self.assertEqual([(0, received[7])], [(c["visits"], c["bytes_received"]) for c in posted])
+
+    def test_a_receive_that_nobody_completes_is_reported(self) -> None:
+        command = mpirun(2, PROGRAMS / "iterations_requests_openmpi", 2, "leave")
+        outcome = self.measured(command)
+        self.assert_same_result(self.plain(command), outcome)
+        self.assertEqual(2, self.report(outcome).losses().get("request_left"))
 
     def test_clusters_are_as_many_as_asked_for_and_never_mix_call_paths(self) -> None:
         for algorithm in ("refrain", "paper"):
@@ -391,6 +427,14 @@ run {STEPS}
         for location in report.data["loops"][0]["per_location"]:
             self.assertEqual(self.STEPS, len(location["wall_s"]))  # set-up has the first such calls
             self.assertGreater(min(location["bytes_sent"]), 0)
+        # Every twentieth step LAMMPS looks for new neighbours instead of telling the old ones where atoms are.
+        table = subprocess.run([REFRAIN, "report", outcome.experiment, "--clusters", "--rank", "0"], check=True, text=True,
+                               capture_output=True, env=clean_environment({"COLUMNS": "600"})).stdout
+        rows = re.findall(r"(?m)^ +\d+ +(\d+) +[\d.]+ +\d+ +(\d+) +(\d+) +(\d+ .*)$", table)
+        self.assertEqual(self.STEPS, sum(int(size) for size, *_ in rows), table)
+        apart = [(int(size), int(first), int(last)) for size, first, last, text in rows
+                 if re.search(r"no calls of \S*CommBrick::forward_comm\S*/MPI_", text)]
+        self.assertEqual((5, 19, 99), (sum(a[0] for a in apart), min(a[1] for a in apart), max(a[2] for a in apart)), table)
 
     def test_a_function_that_is_not_there_is_one_line(self) -> None:
         for setting, words in (("MPI_Send@No::such", "no loaded module has a function of that name"),

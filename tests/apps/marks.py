@@ -249,11 +249,18 @@ class Marks(TestCase):
                 report = self.check_misuse(program, "scopes")
                 self.assertEqual([20], self.iterations(report)["scoped"])
                 self.assertEqual([10, 10], [self.regions(report, n)[0]["region"]["visits"] for n in ("odd", "even")])
-                self.assertFalse(any(part.startswith("refrain::") for c in report.callpaths for part in c["path"]))
                 report = self.check_misuse(program, "thrown_in_iteration")
                 self.assertEqual([16], self.iterations(report)["plain"])
                 report = self.check_misuse(program, "thrown_out_of_loop")
                 self.assertEqual([12], self.iterations(report)["plain"])
+
+    def test_scope_objects_do_not_stand_in_call_paths(self) -> None:
+        for program in ("marks_scopes", "marks_scopes_plain"):
+            with self.subTest(program):
+                report = self.check_misuse(program, "thrown_far")
+                unwinding = report.sum("samples", lambda c: "throwing_step()/_Unwind_Resume" in "/".join(c["path"]))
+                self.assertGreater(unwinding, 0, "what the scope's end calls is below the function of the scope")
+                self.assertEqual([], [c["path"] for c in report.callpaths if any("refrain::" in p for p in c["path"])])
 
     # ---- Fortran ----
 

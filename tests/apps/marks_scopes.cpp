@@ -71,6 +71,26 @@ int thrown_out_of_loop() {
   return 6;  // a region and a loop, three times
 }
 
+[[gnu::noinline]] void throwing_step() {
+  refrain::Region region("thrown far");
+  throw std::runtime_error("always");
+}
+
+[[gnu::noinline]] void descend(int depth) {
+  if (depth > 0) descend(depth - 1);
+  else throwing_step();
+  sink = depth;
+}
+
+/// Most of the time goes into unwinding from the landing pad on that ends the scope of the region.
+int thrown_far() {
+  for (const auto begin = Clock::now(); seconds_since(begin) < 0.5;) try {
+      descend(100);
+    } catch (const std::runtime_error&) {
+    }
+  return 0;
+}
+
 [[gnu::noinline]] void good() {
   refrain::Loop loop("good");
   for (int i = 0; i < 20; ++i) {
@@ -87,6 +107,7 @@ int main(int argc, char** argv) {
   if (what == "scopes") misused = scopes();
   if (what == "thrown_in_iteration") misused = thrown_in_iteration();
   if (what == "thrown_out_of_loop") misused = thrown_out_of_loop();
+  if (what == "thrown_far") misused = thrown_far();
   good();
   std::printf("{\"misused\": %d}\n", misused);
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -22,3 +23,14 @@ class Checks:
         if not good:
             self.failures += 1
             print(f"{self.name}: {what}", file=sys.stderr)
+
+
+def identities(rank: int, communicators: list[dict[str, Any]]) -> dict[int, tuple[Any, ...]]:
+    """Of a rank's communicators, by id: what all members of one agree on, and of no other. Parents come first."""
+    known: dict[int, tuple[Any, ...]] = {}
+    for c in communicators:
+        if c["id"] == 1:
+            known[1] = ("self", c["ordinal"], rank)
+        else:
+            known[c["id"]] = (None if c["parent"] < 0 else known[c["parent"]], c["ordinal"], c["leader"])
+    return known

@@ -49,6 +49,7 @@ for program in programs:
                     expect(truth.get(function) == record["functions"].get(function),
                            f"{where}: rank {rank}: {function}: recorded {record['functions'].get(function)}, "
                            f"truth {truth.get(function)}")
+                expect(record["unmatched"] == [0, 0], f"completed, but not where it was begun: {record['unmatched']}")
                 expect(record["requests"] == 0, f"{where}: {record['requests']} requests are left in the table")
                 expect(any(c["name"] == "from Fortran" for c in record["communicators"]),
                        f"{where}: MPI_COMM_SET_NAME is not recorded")

@@ -2,8 +2,10 @@
 // paths, clocks or files of Refrain. Preloaded into test programs.
 //
 // At MPI_Finalize every rank writes JSON to RECORDER_FILE.<rank>: {"functions": {"MPI_Send": [visits, messages_sent,
-// bytes_sent, messages_received, bytes_received], ...}, "requests": entries left in the request table, "communicators":
-// [...], "peers": true}. "peers" is the outcome of an exchange with the neighbours through the adapter's Peers.
+// bytes_sent, messages_received, bytes_received], ...}, "unmatched": [messages, bytes], "requests": entries left in the
+// request table, "communicators": [...], "peers": true}. What a call completes counts as received by it here;
+// "unmatched" is how much of it was not added to the calls that have begun it. "peers" is the outcome of an exchange
+// with the neighbours through the adapter's Peers.
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +21,14 @@ namespace refrain::measurement {
 
 thread_local Location* current_location __attribute__((tls_model("initial-exec"))) = nullptr;
 LifecycleHooks lifecycle;
+std::span<const char* const> mpi_region_names;
 std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
 
 namespace {
 
 constexpr unsigned functions = 1024;
-std::int64_t rows[functions][8];
+std::int64_t rows[functions][16];
+std::int64_t begun[functions][16];  // what was added to the call that has begun an operation
 alignas(Location) std::byte location_memory[sizeof(Location)];
 
 /// A ring of messages of many sizes, to the right and from the left, and one that never comes.
@@ -37,9 +41,9 @@ bool exchange(const Peers& peers) {
     if (!out.resize(bytes) || !in.resize(3)) return false;
     std::memset(out.data(), peers.rank + 1, bytes);
     const bool first = peers.rank % 2 == 0;  // a send may wait for its receiver
-    if (first && !peers.send(peers.state, right, out.data(), bytes, deadline)) return false;
+    if (first && !peers.send(peers.state, right, out, deadline)) return false;
     if (!peers.receive(peers.state, left, in, deadline)) return false;
-    if (!first && !peers.send(peers.state, right, out.data(), bytes, deadline)) return false;
+    if (!first && !peers.send(peers.state, right, out, deadline)) return false;
     if (in.size() != bytes + 3) return false;
     for (std::size_t i = 3; i < in.size(); ++i)
       if (in[i] != static_cast<std::byte>(left + 1)) return false;
@@ -61,18 +65,27 @@ void write_record(const MpiAdapter& adapter) {
   if (!file) return;
   std::fprintf(file, "{\"functions\": {");
   const char* separator = "";
-  for (std::size_t i = 0; i < adapter.region_names.size(); ++i) {
+  std::int64_t messages_left = 0, bytes_left = 0;
+  for (std::size_t i = 0; i < mpi_region_names.size(); ++i) {
     const std::int64_t* row = rows[i];
-    if (!row[column_of(MetricId::Visits)]) continue;
-    std::fprintf(file, "%s\n\"%s\": [%lld, %lld, %lld, %lld, %lld]", separator, adapter.region_names[i],
-                 static_cast<long long>(row[column_of(MetricId::Visits)]),
-                 static_cast<long long>(row[column_of(MetricId::MessagesSent)]),
-                 static_cast<long long>(row[column_of(MetricId::BytesSent)]),
-                 static_cast<long long>(row[column_of(MetricId::MessagesReceived)]),
-                 static_cast<long long>(row[column_of(MetricId::BytesReceived)]));
+    if (!row[column_of(MetricId::Visits)]) continue;  // nothing can have begun there either
+    std::fprintf(
+        file, "%s\n\"%s\": [%lld, %lld, %lld, %lld, %lld]", separator, mpi_region_names[i],
+        static_cast<long long>(row[column_of(MetricId::Visits)]),
+        static_cast<long long>(row[column_of(MetricId::MessagesSent)]),
+        static_cast<long long>(row[column_of(MetricId::BytesSent)]),
+        static_cast<long long>(row[column_of(MetricId::MessagesReceived)] +
+                               row[column_of(MetricId::MessagesCompleted)]),
+        static_cast<long long>(row[column_of(MetricId::BytesReceived)] + row[column_of(MetricId::BytesCompleted)]));
+    const std::int64_t* there = begun[i];
+    messages_left += there[column_of(MetricId::MessagesReceived)] - row[column_of(MetricId::MessagesCompleted)];
+    bytes_left += there[column_of(MetricId::BytesReceived)] + there[column_of(MetricId::BytesRead)] +
+                  there[column_of(MetricId::BytesWritten)] - row[column_of(MetricId::BytesCompleted)];
     separator = ",";
   }
-  std::fprintf(file, "},\n\"requests\": %llu,\n\"peers\": %s,\n\"communicators\": [",
+  std::fprintf(file, "},\n\"unmatched\": [%lld, %lld],\n", static_cast<long long>(messages_left),
+               static_cast<long long>(bytes_left));
+  std::fprintf(file, "\"requests\": %llu,\n\"peers\": %s,\n\"communicators\": [",
                static_cast<unsigned long long>(adapters::mpi::request_table.size()), good ? "true" : "false");
   separator = "";
   for (const CommunicatorRecord& c : adapter.communicators()) {
@@ -99,12 +112,20 @@ void write_record(const MpiAdapter& adapter) {
 
 }  // namespace
 
-std::int64_t* enter_region(Location&, RegionId region, const platform::Registers&) {
+std::int64_t* CallTree::values(NodeId node) { return begun[static_cast<std::uint32_t>(node)]; }
+
+std::int64_t* values_of_other_thread(Location&, const BegunAt& begun_at) {
+  return begun[static_cast<std::uint32_t>(begun_at.node)];
+}
+
+std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers&) {
+  location.call_node = NodeId{static_cast<std::uint32_t>(region)};
   return rows[static_cast<unsigned>(region)];
 }
 
 bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{false};
+std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region(location, region, registers);
 }

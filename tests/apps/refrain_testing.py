@@ -43,6 +43,14 @@ def mpirun(ranks: int, *command: str | Path) -> list[str]:
     return ["mpirun.openmpi", "-n", str(ranks), *map(str, command)]
 
 
+MPIS = [mpi for mpi in ("openmpi", "mpich") if shutil.which(f"mpiexec.{mpi}")
+        and any(BUILD.rglob(f"librefrain-{mpi}.so"))]
+
+
+def mpiexec(mpi: str, ranks: int, *command: object) -> list[str]:
+    return [f"mpiexec.{mpi}", "-n", str(ranks), *map(str, command)]
+
+
 class Outcome:
     """How a program ended: exit status, stdout, stderr, and its experiment directory when there is one."""
 
@@ -107,11 +115,11 @@ class TestCase(unittest.TestCase):
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def measured(self, command: Iterable[str | Path], env: dict[str, str] | None = None,
-                 timeout: float = 120) -> Outcome:
+                 timeout: float = 120, options: Iterable[str] = ()) -> Outcome:
         """Runs `command` under `refrain run`; the experiment directory is a new one in the scratch directory."""
         self._runs += 1
         experiment = self.directory / f"experiment-{self._runs}"
-        outcome = self.plain([REFRAIN, "run", "--", *command],
+        outcome = self.plain([REFRAIN, "run", *options, "--", *command],
                              {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)} | (env or {}), timeout)
         outcome.experiment = experiment
         return outcome

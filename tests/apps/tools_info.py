@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 import unittest
 
-from refrain_testing import REFRAIN, SOURCE
+from refrain_testing import BUILD, REFRAIN, SOURCE
 from tools_exec import ToolsTest
 
 
@@ -49,6 +51,96 @@ class Info(ToolsTest):
         self.assertEqual(self.refrain("no-such-subcommand").returncode, 1)
         self.assertEqual(self.refrain("run", "--no-such-option", "--", "true").returncode, 1)
         self.assertEqual(self.refrain("report", "/no/such/experiment").returncode, 2)
+
+
+class MpiFunctions(ToolsTest):
+    """`refrain info mpi` against nm, which knows nothing of its tables."""
+
+    LIBRARIES = {
+        "openmpi": ("libmpi.so.40", ["libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_usempi_ignore_tkr.so.40"]),
+        "mpich": ("libmpich.so.12", ["libmpichfort.so.12"]),
+    }
+
+    def exported(self, *libraries: str) -> set[str]:
+        """Functions that shared libraries define."""
+        files = []
+        known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+        for library in libraries:
+            found = re.search(rf"^\s+{re.escape(library)} .*=> (\S+)$", known, re.MULTILINE)
+            files.append(found[1] if found else library)
+        lines = subprocess.run(["nm", "-D", "--defined-only", *files], capture_output=True, text=True, check=True).stdout
+        return {name.split("@")[0] for kind, name in re.findall(r"^[0-9a-f]+ (\w) (\S+)$", lines, re.MULTILINE) if kind in "TWi"}
+
+    def coverage(self, mpi):
+        done = self.start(REFRAIN, "info", "mpi", "--mpi", mpi, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (found,) = json.loads(done.stdout)["mpis"]
+        return found
+
+    def each_installed_mpi(self):
+        for mpi, (c_library, fortran_libraries) in self.LIBRARIES.items():
+            if shutil.which(f"mpicc.{mpi}"):
+                own = self.exported(str(BUILD / "lib" / f"librefrain-{mpi}.so"))
+                yield self.coverage(mpi), own, c_library, fortran_libraries
+
+    def test_the_column_of_c_is_what_nm_sees(self):
+        for found, own, library, _ in self.each_installed_mpi():
+            exported = self.exported(library)
+            listed = {row["function"]: row["c"] for row in found["functions"] if row["c"] is not None}
+            self.assertGreater(len(listed), 400)
+            self.assertEqual({name: name in own for name in listed}, listed)
+            self.assertLessEqual(set(listed), exported)
+            header = subprocess.run([f"mpicc.{found['mpi']}", "-E", "-include", "mpi.h", "-x", "c", "/dev/null"],
+                                    capture_output=True, text=True, check=True).stdout
+            declared = set(re.findall(r"\b(MPIX?_[A-Z]\w*) *\(", header))
+            self.assertLessEqual(exported & declared, set(listed))
+
+    def test_the_columns_of_fortran_are_what_nm_sees(self):
+        for found, own, _, libraries in self.each_installed_mpi():
+            wanted = {"fortran": {}, "fortran_2008": {}}
+            for symbol in self.exported(*libraries):
+                plain = re.fullmatch(r"(mpix?_\w+?|MPIX?_[A-Z0-9_]+?)_{0,2}", symbol)
+                if not plain or "sizeof" in symbol.lower():
+                    continue
+                name = plain[1].lower().removesuffix("_cptr")
+                modern = re.fullmatch(r"(mpix?_\w+?)_f08(?:ts)?(_large)?", name)
+                column = wanted["fortran_2008" if modern else "fortran"]
+                function = modern[1] + ("_c" if modern[2] else "") if modern else name
+                column[function] = column.get(function, True) and symbol in own
+            for key, column in wanted.items():
+                listed = {row["function"].lower(): row[key] for row in found["functions"]
+                          if row[key] is not None and row["function"] != "MPI_Sizeof"}
+                self.assertGreater(len(listed), 300)
+                self.assertEqual(column, listed)
+
+    def test_what_moves_data_is_wrapped_without_exception_and_nearly_all_else(self):
+        for found, *_ in self.each_installed_mpi():
+            for key in ("c", "fortran", "fortran_2008"):
+                counted = [row for row in found["functions"] if row["counts"] and row[key] is not None]
+                essential = [row for row in counted if row["essential"]]
+                self.assertEqual([], [row["function"] for row in essential if not row[key]])
+                totals = found["totals"][key]
+                self.assertEqual((totals["all"]["wrapped"], totals["all"]["of"]), (sum(row[key] for row in counted), len(counted)))
+                self.assertEqual(totals["essential"]["of"], len(essential))
+                self.assertGreater(len(essential), 200)
+                self.assertGreaterEqual(totals["all"]["percent"], 98)
+
+    def test_whatever_is_not_wrapped_has_a_reason(self):
+        for found, *_ in self.each_installed_mpi():
+            for row in found["functions"]:
+                wrapped = [row[key] for key in ("c", "fortran", "fortran_2008") if row[key] is not None]
+                self.assertTrue(all(wrapped) or row["reason"], row)
+                self.assertNotEqual(row["class"], "unknown", row)
+
+    def test_the_text_says_the_same(self):
+        text = self.start(REFRAIN, "info", "mpi").stdout
+        for mpi in self.LIBRARIES:
+            if shutil.which(f"mpicc.{mpi}"):
+                self.assertRegex(text, rf"(?m)^{mpi} +class")
+        self.assertRegex(text, r"(?m)^MPI_Send +send +yes +yes +yes$")
+        self.assertRegex(text, r"(?m)^MPI_Wtime +no .*reads the clock")
+        self.assertRegex(text, r"(?m)^C +\d+ of +\d+ +100.00 %  communicate")
+        self.assertEqual(self.start(REFRAIN, "info", "mpi", "--mpi", "other").returncode, 1)
 
 
 class Doctor(ToolsTest):

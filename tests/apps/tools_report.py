@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -52,6 +53,16 @@ class Report(ToolsTest):
         self.assertEqual(self.locations("--rank", "1"), [1])
         self.assertEqual(self.locations("--rank", "0,2"), [0, 2])
         self.assertEqual(self.locations("--rank", "0", "--rank", "1-2"), [0, 1, 2])
+
+    def test_the_manual_page_has_every_option(self):
+        page = (SOURCE / "docs/man/refrain-report.1").read_text().replace("\\", "")
+        options = set(re.findall(r"--[a-z-]+", self.report("--help").stdout)) - {"--help"}
+        self.assertIn("--windows", options)
+        self.assertEqual(set(), {option for option in options if option not in page})
+
+    def test_windows_that_are_not_there(self):
+        self.assertIn("no windows", self.one_line(1, "exp", "--windows"))
+        self.assertIn("--flat excludes --windows", self.one_line(1, "exp", "--windows", "--flat"))
 
     def test_a_rank_that_is_not_there_is_named(self):
         self.assertIn("3", self.one_line(1, "exp", "--rank", "3"))

@@ -135,21 +135,38 @@ class Iterations(Measured):
         self.assertGreater(typical[1], 1.5 * typical[0], "the slow rank")
         self.assertLess(typical[1], PEAK_S / 2)
 
-    def test_the_graph_shows_the_slow_iterations(self):
-        text = self.text("--iterations", "--loop", "step", "--metric", "user", columns=STEPS + 20)
+    def graph(self, metric, title):
+        """Line below the title, rows of the graph from the top, text. A column is an iteration."""
+        text = self.text("--iterations", "--loop", "step", "--metric", metric, columns=STEPS + 20)
         lines = text.splitlines()
-        head = next(i for i, line in enumerate(lines) if line.startswith("loop step: 300 iterations on 2 ranks, user time"))
-        self.assertIn("largest", lines[head + 1])
-        graph = [line for line in lines if "|" in line]
-        self.assertEqual(len(graph), 12 + 2, text)
+        head = next(i for i, line in enumerate(lines) if line.startswith(f"loop step: 300 iterations on 2 ranks, {title}"))
+        rows = [line[line.index("|") + 1:].ljust(STEPS) for line in lines if "|" in line]
+        self.assertEqual(len(rows), 12 + 2, text)  # two of the map
+        return lines[head + 1], rows[:12], text
 
-        def height(iteration):
-            column = graph[0].index("|") + 1 + iteration
-            return max(12 - n for n, line in enumerate(graph[:12]) if line[column:column + 1] in (":", "#"))
+    def test_the_graph_shows_the_slow_iterations(self):
+        head, rows, text = self.graph("user", "user time")
+        self.assertRegex(head, r"^least \S+ [mu]?s \(iteration \d+ of rank 0\), mean \S+ [mu]?s, largest \S+ [mu]?s ")
+        slowest = [0.0] * STEPS
+        for r in self.rows("--iterations", "--loop", "step"):
+            slowest[int(r["iteration"])] = max(slowest[int(r["iteration"])], float(r["user_s"]))
+        height = [max(12 - n for n, row in enumerate(rows) if row[i] in (":", "#")) for i in range(STEPS)]
+        # One iteration that the machine interrupts for long can make all others flat, so what is a row apart counts.
+        for i in range(1, STEPS):
+            if slowest[i] - slowest[i - 1] > 1.01 * max(slowest) / 12:
+                self.assertGreater(height[i], height[i - 1], f"iteration {i} is slower than the one before it\n{text}")
+        if max(slowest) < 2 * PEAK_S:  # nothing was interrupted for long
+            peaks = range(EVERY - 1, STEPS, EVERY)
+            higher = [height[i] > height[i - 1] for i in peaks]
+            self.assertGreaterEqual(sum(higher), len(peaks) - 1, f"peaks are higher than what is before them\n{text}")
 
-        peaks = range(EVERY - 1, STEPS, EVERY)
-        higher = [height(i) > height(i - 1) for i in peaks]
-        self.assertGreaterEqual(sum(higher), len(peaks) - 1, f"peaks are higher than what is before them\n{text}")
+    def test_the_graph_draws_each_iteration(self):
+        head, rows, text = self.graph("mpi_calls", "mpi_calls")
+        self.assertIn("largest 2 (iteration 0 of rank 0)", head)
+        for i in range(STEPS):
+            places = [n for n, row in enumerate(rows) if row[i] != " "]
+            two = is_peak(i) or i % 10 == 0
+            self.assertIn(places, ([0],) if two else ([5], [6]), f"iteration {i}: at the top, or half way\n{text}")
 
     def test_the_map_shows_the_slow_rank(self):
         lines = self.text("--iterations", "--loop", "step", "--metric", "user", columns=STEPS + 20).splitlines()

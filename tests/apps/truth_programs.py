@@ -49,6 +49,26 @@ class Threads(TestCase):
             self.assert_near(report.of_function(name, "inclusive_s"), spent[name], 0.02 * spent[name] + 0.02, name)
 
 
+@unittest.skipUnless((PROGRAMS / "sessions").exists(), "no MPI with sessions was found")
+class Sessions(TestCase):
+    def test_a_program_that_never_calls_mpi_init_is_one_experiment(self) -> None:
+        command = ["mpiexec.mpich", "-n", "3", PROGRAMS / "sessions"]
+        outcome = self.measured(command)
+        self.assert_same_result(self.plain(command), outcome)
+        self.assertEqual((0, b"3\n", ""), (outcome.code, outcome.stdout, outcome.stderr))
+        report = self.report(outcome)
+        self.assert_time_conserved(report)
+        experiment = report.data["experiment"]
+        self.assertEqual((3, "complete"), (experiment["ranks"], experiment["state"]))
+        self.assertRegex(experiment["mpi_library"], r"MPICH Version: +\d")
+        calls = {name: report.of_function(name, "visits")
+                 for name in ("MPI_Session_init", "MPI_Session_finalize", "MPI_Comm_create_from_group", "MPI_Comm_free")}
+        self.assertEqual({"MPI_Session_init": 6, "MPI_Session_finalize": 6, "MPI_Comm_create_from_group": 3,
+                          "MPI_Comm_free": 3}, calls)
+        self.assertEqual(30, report.below("add_up", "visits"))
+        self.assertEqual(30 * 3 * 4, report.below("add_up", "bytes_sent"))
+
+
 class WithoutMpi(TestCase):
     PROGRAM = PROGRAMS / "truth_no_mpi"
 

@@ -1,7 +1,8 @@
 add_executable(test_measurement ${CMAKE_CURRENT_LIST_DIR}/measurement/function_name_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/followers_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/call_target_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp)
 target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_measurement refrain_clustering
   refrain_iteration_log_reader refrain_platform
   refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})

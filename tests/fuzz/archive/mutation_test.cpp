@@ -7,6 +7,7 @@
 
 #include "analysis/iteration_samples.hpp"
 #include "analysis/iterations.hpp"
+#include "analysis/windows.hpp"
 #include "archive/manifest_reader.hpp"
 #include "archive/profile_merger.hpp"
 #include "archive/profile_parser.hpp"
@@ -28,6 +29,10 @@ std::string sample_file(int ranks) {
   job.run([&](int rank) {
     SampleRank sample = rank == 0 ? sample_rank(rank, ranks, 2, 12) : sample_rank_with_loops(rank, ranks, 2, 12);
     if (rank == 0) sample.add_extra_metrics();
+    sample.add_communicator({1, 0, 3, 0, rank, ranks, 0, "", {}, 70}, {0, 1});
+    sample.add_window({1, measurement::WindowKind::Shared, "fuzzed", 9},
+                      {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
+    sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
     (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
   });
   return read_file(directory.path + "/profile.refrain");
@@ -44,11 +49,22 @@ void check_invariants(const Profile& profile) {
       ASSERT_LT(path.offset, profile.regions.size());
     }
   }
+  const analysis::JobWindows job = analysis::match_windows(profile);
+  for (std::size_t r = 0; r < profile.ranks.size(); ++r) {
+    ASSERT_EQ(job.of_rank[r].size(), profile.ranks[r].windows.size());
+    for (const std::size_t number : job.of_rank[r]) ASSERT_LT(number, job.windows.size());
+  }
   std::int64_t last_rank = -1;
   for (const auto& rank : profile.ranks) {
     ASSERT_GT(rank.rank, last_rank);
     last_rank = rank.rank;
     ASSERT_GT(rank.ticks_per_second, 0);
+    for (const auto& c : rank.communicators) ASSERT_GE(c.made, 1);
+    for (const auto& window : rank.windows) {
+      ASSERT_GE(window.made, 1);
+      ASSERT_NE(analysis::name_of(window.kind), nullptr);
+      for (const auto& traffic : window.targets) ASSERT_GE(traffic.target, 0);
+    }
     for (const auto& location : rank.locations) {
       ASSERT_EQ(location.losses.size(), measurement::loss_count);
       for (const auto& loop : location.loops) {

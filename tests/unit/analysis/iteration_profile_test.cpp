@@ -332,6 +332,24 @@ TEST(ClusterDifferences, calls_that_others_do_not_make_are_named) {
   EXPECT_EQ(summaries[1].differences[0].metric, "calls");
   EXPECT_EQ(path_to(tree, summaries[1].differences[0].node).back(), "MPI_Allreduce");
   EXPECT_EQ(summaries[1].differences[0].cluster_mean, 2);
+  EXPECT_TRUE(summaries[0].differences.empty()) << "most do not make them";
+}
+
+TEST(ClusterDifferences, calls_that_others_make_are_missed) {
+  std::vector<Iteration> iterations;
+  // Most make two calls, in two clusters of which none has more than half of the iterations.
+  for (int i = 0; i < 20; ++i)
+    iterations.push_back({i % 2, 1'000 + i % 2, {1, 10, 1, 8, 0, 0}, {2, 1, 0, 0, 0, 0}, {}, {}});
+  for (int i = 0; i < 15; ++i) iterations.push_back({2, 1'000, {1, 10, 1, 8, 0, 0}, {}, {}, {}});
+  const archive::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  const auto summaries = summarise_clusters(profiles_of(profile), tree);
+  EXPECT_TRUE(summaries[0].differences.empty());
+  EXPECT_TRUE(summaries[1].differences.empty());
+  ASSERT_EQ(summaries[2].differences.size(), 1U);
+  EXPECT_EQ(path_to(tree, summaries[2].differences[0].node).back(), "MPI_Allreduce");
+  EXPECT_EQ(summaries[2].differences[0].cluster_mean, 0);
 }
 
 TEST(ClusterDifferences, chance_in_few_samples_is_no_difference) {

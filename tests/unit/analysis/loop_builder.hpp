@@ -63,6 +63,10 @@ inline archive::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
     if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) return;
     unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
     unit.columns.insert(unit.columns.end(), values.begin(), values.end());
+    // A row has all columns of its kind, as one that was read has.
+    const bool mpi = path == send || path == allreduce;
+    unit.columns.resize(unit.values.back().first +
+                        measurement::columns_of(mpi ? archive::NodeKind::Region : archive::NodeKind::Function));
   };
   put(send, it.send);
   put(allreduce, it.allreduce);

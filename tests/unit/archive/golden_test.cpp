@@ -24,6 +24,9 @@ TEST(Golden, writes_a_new_one_on_demand) {
   ThreadJob job(golden_ranks);
   job.run([&](int rank) {
     SampleRank sample = sample_rank_with_loops(rank, golden_ranks, 2, 40);
+    sample.add_communicator({1, 0, 5, 0, rank, golden_ranks, 0, "", {}, 70 + rank}, {0, 1, 2});
+    sample.add_window({1, measurement::WindowKind::Allocated, "halo", 9}, {{0, (rank + 1) % 3, 1, 20, 300, 4000}});
+    sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
     EXPECT_TRUE(archive::write_profile(sample.record(), job.peers(rank), directory, seconds_from_now(60)).written);
   });
 }
@@ -104,6 +107,28 @@ TEST(Golden, version_1_2) {
   EXPECT_NEAR(slopes, 46.006, 1e-3);
   EXPECT_EQ(loop.follows[5].second, 7);
   EXPECT_TRUE(rank.locations[1].loops[1].samples.empty());
+}
+
+TEST(Golden, version_1_3) {
+  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.3").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  const archive::Rank& rank = profile.ranks[2];
+  ASSERT_EQ(rank.communicators.size(), 2u);
+  EXPECT_EQ(rank.communicators[0].made, 1);
+  EXPECT_EQ(rank.communicators[1].made, 72);
+  ASSERT_EQ(rank.windows.size(), 2u);
+  EXPECT_EQ(rank.windows[0].communicator, 1);
+  EXPECT_EQ(rank.windows[0].kind, measurement::WindowKind::Allocated);
+  EXPECT_EQ(rank.windows[0].made, 9);
+  EXPECT_EQ(rank.windows[0].name, "halo");
+  ASSERT_EQ(rank.windows[0].targets.size(), 1u);
+  EXPECT_EQ(rank.windows[0].targets[0].target, 0);
+  EXPECT_EQ(rank.windows[0].targets[0].bytes_put, 20);
+  EXPECT_EQ(rank.windows[0].targets[0].bytes_got, 4000);
+  EXPECT_EQ(rank.windows[1].kind, measurement::WindowKind::Dynamic);
+  EXPECT_TRUE(rank.windows[1].targets.empty());
+  EXPECT_EQ(rank.locations[1].loops.size(), 2u);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <numeric>
 
 #include "archive/reader.hpp"
 #include "archive/writer.hpp"
@@ -77,7 +78,7 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
 
 TEST(RoundTrip, keeps_communicators) {
   SampleRank sample(0, 1, {});
-  measurement::CommunicatorRecord c{7, 2, 3, 5, 1, 6, 4, "row", {}};
+  measurement::CommunicatorRecord c{7, 2, 3, 5, 1, 6, 4, "row", {}, std::int64_t{1} << 40};
   sample.add_communicator(c, {5, 7, 9, 11, 3, 3, -1, 2'000'000'000});
   sample.add_communicator({8, -1, 0, -1, 0, 0, 0, "", {}}, {});
   const Profile profile = write_and_read(sample);
@@ -91,8 +92,56 @@ TEST(RoundTrip, keeps_communicators) {
   EXPECT_EQ(read.size, 6);
   EXPECT_EQ(read.remote_size, 4);
   EXPECT_EQ(read.name, "row");
-  EXPECT_EQ(read.members, (std::vector<std::int32_t>{5, 7, 9, 11, 3, 3, -1, 2'000'000'000}));
+  const std::vector<std::int32_t> members{5, 7, 9, 11, 3, 3, -1, 2'000'000'000};
+  ASSERT_EQ(read.members.size(), members.size());
+  for (std::size_t i = 0; i < members.size(); ++i) EXPECT_EQ(read.members[i], members[i]) << i;
+  EXPECT_EQ(read.made, std::int64_t{1} << 40);
   EXPECT_TRUE(profile.ranks[0].communicators[1].members.empty());
+  EXPECT_EQ(profile.ranks[0].communicators[1].made, 1);
+}
+
+TEST(RoundTrip, keeps_many_communicators_of_a_large_job) {
+  SampleRank sample(0, 1, {});
+  std::vector<std::int32_t> world(65'536);
+  std::iota(world.begin(), world.end(), 0);
+  for (std::int32_t i = 0; i < 300; ++i) sample.add_communicator({i, i ? 0 : -1, i, 0, 0, 65'536, 0, "", {}}, world);
+  sample.add_communicator({300, 0, 300, 0, 0, 65'536, 0, "", {}}, {world.rbegin(), world.rend()});
+  const Profile profile = write_and_read(sample);
+  ASSERT_EQ(profile.ranks[0].communicators.size(), 301u);
+  EXPECT_EQ(profile.ranks[0].communicators[299].members.size(), 65'536u);
+  EXPECT_EQ(profile.ranks[0].communicators[299].members[65'535], 65'535);
+  EXPECT_EQ(profile.ranks[0].communicators[300].members[1], 65'534);
+}
+
+TEST(RoundTrip, keeps_windows) {
+  using measurement::WindowKind;
+  constexpr std::int64_t many = std::int64_t{1} << 60;
+  SampleRank sample(0, 1, {});
+  sample.add_window({3, WindowKind::Shared, "a name", 12}, {{0, 7, 1, 2, 3, 4}, {0, 2, many, many, 0, 0}});
+  sample.add_window({-1, WindowKind::Dynamic, ""}, {});
+  sample.add_window({0, WindowKind::Created, ""}, {{0, 2'000'000'000, 0, 0, 5, many}});
+  const Profile profile = write_and_read(sample);
+  const auto& windows = profile.ranks[0].windows;
+  ASSERT_EQ(windows.size(), 3u);
+  EXPECT_EQ(windows[0].communicator, 3);
+  EXPECT_EQ(windows[0].kind, WindowKind::Shared);
+  EXPECT_EQ(windows[0].name, "a name");
+  EXPECT_EQ(windows[0].made, 12);
+  ASSERT_EQ(windows[0].targets.size(), 2u);
+  EXPECT_EQ(windows[0].targets[0].target, 2);
+  EXPECT_EQ(windows[0].targets[0].bytes_put, many);
+  EXPECT_EQ(windows[0].targets[1].target, 7);
+  EXPECT_EQ(windows[0].targets[1].bytes_got, 4);
+  EXPECT_EQ(windows[1].communicator, -1);
+  EXPECT_EQ(windows[1].kind, WindowKind::Dynamic);
+  EXPECT_TRUE(windows[1].targets.empty());
+  EXPECT_EQ(windows[2].targets[0].target, 2'000'000'000);
+  EXPECT_EQ(windows[2].targets[0].bytes_got, many);
+}
+
+TEST(RoundTrip, without_windows_there_is_no_section) {
+  SampleRank sample(0, 1, {});
+  EXPECT_TRUE(write_and_read(sample).ranks[0].windows.empty());
 }
 
 /// Threads are made from nodes: 1 is a function, 3 a region below a frame, 4 the pseudo path of a full tree. Columns of
@@ -117,7 +166,7 @@ std::map<std::string, Columns> extra_of(const Profile& profile, const archive::U
 TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
   SampleRank sample(0, 1, {});
   sample.add_raw_thread(nodes_with_metrics(),
-                        {{1, {1, 10, 7, -8}}, {3, {1, 2, 3, 4, 5, 6, 70, 80}}, {4, {2, 20, 9, 0}}});
+                        {{1, {1, 10, 7, -8}}, {3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 70, 80}}, {4, {2, 20, 9, 0}}});
   const measurement::ExtraMetric metrics[] = {{"perf::PAGE-FAULTS", "1"}, {"ru_utime", "ns"}};
   sample.record().extra_metrics = metrics;
   sample.unit(0).extra[0] = 1'000;
@@ -164,10 +213,10 @@ TEST(RoundTrip, one_module_loaded_at_two_places_is_one_module) {
                          {1, 0, 3, NodeKind::Region},
                          {0, 1, 0x900010, NodeKind::Frame},
                          {3, 1, 3, NodeKind::Region}},
-                        {{2, {1, 20, 3, 4, 5, 6}}, {4, {1, 22, 3, 4, 5, 6}}});
+                        {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10}}, {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10}}});
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]),
-            (Tree{{{frame("id", 0x10), region("(region 3)")}, {2, 42, 6, 8, 10, 12}}}));
+            (Tree{{{frame("id", 0x10), region("(region 3)")}, {2, 42, 6, 8, 10, 12, 14, 16, 18, 20}}}));
 }
 
 TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
@@ -184,7 +233,7 @@ TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
 TEST(RoundTrip, unknown_addresses_stay_absolute) {
   SampleRank sample(0, 1, {{"/a.so", "", 0x100000}});
   const Tree tree{{{frame("", 0xdead0000beef), truncated(), function("", ~0ull)}, {3, 4}},
-                  {{frame("", 0x5), region("MPI_Barrier")}, {1, 2, 3, 4, 5, 6}}};
+                  {{frame("", 0x5), region("MPI_Barrier")}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}};
   sample.add_thread(tree);
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]), tree);
@@ -194,7 +243,7 @@ TEST(RoundTrip, unknown_addresses_stay_absolute) {
 TEST(RoundTrip, extreme_values_survive) {
   SampleRank sample(0, 1, {});
   constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  const Tree tree{{{region("R")}, {low, high, -1, 0, 1, low + 1}}};
+  const Tree tree{{{region("R")}, {low, high, -1, 0, 1, low + 1, 2, -2, high - 1, 3}}};
   sample.add_thread(tree);
   sample.unit(0).wall = low;
   const Profile profile = write_and_read(sample);

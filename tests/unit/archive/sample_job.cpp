@@ -17,7 +17,8 @@
 namespace refrain::testing {
 
 /// Bytes follow messages, too.
-constexpr clustering::Column sample_follows[] = {{4}, {1}, {5}, {6, true, 5}, {7}, {8, true, 7}};
+constexpr clustering::Column sample_follows[] = {{4},          {1}, {5},           {6, true, 5}, {7},
+                                                 {8, true, 7}, {9}, {10, true, 9}, {11},         {12}};
 
 using archive::NodeRecord;
 
@@ -104,6 +105,14 @@ void SampleRank::add_communicator(measurement::CommunicatorRecord c, std::vector
   members_.push_back(std::move(members));
   c.members = members_.back();
   communicators_.push_back(c);
+}
+
+void SampleRank::add_window(measurement::WindowRecord window, std::vector<measurement::WindowTraffic> traffic) {
+  for (measurement::WindowTraffic& t : traffic) {
+    t.window = static_cast<std::int32_t>(windows_.size());
+    window_traffic_.push_back(t);
+  }
+  windows_.push_back(window);
 }
 
 std::uint32_t sample_label(int iteration) { return static_cast<std::uint32_t>(iteration * 7 / 3 % 11); }
@@ -240,6 +249,8 @@ archive::RankRecord& SampleRank::record() {
   record_.region_names = regions_;
   record_.locations = locations_;
   record_.communicators = communicators_;
+  record_.windows = windows_;
+  record_.window_traffic = window_traffic_;
   record_.follows = sample_follows;
   return record_;
 }

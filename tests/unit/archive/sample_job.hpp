@@ -62,6 +62,7 @@ class SampleRank {
   /// Two metrics that the user has asked for, for all threads so far; these must have no loops.
   void add_extra_metrics();
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
+  void add_window(measurement::WindowRecord window, std::vector<measurement::WindowTraffic> traffic);
 
   archive::RankRecord& record();
   archive::UnitRecord& unit(std::size_t thread) { return threads_[thread].unit; }
@@ -101,6 +102,8 @@ class SampleRank {
   std::vector<archive::LocationRecord> locations_;
   std::deque<std::vector<std::int32_t>> members_;
   std::vector<measurement::CommunicatorRecord> communicators_;
+  std::vector<measurement::WindowRecord> windows_;
+  std::vector<measurement::WindowTraffic> window_traffic_;
 };
 
 /// What `add_loop` says of one iteration: label and overall metrics.

@@ -43,12 +43,11 @@ class ThreadJob {
     int left = 1'000'000;
   };
 
-  static bool send(void* state, int peer, const void* data, std::size_t bytes, std::int64_t) {
+  static bool send(void* state, int peer, platform::Bytes& data, std::int64_t) {
     End& end = *static_cast<End*>(state);
     if (end.left-- <= 0) return false;
     std::lock_guard lock(end.job->mutex_);
-    const auto* begin = static_cast<const std::byte*>(data);
-    end.job->queues_[{end.rank, peer}].emplace_back(begin, begin + bytes);
+    end.job->queues_[{end.rank, peer}].emplace_back(data.begin(), data.end());
     end.job->arrived_.notify_all();
     return true;
   }

@@ -39,18 +39,18 @@ TEST(RequestTable, handle_used_again_while_its_old_request_is_claimed_is_another
   RequestTable table;
   table.add(42, RequestKind::Receive);
   TrackedRequest* old = table.claim(42);
-  TrackedRequest* next = table.add(42, RequestKind::PersistentReceive);
+  TrackedRequest* next = table.add(42, RequestKind::Send);
   EXPECT_NE(next, old);
   table.release(*old);
   EXPECT_EQ(table.find(42), next);
-  EXPECT_EQ(next->kind, RequestKind::PersistentReceive);
+  EXPECT_EQ(next->kind, RequestKind::Send);
   EXPECT_EQ(table.size(), 1u);
   table.clear();
 }
 
 TEST(RequestTable, forgotten_request_of_the_same_handle_is_replaced) {
   RequestTable table;
-  table.add(42, RequestKind::PersistentOperation)->bytes_sent = 7;
+  table.add(42, RequestKind::Collective)->bytes_sent = 7;
   TrackedRequest* again = table.add(42, RequestKind::Receive);
   EXPECT_EQ(again->bytes_sent, 0);
   EXPECT_EQ(table.size(), 1u);

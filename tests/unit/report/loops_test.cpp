@@ -136,12 +136,12 @@ least 1.00 ms (iteration 0 of rank 0), mean 2.10 ms, largest 10.0 ms (iteration
   iteration  0                   5
 # median over ranks, : least to largest. A column is one iteration.
 
-     rank 0 |........................====............
-     rank 1 |........................@@@@............
+     rank 0 |........................****............
+     rank 1 |------------------------@@@@------------
             ++-------------------+-------------------
   iteration  0                   5
-. from 1.00 ms, : from 2.12 ms, - from 3.25 ms, = from 4.38 ms, + from 5.50 ms,
-* from 6.63 ms, # from 7.75 ms, @ from 8.88 ms.
+. from 1.00 ms, : from 1.33 ms, - from 1.78 ms, = from 2.37 ms, + from 3.16 ms,
+* from 4.22 ms, # from 5.62 ms, @ from 7.50 ms.
 )");
 }
 

@@ -36,6 +36,7 @@ class Sample {
       rank.host = "node1";
       rank.call_cost = {90, 80, 110};
       rank.tick_cost = {6'000, 5'000, 9'000};
+      rank.locations.resize(1);
       experiment.profile.ranks.push_back(rank);
       tree.locations.push_back({r, 0, "main", 50, 15, 34.9, .1, 1, 1700});
     }
@@ -92,7 +93,7 @@ class Sample {
       tree.nodes[tree.nodes[i].parent].inclusive += tree.nodes[i].inclusive;
     }
     for (auto& node : tree.nodes) node.spread = {node.inclusive_s * .4, node.inclusive_s * .5, node.inclusive_s * .6};
-    tree.totals = {100, 30, 69.8, .2, 1.4, 1, 2, 2'002, 3'400, 1'500, 0, 68, 1.5};
+    tree.totals = {100, 30, 69.8, .2, 0, 1.4, 1, 2, 2'002, 3'400, 1'500, 0, 68, 1.5};
     tree.totals.losses.assign(measurement::loss_count, 0);
   }
 };
@@ -130,8 +131,8 @@ wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
 
 3 call paths below 0.5 % of the wall time are not shown (0.6 % in all); --min-share 0 shows
 everything.
-Times, calls and bytes (sent and received) include what is called. A line without a branch is called
-by the line above it alone.
+Times, calls and bytes (sent, received, read, written) include what is called. A line without a
+branch is called by the line above it alone.
 )");
 }
 
@@ -161,8 +162,8 @@ wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
 
 3 call paths below 0.5 % of the wall time are not shown (0.6 % in all);
 --min-share 0 shows everything.
-Times, calls and bytes (sent and received) include what is called. A line
-without a branch is called by the line above it alone.
+Times, calls and bytes (sent, received, read, written) include what is called. A
+line without a branch is called by the line above it alone.
 )");
 }
 
@@ -298,9 +299,10 @@ TEST(CsvReport, fields_are_quoted_by_rfc_4180) {
   const std::string csv = sample.csv();
   EXPECT_TRUE(
       csv.starts_with("path,kind,exclusive_s,inclusive_s,visits,samples,messages_sent,bytes_sent,"
-                      "messages_received,bytes_received,inclusive_min_s,inclusive_mean_s,inclusive_max_s\r\n"));
+                      "messages_received,bytes_received,messages_completed,bytes_completed,bytes_read,bytes_written,"
+                      "inclusive_min_s,inclusive_mean_s,inclusive_max_s\r\n"));
   EXPECT_NE(csv.find("\r\n\"a \"\"b\"\", c\",user,2,98.4"), csv.npos) << csv;
-  EXPECT_NE(csv.find("\r\n(not on CPU),other,1.4,1.4,0,0,0,0,0,0,"), csv.npos) << csv;
+  EXPECT_NE(csv.find("\r\n(not on CPU),other,1.4,1.4,0,0,0,0,0,0,0,0,0,0,"), csv.npos) << csv;
 }
 
 TEST(Render, ranks_that_are_not_there_are_a_usage_error) {

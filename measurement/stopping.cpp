@@ -1,0 +1,157 @@
+#include "measurement/stopping.hpp"
+
+#include <limits>
+#include <sched.h>
+
+#include "measurement/following.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/threads.hpp"
+
+namespace refrain::measurement {
+
+std::atomic<bool> measurement_is_stopped{false};
+
+namespace {
+
+using platform::Ticks;
+
+std::int64_t cpu_of(const Location& l) {
+  return &l == current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+}
+
+bool follows(const Location& l) { return l.following && !l.following->stopped.load(std::memory_order_relaxed); }
+
+/// What comes after a call in progress: its time is 0 unless it is set anew.
+constexpr Ticks never = std::numeric_limits<Ticks>::max();
+
+void stop(Location& l, Inside inside) {
+  if (l.stopped) return;
+  if (l.following) keep_up(l, inside);
+  const Ticks now = platform::now();
+  if (inside == Inside::Mpi) {
+    const Ticks time = now - l.call_begin - l.handler_time_in_call;
+    if (time > 0) {
+      l.unit.mpi += time;
+      row_of_call(l)[column_of(MetricId::Time)] += time;
+    }
+    ++l.unit.mpi_calls;  // its visit is counted when it ends
+    l.handler_time_in_call = 0;
+    l.call_begin = never;
+  }
+  if (l.extra) take_reading(l, false);
+  const std::int64_t cpu = cpu_of(l);
+  l.unit.wall += now - l.begin;
+  if (cpu > l.cpu_begin_ns) l.unit.cpu_ns += cpu - l.cpu_begin_ns;
+  l.begin = l.end = now;
+  l.cpu_begin_ns = cpu;
+  begin_stopped(l);
+}
+
+void resume(Location& l, Inside inside) {
+  const Ticks now = platform::now();
+  const std::int64_t cpu = cpu_of(l);
+  const StoppedTime until_now = stopped_until(l, now, cpu);
+  l.while_stopped.wall = until_now.wall;
+  l.while_stopped.cpu_ns = until_now.cpu_ns;
+  l.unit = l.while_stopped.unit;
+  l.while_stopped.unit = {};
+  l.stopped = false;
+  if (follows(l)) {
+    keep_up(l, Inside::Closed);
+    l.following->alive = true;
+  }
+  l.begin = now;
+  l.cpu_begin_ns = cpu;
+  if (inside == Inside::Mpi) {
+    --l.unit.mpi_calls;  // it began when it was counted, or is not to be
+    l.handler_time_in_call = 0;
+    l.call_begin = now;
+  }
+  if (&l == current_location) leave_out_own_work(l);
+  else if (l.extra) l.extra->leave_out = true;
+}
+
+/// Waits a little, as one that others may hold.
+void wait() {
+  const Gate gate = current_location->gate.load(std::memory_order_relaxed);
+  if (gate == Gate::Paused || gate == Gate::Held) (void)pass_gate(*current_location, Inside::User);
+  sched_yield();
+}
+
+/// Calls f(location, where its thread is) for all that have a thread, while none of these can move. False: not done.
+template <class F>
+bool for_all_held(F&& f) {
+  constexpr std::int64_t long_enough = 5'000'000'000;
+  const std::int64_t deadline = platform::monotonic_ns() + long_enough;
+  while (!pause_others()) {
+    if (platform::monotonic_ns() > deadline) return false;
+    wait();
+  }
+  for (Location* l = first_location(); l; l = l->next) {
+    if (l == current_location) {
+      f(*l, Inside::User);
+    } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
+      const Inside inside = settled_place(*l);
+      if (inside != Inside::Closed) f(*l, inside);
+    }
+  }
+  resume_others();
+  return true;
+}
+
+std::atomic_flag changing;
+
+/// Threads stop and resume one after the other.
+template <class F>
+bool in_turn(F&& f) {
+  while (changing.test_and_set(std::memory_order_acquire)) wait();
+  const bool done = f();
+  changing.clear(std::memory_order_release);
+  return done;
+}
+
+bool calls_had_extras = false;
+
+}  // namespace
+
+void begin_stopped(Location& l) {
+  if (follows(l)) l.following->alive = false;
+  l.while_stopped.unit = l.unit;
+  l.stopped = true;
+}
+
+StoppedTime stopped_until(const Location& l, Ticks now, std::int64_t cpu_now_ns) {
+  StoppedTime time{l.while_stopped.wall, l.while_stopped.cpu_ns};
+  if (!l.stopped) return time;
+  time.wall += now - l.begin;
+  if (cpu_now_ns > l.cpu_begin_ns) time.cpu_ns += cpu_now_ns - l.cpu_begin_ns;
+  return time;
+}
+
+bool stop_measurement() {
+  return in_turn([] {
+    if (measurement_is_stopped.exchange(true)) return true;
+    calls_had_extras = calls_have_extras.exchange(true);
+    if (for_all_held(stop)) return true;
+    calls_have_extras.store(calls_had_extras);
+    measurement_is_stopped.store(false);
+    return false;
+  });
+}
+
+bool resume_measurement(void (*resumed)(Location& location)) {
+  return in_turn([resumed] {
+    if (!measurement_is_stopped.exchange(false)) return true;
+    const bool done = for_all_held([&](Location& l, Inside inside) {
+      if (!l.stopped) return;
+      resume(l, inside);
+      resumed(l);
+    });
+    if (done) calls_have_extras.store(calls_had_extras);
+    else measurement_is_stopped.store(true);
+    return done;
+  });
+}
+
+}  // namespace refrain::measurement

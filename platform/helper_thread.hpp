@@ -1,0 +1,43 @@
+#pragma once
+/// A thread for one piece of work that may not run on the stack of who needs it, nor keep it for ever: what a signal
+/// handler of a dying process has to write. The kernel makes the thread, libc does not know of it: it uses the
+/// thread-local variables of its maker, who waits for it.
+
+#include <atomic>
+#include <cstdint>
+
+namespace refrain::platform {
+
+class HelperThread {
+ public:
+  enum class Result : std::uint8_t {
+    Done,
+    Faulted,      ///< the work ended in `leave`
+    TimedOut,     ///< it goes on: nothing may be done any more but to end the process
+    Unavailable,  ///< no memory or no thread: the work has not begun
+  };
+
+  /// Reserves the stack. Ordinary context. False: no memory.
+  bool prepare();
+  bool is_prepared() const { return stack_ != nullptr; }
+
+  /// Runs `work` and waits for it, at most `patience_ns`; 0: as long as it takes. All signals wait meanwhile, in both
+  /// threads, but for faults of the work. One thread at a time. Keeps errno. Async-signal-safe.
+  Result run(void (*work)(void*), void* argument, std::int64_t patience_ns);
+
+  /// The calling thread is the one that works. Async-signal-safe.
+  bool is_this_thread() const;
+  /// Ends the work where it is; for a handler of faults on this thread. Async-signal-safe.
+  [[noreturn]] void leave();
+
+ private:
+  static int body(void* self);
+
+  void* stack_ = nullptr;
+  std::atomic<int> thread_{0};  ///< the kernel's number of it, 0 when it has ended
+  std::atomic<bool> faulted_{false};
+  void (*work_)(void*) = nullptr;
+  void* argument_ = nullptr;
+};
+
+}  // namespace refrain::platform

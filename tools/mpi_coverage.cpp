@@ -1,0 +1,237 @@
+#include "tools/mpi_coverage.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/core.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "adapters/mpi/coverage.hpp"
+#include "tools/elf_image.hpp"
+#include "tools/installation.hpp"
+#include "tools/library_search.hpp"
+
+namespace refrain::tools {
+namespace {
+
+using adapters::mpi::KnownFunction;
+
+struct MpiLibraries {
+  const char* mpi;
+  RuntimeLibrary runtime;
+  std::vector<std::string> c, fortran;
+};
+
+const MpiLibraries installed_libraries[] = {
+    {"openmpi",
+     RuntimeLibrary::OpenMpi,
+     {"libmpi.so.40"},
+     {"libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpi_usempi_ignore_tkr.so.40"}},
+    {"mpich", RuntimeLibrary::Mpich, {"libmpich.so.12"}, {"libmpichfort.so.12"}},
+};
+
+/// Classes of functions.table.
+bool is_essential(std::string_view operation) {
+  constexpr std::string_view wanted[] = {"send", "receive", "sendrecv", "probe",    "request",     "request_start",
+                                         "wait", "test",    "barrier",  "rma",      "rma_sync",    "window",
+                                         "file", "file_io", "init",     "finalize", "communicator"};
+  return operation.starts_with("collective") || std::ranges::find(wanted, operation) != std::end(wanted);
+}
+
+/// Constants and conversions are no operations of MPI, and tools are to be left alone.
+bool counts(const KnownFunction& function) {
+  constexpr std::string_view left_out[] = {"conversion", "tool_interface", "callback"};
+  return std::ranges::find(left_out, function.reason_name) == std::end(left_out);
+}
+
+std::string in_small_letters(std::string_view text) {
+  std::string small{text};
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small;
+}
+
+bool strip(std::string& name, std::string_view suffix) {
+  if (!name.ends_with(suffix)) return false;
+  name.resize(name.size() - suffix.size());
+  return true;
+}
+
+struct FortranName {
+  std::string function;  ///< "mpi_send", "mpi_send_c"
+  MpiInterface interface;
+};
+
+/// What a program calls by this symbol; nothing when it is none that a compiler makes of a Fortran name.
+std::optional<FortranName> read_fortran_name(const std::string& symbol) {
+  std::string name = in_small_letters(symbol);
+  const bool large_letters = std::ranges::none_of(symbol, [](unsigned char c) { return std::islower(c) != 0; });
+  if (name != symbol && !large_letters) return std::nullopt;  // "MPI_Send", "MPI_Send_f08": not by a compiler
+  if (!name.starts_with("mpi_") && !name.starts_with("mpix_")) return std::nullopt;
+  while (strip(name, "_")) {
+  }
+  const bool large = strip(name, "_large");
+  const bool modern = strip(name, "_f08ts") || strip(name, "_f08");
+  strip(name, "_cptr");
+  if (name.find("_sizeof") != std::string::npos) name = "mpi_sizeof";  // one for each type
+  return FortranName{name + (large ? "_c" : ""), modern ? MpiInterface::Fortran2008 : MpiInterface::Fortran};
+}
+
+/// The symbols of the named libraries that begin with mpi; nothing when one is missing.
+std::optional<std::set<std::string>> symbols_of(const std::vector<std::string>& names) {
+  ElfImage wanted;
+  wanted.needed = names;
+  std::set<std::string> symbols;
+  for (const NeededLibrary& library : needed_libraries("/", wanted)) {
+    if (std::ranges::find(names, library.name) == names.end()) continue;
+    const auto image = library.file.empty() ? std::nullopt : read_elf_image(library.file);
+    if (!image) return std::nullopt;
+    symbols.insert(image->functions_in_any_case.begin(), image->functions_in_any_case.end());
+  }
+  return symbols;
+}
+
+void take(MpiFunctionCoverage& function, MpiInterface interface, bool wrapped) {
+  auto& column = function.wrapped[static_cast<std::size_t>(interface)];
+  column = column.value_or(true) && wrapped;  // every spelling
+}
+
+}  // namespace
+
+MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) {
+  MpiCoverage coverage{mpi, false, {}};
+  const auto libraries = std::ranges::find_if(installed_libraries, [&](const auto& row) { return mpi == row.mpi; });
+  if (libraries == std::end(installed_libraries)) return coverage;
+  const auto runtime = find_runtime_library(executable, libraries->runtime);
+  const auto own = runtime ? read_elf_image(*runtime) : std::nullopt;
+  const auto c_symbols = symbols_of(libraries->c);
+  if (!own || !c_symbols) return coverage;
+  coverage.found = true;
+  const std::set<std::string> wrapped{own->functions_in_any_case.begin(), own->functions_in_any_case.end()};
+
+  std::map<std::string, const KnownFunction*> known;
+  for (const KnownFunction& function : adapters::mpi::known_functions())
+    known[in_small_letters(function.function)] = &function;
+  std::map<std::string, MpiFunctionCoverage> found;
+  const auto entry = [&](const std::string& small_name, const std::string& name) -> MpiFunctionCoverage& {
+    auto [place, is_new] = found.try_emplace(small_name);
+    if (!is_new) return place->second;
+    auto row = known.find(small_name);
+    const bool is_extension = row == known.end() && known.contains("mpix" + small_name.substr(3));
+    if (is_extension) row = known.find("mpix" + small_name.substr(3));  // MPI_ in one language, MPIX_ in C
+    if (row == known.end()) {
+      place->second = {name, "unknown", "not known to Refrain", true, false, {}};
+    } else {
+      const KnownFunction& f = *row->second;
+      place->second = {is_extension ? name : f.function, f.operation, f.reason, counts(f),
+                       is_essential(f.operation),        {}};
+    }
+    return place->second;
+  };
+
+  for (const auto& row : adapters::mpi::function_coverage()) {
+    if (mpi != row.mpi || !c_symbols->contains(row.function)) continue;
+    MpiFunctionCoverage& function = entry(in_small_letters(row.function), row.function);
+    if (function.operation == "unknown") {  // a prefix row
+      function.operation = row.operation;
+      function.reason = row.reason;
+      function.counts = false;
+    }
+    take(function, MpiInterface::C, wrapped.contains(row.function));
+  }
+  if (const auto fortran_symbols = symbols_of(libraries->fortran)) {
+    for (const std::string& symbol : *fortran_symbols)
+      if (const auto name = read_fortran_name(symbol))
+        take(entry(name->function, name->function), name->interface, wrapped.contains(symbol));
+  }
+  for (auto& [small_name, function] : found) coverage.functions.push_back(std::move(function));
+  return coverage;
+}
+
+namespace {
+
+struct Share {
+  int wrapped = 0, all = 0;
+  double percent() const { return all ? 100.0 * wrapped / all : 100.0; }
+};
+
+/// Of one interface: essential functions, and all that count.
+std::array<Share, 2> shares(const MpiCoverage& coverage, std::size_t interface) {
+  std::array<Share, 2> found;
+  for (const MpiFunctionCoverage& function : coverage.functions) {
+    if (!function.counts || !function.wrapped[interface]) continue;
+    for (std::size_t group = function.essential ? 0 : 1; group < 2; ++group) {
+      ++found[group].all;
+      found[group].wrapped += *function.wrapped[interface];
+    }
+  }
+  return found;
+}
+
+constexpr std::array share_names = {"communicate, complete, synchronise, make communicators, windows or files", "all"};
+
+void print_as_text(const MpiCoverage& coverage) {
+  if (!coverage.found) {
+    fmt::print("{}: its libraries, or Refrain's for it, are not installed\n", coverage.mpi);
+    return;
+  }
+  fmt::print("{:<38}{:<20}{:<6}{:<17}{:<13}{}\n", coverage.mpi, "class", mpi_interface_names[0], mpi_interface_names[1],
+             mpi_interface_names[2], "not wrapped because it");
+  for (const MpiFunctionCoverage& function : coverage.functions) {
+    const auto word = [&](std::size_t i) { return !function.wrapped[i] ? "-" : *function.wrapped[i] ? "yes" : "no"; };
+    const std::string operation = function.operation == "unwrapped" ? "" : function.operation;
+    std::string line = fmt::format("{:<38}{:<20}{:<6}{:<17}{:<13}{}", function.name, operation, word(0), word(1),
+                                   word(2), function.reason);
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+  fmt::print("\nwrapped\n");
+  for (std::size_t i = 0; i < mpi_interface_names.size(); ++i) {
+    const auto found = shares(coverage, i);
+    for (std::size_t group = 0; group < 2; ++group)
+      if (found[group].all)
+        fmt::print("{:<18}{:>4} of {:>4}  {:>6.2f} %  {}\n", mpi_interface_names[i], found[group].wrapped,
+                   found[group].all, found[group].percent(), share_names[group]);
+  }
+  fmt::print("Not counted in all: conversions of handles and statuses, predefined callbacks, the MPI_T interface.\n");
+}
+
+nlohmann::ordered_json as_json(const MpiCoverage& coverage) {
+  using json = nlohmann::ordered_json;
+  constexpr const char* keys[] = {"c", "fortran", "fortran_2008"};
+  json functions = json::array(), totals = json::object();
+  for (const MpiFunctionCoverage& function : coverage.functions) {
+    json row = {{"function", function.name}, {"class", function.operation}};
+    for (std::size_t i = 0; i < function.wrapped.size(); ++i)
+      row[keys[i]] = function.wrapped[i] ? json(*function.wrapped[i]) : json(nullptr);
+    row["counts"] = function.counts;
+    row["essential"] = function.essential;
+    row["reason"] = function.reason;
+    functions.push_back(std::move(row));
+  }
+  for (std::size_t i = 0; coverage.found && i < std::size(keys); ++i) {
+    const auto [essential, all] = shares(coverage, i);
+    totals[keys[i]] = {
+        {"essential", {{"wrapped", essential.wrapped}, {"of", essential.all}, {"percent", essential.percent()}}},
+        {"all", {{"wrapped", all.wrapped}, {"of", all.all}, {"percent", all.percent()}}}};
+  }
+  return {{"mpi", coverage.mpi}, {"installed", coverage.found}, {"functions", functions}, {"totals", totals}};
+}
+
+}  // namespace
+
+void print_mpi_coverage(const std::vector<MpiCoverage>& all, const std::string& format) {
+  if (format == "json") {
+    nlohmann::ordered_json mpis = nlohmann::ordered_json::array();
+    for (const MpiCoverage& coverage : all) mpis.push_back(as_json(coverage));
+    fmt::print("{}\n", nlohmann::ordered_json{{"mpis", mpis}}.dump(1));
+    return;
+  }
+  for (const MpiCoverage& coverage : all) {
+    if (&coverage != &all.front()) fmt::print("\n");
+    print_as_text(coverage);
+  }
+}
+
+}  // namespace refrain::tools
