@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of whole programs, measured and unmeasured runs in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
 
-Names: mpi_call dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
+Names: mpi_call fortran_call requests dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
 """
 import os
 import re
@@ -54,6 +54,39 @@ def mpi_call(work: Path) -> None:
         added = statistics.median(pairs)
         row(f"added per MPI call, depth {depth}", f"{added:.0f} ns ({min(pairs):.0f} to {max(pairs):.0f})", f"<= {bound} ns",
             added <= bound)
+
+
+def requests(work: Path) -> None:
+    """Calls on 1, 8 and 64 requests at once: 100 ns a call and 40 ns for each request beyond the call itself."""
+    for count in (1, 8, 64):
+        added: dict[str, list[float]] = {}
+        for _ in range(5):
+            times = [dict(line.split() for line in run(1, [str(BIN / "bench/requests"), str(count)], measured, work)[0].splitlines())
+                     for measured in (False, True)]
+            for call in times[0]:
+                added.setdefault(call, []).append(float(times[1][call]) - float(times[0][call]))
+        for call, values in added.items():
+            bound = 100 + 40 * (count if "Waitall" in call else 1)
+            median = statistics.median(values)
+            row(f"added to {call}, {count} at once",
+                f"{median:.0f} ns ({min(values):.0f} to {max(values):.0f})", f"<= {bound} ns", median <= bound)
+
+
+def fortran_call(work: Path) -> None:
+    """What Refrain adds to a Fortran call beyond what it adds to the same call from C."""
+    names = ["null_call", "null_call_mpif_h", "null_call_use_mpi_f08"]
+    if not all((BIN / "bench" / name).exists() for name in names):
+        return
+    beyond: dict[str, list[float]] = {name: [] for name in names[1:]}
+    for _ in range(7):
+        added = {name: float(run(1, [str(BIN / "bench" / name), "10"], True, work)[0]) -
+                       float(run(1, [str(BIN / "bench" / name), "10"], False, work)[0]) for name in names}
+        for name in names[1:]:
+            beyond[name].append(added[name] - added["null_call"])
+    for name, figures in beyond.items():
+        median = statistics.median(figures)
+        row(f"added per Fortran call ({name.removeprefix('null_call_')}) beyond the same call from C",
+            f"{median:.0f} ns ({min(figures):.0f} to {max(figures):.0f})", "<= 20 ns", median <= 20)
 
 
 PARTICLES = [str(BIN / "examples/particles"), "--imbalance", "0", "--steady", "--time"]
@@ -162,7 +195,7 @@ def iteration_files(work: Path) -> None:
 
 
 def main() -> None:
-    wanted = sys.argv[2:] or ["mpi_call", "dilation", "memory", "finalize", "iterations", "iteration_files"]
+    wanted = sys.argv[2:] or ["mpi_call", "fortran_call", "requests", "dilation", "memory", "finalize", "iterations", "iteration_files"]
     print("| figure | measured | must reach | holds |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
         for name in wanted:
