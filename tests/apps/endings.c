@@ -212,7 +212,7 @@ static void end(void) {
     say_ready();
     if (!is("wait_handler")) wait_here();
     while (!asked) compute(0.001);
-    compute(0.3); /* its own way to the end */
+    compute(1); /* its own way to the end */
     say("ending");
   }
   if (is("malloc_storm")) { /* SIGTERM finds it in malloc, or in MPI, or in Refrain */

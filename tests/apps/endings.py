@@ -42,10 +42,18 @@ class Endings(TestCase):
         self.assertEqual(state, report.data["experiment"]["state"])
         return report
 
-    def assert_same_code(self, mpi: str, plain: Outcome, outcome: Outcome) -> None:
-        """MPICH's launcher says all ranks' codes in one, bit by bit; whether it still has to kill the other rank is luck."""
-        luck = signal.SIGKILL if mpi == "mpich" else 0
-        self.assertEqual(plain.code | luck, outcome.code | luck)
+    def assert_same_code(self, mpi: str, own: int, plain: Outcome, outcome: Outcome) -> None:
+        """`own`: exit status, or number of the signal, of a rank that ends by itself.
+
+        MPICH's launcher says the ranks' states in one, bit by bit, and a signal hides exit statuses. It takes 1 for a
+        rank whose connection it sees closed before its end, and kills the other one if that has not ended yet: luck both.
+        """
+        if mpi == "openmpi" or own == 0:
+            self.assertEqual(plain.code, outcome.code)
+        else:
+            possible = {state | luck for state in (0, own) for luck in (0, 1, signal.SIGKILL)} - {0}
+            for code in (plain.code, outcome.code):
+                self.assertIn(code, possible)
 
     def ranks_of(self, report: Report) -> set[int]:
         return {location["rank"] for location in report.locations}
@@ -121,16 +129,19 @@ class Serial(Endings):
 class Mpi(Endings):
     """Without MPI_Finalize the experiment is incomplete; all that a rank has done is in it when the rank could write."""
 
-    #        way           own exit status is the launcher's    complete
-    BOTH_END = [("return", False), ("exit", False), ("atexit", True), ("destructor", True), ("library", True), ("thread", False),
-                ("_exit", False), ("quick_exit", False)]
+    # The way, the ranks' exit status, and whether MPI is finalized by then.
+    BOTH_END = [("return", 2, False), ("exit", 4, False), ("atexit", 0, True), ("destructor", 0, True), ("library", 0, True),
+                ("thread", 6, False), ("_exit", 5, False), ("quick_exit", 8, False)]
+    # The way of one rank, and its exit status or signal.
+    ONE_ENDS = {"abort_mpi": 42, "abort": signal.SIGABRT, "throw": signal.SIGABRT, "segv": signal.SIGSEGV,
+                "raise_term": signal.SIGTERM, "error": 6}
 
     def test_all_ranks_end_without_finalize_or_finalize_late(self) -> None:
         for mpi in MPIS:
-            for way, complete in self.BOTH_END:
+            for way, own, complete in self.BOTH_END:
                 with self.subTest(mpi=mpi, way=way):
                     plain, outcome = self.both([*launcher(mpi, 2), PROGRAMS / f"endings_{mpi}", way, ROUNDS])
-                    self.assert_same_code(mpi, plain, outcome)
+                    self.assert_same_code(mpi, own, plain, outcome)
                     # A rank may be killed by the launcher because the other one has ended: what it says depends on luck.
                     if complete:
                         self.assertEqual(without_processes(plain.stdout), without_processes(outcome.stdout))
@@ -144,11 +155,12 @@ class Mpi(Endings):
 
     def test_one_rank_ends_and_takes_the_others_with_it(self) -> None:
         for mpi in MPIS:
-            # MPICH has the rank killed before it says that an error is fatal.
-            for way in ["abort_mpi", "abort", "throw", "segv", "raise_term"] + ["error"] * (mpi == "openmpi"):
+            for way, own in self.ONE_ENDS.items():
+                if mpi == "mpich" and way == "error":
+                    continue  # the rank is killed before it says that an error is fatal
                 with self.subTest(mpi=mpi, way=way):
                     plain, outcome = self.both([*launcher(mpi, 2), PROGRAMS / f"endings_{mpi}", way, ROUNDS, 1])
-                    self.assert_same_code(mpi, plain, outcome)
+                    self.assert_same_code(mpi, own, plain, outcome)
                     self.assert_silent(outcome)
                     report = self.check(outcome, "incomplete")
                     ranks = self.ranks_of(report)
@@ -215,7 +227,7 @@ class Termination(Endings):
                 took = time.monotonic() - begin
                 self.assertIn(outcome.code, (code, 128 - code))
                 self.assertEqual(way != "wait", b"handler" in outcome.stdout, "the program's own handler ran")
-                self.assertLess(took, 0.5 + (0.3 if way == "wait_handler" else 0))
+                self.assertLess(took, 0.5 + (1 if way == "wait_handler" else 0))
                 self.check(outcome, state)
                 self.assert_silent(outcome)
 
@@ -225,7 +237,7 @@ class Termination(Endings):
         os.kill(process, signal.SIGTERM)
         while lines[-1] and b"handler" not in lines[-1]:
             lines.append(running.stdout.readline())
-        time.sleep(0.15)  # of the 0.3 s that its end takes
+        time.sleep(0.15)  # of the second that its end takes
         os.kill(process, signal.SIGKILL)
         outcome = self.end(running, lines)
         self.assertNotIn(b"ending", outcome.stdout)
@@ -238,7 +250,7 @@ class Termination(Endings):
             with self.subTest(mpi):
                 command = [*launcher(mpi, 2), PROGRAMS / f"endings_{mpi}", "wait", ROUNDS]
                 running, processes, lines = self.start(command)
-                time.sleep(0.3)
+                time.sleep(0.6)
                 for process in processes:
                     os.kill(process, signal.SIGTERM)
                 outcome = self.end(running, lines)
@@ -249,7 +261,8 @@ class Termination(Endings):
                     self.assertEqual({0, 1}, ranks)
                 self.assertEqual(ROUNDS * len(ranks), report.of_function("MPI_Allreduce", "visits"))
                 self.assertEqual(len(ranks), report.of_function("MPI_Recv", "visits"))
-                self.assertGreater(report.of_function("MPI_Recv", "inclusive_s"), 0.29 * len(ranks), "while it waited")
+                # A rank may come to the call some time after it has said that it is ready.
+                self.assertGreater(report.of_function("MPI_Recv", "inclusive_s"), 0.3 * len(ranks), "while it waited")
                 self.assert_silent(outcome)
 
     def test_the_launcher_is_told_to_end(self) -> None:
