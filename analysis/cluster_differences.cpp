@@ -21,7 +21,7 @@ constexpr std::size_t most = 6, most_times = 4;
 
 /// Sums over the iterations of one cluster, or of the loop.
 struct Sums {
-  double members = 0, wall = 0, mpi_calls = 0, bytes_sent = 0;
+  double members = 0, wall = 0, mpi = 0, bytes_sent = 0;
   double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
   std::vector<double> ticks, visits, weights;         ///< by node
   std::vector<double> extra;                          ///< by metric that the user has asked for
@@ -30,7 +30,7 @@ struct Sums {
   void operator+=(const Sums& other) {
     members += other.members;
     wall += other.wall;
-    mpi_calls += other.mpi_calls;
+    mpi += other.mpi;
     bytes_sent += other.bytes_sent;
     on_cpu += other.on_cpu;
     weight += other.weight;
@@ -94,115 +94,160 @@ std::uint32_t top_node(const CallTree& tree, const char* name) {
   return 0;
 }
 
+/// Of a cluster without members, or whose values cannot be read: nothing.
+Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_t k) {
+  Sums own(tree.nodes.size(), tree.extra_metrics.size());
+  const archive::Cluster& cluster = profiles.loop().clusters[k];
+  const archive::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
+  if (unit == nullptr || cluster.members <= 0) return own;
+  const auto& paths = profiles.profile().paths;
+  const UnitTimes times = apply_time_rules(*unit, paths, profiles.constants());
+  own.members = static_cast<double>(cluster.members);
+  own.wall = static_cast<double>(times.wall);
+  own.mpi = static_cast<double>(times.mpi);
+  own.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
+  own.weight = static_cast<double>(unit->weight_user_ns);
+  own.weight_squares = unit->weight_user_squared;
+  for (const auto* of_paths : {&times.mpi_paths, &times.user_paths})
+    for (const auto& [path, ticks] : *of_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
+  own.ticks[top_node(tree, not_on_cpu_name)] += static_cast<double>(times.not_on_cpu);
+  for (const auto& row : unit->values) {
+    const auto value = [&](MetricId metric) {
+      return static_cast<double>(value_of(*unit, row, paths[row.path].kind, metric));
+    };
+    const std::uint32_t node = tree.node_of[row.path];
+    own.visits[node] += value(MetricId::Visits);
+    own.weights[node] += value(MetricId::Weight);
+    own.bytes_sent += value(MetricId::BytesSent);
+  }
+  for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = static_cast<double>(unit->extra.total(m));
+  return own;
+}
+
+/// The cluster by itself: without its share and what sets it apart.
+ClusterSummary times_of(const archive::Loop& loop, std::size_t k, const Sums& own, double second) {
+  ClusterSummary summary;
+  const archive::Cluster& cluster = *(summary.cluster = &loop.clusters[k]);
+  if (own.members <= 0) return summary;
+  summary.mean_wall_s = own.wall / own.members / second;
+  summary.mean_mpi_s = own.mpi / own.members / second;
+  const int wall_column = overall_index(loop, "wall");
+  const auto column = static_cast<std::size_t>(wall_column);
+  if (wall_column >= 0 && column < cluster.squares.size()) {
+    summary.deviation_wall_s = std::sqrt(std::max(0.0, cluster.squares[column] / own.members)) / second;
+    summary.min_wall_s = static_cast<double>(cluster.minimum[column]) / second;
+    summary.max_wall_s = static_cast<double>(cluster.maximum[column]) / second;
+  }
+  return summary;
+}
+
+/// Compares clusters with the loop that they are of.
+class Comparison {
+ public:
+  Comparison(const CallTree& tree, const archive::Loop& loop, double second, const std::vector<Sums>& clusters)
+      : tree_(tree), loop_(loop), second_(second), all_(tree.nodes.size(), tree.extra_metrics.size()) {
+    for (const Sums& own : clusters) all_ += own;
+    inclusive_ = with_children(tree, all_.ticks);
+    weights_ = with_children(tree, all_.weights);
+    const auto usual = [&](auto total) { return usual_count(clusters, all_.members, total); };
+    for (std::size_t i = 0; i < all_.visits.size(); ++i)
+      usual_calls_.push_back(all_.visits[i] == 0 ? 0 : usual([i](const Sums& s) { return s.visits[i]; }));
+    for (std::size_t m = 0; m < all_.extra.size(); ++m)
+      usual_extra_.push_back(usual([m](const Sums& s) { return s.extra[m]; }));
+    usual_bytes_ = usual([](const Sums& s) { return s.bytes_sent; });
+  }
+
+  double share_of(const Sums& own) const { return all_.wall > 0 ? own.wall / all_.wall : 0; }
+
+  /// What sets the cluster apart, times first, the largest first.
+  std::vector<ClusterDifference> of(const Sums& own) const {
+    std::vector<ClusterDifference> kept;
+    if (own.members <= 0 || own.members == all_.members) return kept;
+    keep(times(own), most_times, kept);
+    keep(counts(own), most, kept);
+    return kept;
+  }
+
+ private:
+  struct Candidate {
+    double weight;
+    ClusterDifference difference;
+  };
+  using Candidates = std::vector<Candidate>;
+
+  Candidates times(const Sums& own) const {
+    Candidates found;
+    const std::vector<double> inclusive = with_children(tree_, own.ticks);
+    const double wall = own.wall / own.members, usual_wall = all_.wall / all_.members;
+    for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i) {
+      if (own.ticks[i] == 0 && all_.ticks[i] == 0) continue;
+      const std::uint32_t node = outermost(tree_, inclusive_, i, loop_.name);
+      const double here = inclusive[node] / own.members, usual = inclusive_[node] / all_.members;
+      const double share = all_.weight > 0 ? weights_[node] / all_.weight : 0;
+      const double error = sampling_error(own, share) + sampling_error(all_, share);
+      const double apart = std::abs(here - usual);
+      if (apart > least_time_share * usual_wall && apart > certain * error)
+        found.push_back({apart, {node, "time", true, here / second_, usual / second_}});
+    }
+    // Without a call path to blame, the wall time as a whole.
+    if (found.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)
+      found.push_back({0, {0, "wall", true, wall / second_, usual_wall / second_}});
+    return found;
+  }
+
+  Candidates counts(const Sums& own) const {
+    Candidates found;
+    // `total` in the cluster and in the loop, and what is `usual` per iteration.
+    const auto add = [&](ClusterDifference d, double total, double total_of_all, double usual) {
+      const double here = d.cluster_mean = total / own.members, mean = d.loop_mean = total_of_all / all_.members;
+      if (differ(here, mean) && differ(here, usual))
+        found.push_back({std::abs(here - mean) / std::max(here, mean), std::move(d)});
+    };
+    for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i)
+      add({i, "calls", false}, own.visits[i], all_.visits[i], usual_calls_[i]);
+    add({0, "bytes_sent", false}, own.bytes_sent, all_.bytes_sent, usual_bytes_);
+    for (std::size_t m = 0; m < own.extra.size(); ++m) {
+      const auto& [name, unit] = tree_.extra_metrics[m];
+      const double divisor = divisor_of(unit);
+      add({0, name, unit == "ns"}, own.extra[m] / divisor, all_.extra[m] / divisor, usual_extra_[m] / divisor);
+    }
+    return found;
+  }
+
+  /// Moves those with the largest weight, each said once, until there are `room` in `kept`.
+  static void keep(Candidates found, std::size_t room, std::vector<ClusterDifference>& kept) {
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+    for (Candidate& next : found) {
+      if (kept.size() >= room) return;
+      const bool said = std::any_of(kept.begin(), kept.end(), [&](const ClusterDifference& one) {
+        return one.node == next.difference.node && one.metric == next.difference.metric;
+      });
+      if (!said) kept.push_back(std::move(next.difference));
+    }
+  }
+
+  const CallTree& tree_;
+  const archive::Loop& loop_;
+  double second_;  ///< in ticks
+  Sums all_;
+  std::vector<double> inclusive_, weights_;        ///< of the loop, by node, with children
+  std::vector<double> usual_calls_, usual_extra_;  ///< per iteration, by node, by metric
+  double usual_bytes_ = 0;
+};
+
 }  // namespace
 
 std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree) {
   const archive::Loop& loop = profiles.loop();
   const double second = profiles.constants().ticks_per_second;
-  const std::uint32_t not_on_cpu = top_node(tree, not_on_cpu_name);
-  const int wall_column = overall_index(loop, "wall");
   std::vector<Sums> sums;
-  const std::size_t metrics = tree.extra_metrics.size();
-  Sums all(tree.nodes.size(), metrics);
+  for (std::size_t k = 0; k < loop.clusters.size(); ++k) sums.push_back(sums_of(profiles, tree, k));
+  const Comparison comparison(tree, loop, second, sums);
   std::vector<ClusterSummary> summaries;
-  for (std::size_t k = 0; k < loop.clusters.size(); ++k) {
-    const archive::Cluster& cluster = loop.clusters[k];
-    Sums own(tree.nodes.size(), metrics);
-    ClusterSummary summary;
-    summary.cluster = &cluster;
-    const archive::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
-    if (unit != nullptr && cluster.members > 0) {
-      const UnitTimes times = apply_time_rules(*unit, profiles.profile().paths, profiles.constants());
-      own.members = static_cast<double>(cluster.members);
-      own.wall = static_cast<double>(times.wall);
-      own.mpi_calls = static_cast<double>(unit->mpi_calls);
-      own.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
-      for (std::size_t m = 0; m < metrics; ++m) own.extra[m] = static_cast<double>(unit->extra.total(m));
-      own.weight = static_cast<double>(unit->weight_user_ns);
-      own.weight_squares = unit->weight_user_squared;
-      for (const auto& [path, ticks] : times.mpi_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
-      for (const auto& [path, ticks] : times.user_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
-      own.ticks[not_on_cpu] += static_cast<double>(times.not_on_cpu);
-      for (const auto& row : unit->values) {
-        const auto kind = profiles.profile().paths[row.path].kind;
-        own.visits[tree.node_of[row.path]] += static_cast<double>(value_of(*unit, row, kind, MetricId::Visits));
-        own.bytes_sent += static_cast<double>(value_of(*unit, row, kind, MetricId::BytesSent));
-        own.weights[tree.node_of[row.path]] += static_cast<double>(value_of(*unit, row, kind, MetricId::Weight));
-      }
-      summary.mean_wall_s = own.wall / own.members / second;
-      summary.mean_mpi_s = static_cast<double>(times.mpi) / own.members / second;
-      const auto column = static_cast<std::size_t>(wall_column);
-      if (wall_column >= 0 && column < cluster.squares.size()) {
-        summary.deviation_wall_s = std::sqrt(std::max(0.0, cluster.squares[column] / own.members)) / second;
-        summary.min_wall_s = static_cast<double>(cluster.minimum[column]) / second;
-        summary.max_wall_s = static_cast<double>(cluster.maximum[column]) / second;
-      }
-    }
-    all += own;
-    sums.push_back(std::move(own));
-    summaries.push_back(std::move(summary));
-  }
-  if (all.members <= 0) return summaries;
-
-  struct Candidate {
-    double weight;
-    ClusterDifference difference;
-  };
-  const std::vector<double> usual_inclusive = with_children(tree, all.ticks);
-  const std::vector<double> weights = with_children(tree, all.weights);
-  std::vector<double> usual_calls(tree.nodes.size(), 0), usual_extra(metrics, 0);
-  for (std::size_t i = 0; i < usual_calls.size(); ++i)
-    if (all.visits[i] != 0) usual_calls[i] = usual_count(sums, all.members, [i](const Sums& s) { return s.visits[i]; });
-  for (std::size_t m = 0; m < metrics; ++m)
-    usual_extra[m] = usual_count(sums, all.members, [m](const Sums& s) { return s.extra[m]; });
-  const double usual_bytes = usual_count(sums, all.members, [](const Sums& s) { return s.bytes_sent; });
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    const Sums& own = sums[k];
-    summaries[k].share = all.wall > 0 ? own.wall / all.wall : 0;
-    if (own.members <= 0 || own.members == all.members) continue;
-    std::vector<Candidate> times, counts;
-    const std::vector<double> inclusive = with_children(tree, own.ticks);
-    // Given with the totals of the cluster and of the loop.
-    const auto add_count = [&](ClusterDifference d, double usual) {
-      const double here = d.cluster_mean /= own.members, mean = d.loop_mean /= all.members;
-      if (differ(here, mean) && differ(here, usual))
-        counts.push_back({std::abs(here - mean) / std::max(here, mean), std::move(d)});
-    };
-    for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
-      if (own.ticks[i] != 0 || all.ticks[i] != 0) {
-        const std::uint32_t node = outermost(tree, usual_inclusive, i, loop.name);
-        const double here = inclusive[node] / own.members, usual = usual_inclusive[node] / all.members;
-        const double share = all.weight > 0 ? weights[node] / all.weight : 0;
-        const double error = sampling_error(own, share) + sampling_error(all, share);
-        const double apart = std::abs(here - usual);
-        if (apart > least_time_share * all.wall / all.members && apart > certain * error)
-          times.push_back({apart, {node, "time", true, here / second, usual / second}});
-      }
-      add_count({i, "calls", false, own.visits[i], all.visits[i]}, usual_calls[i]);
-    }
-    add_count({0, "bytes_sent", false, own.bytes_sent, all.bytes_sent}, usual_bytes);
-    for (std::size_t m = 0; m < metrics; ++m) {
-      const auto& [name, unit] = tree.extra_metrics[m];
-      const double divisor = divisor_of(unit);
-      add_count({0, name, unit == "ns", own.extra[m] / divisor, all.extra[m] / divisor}, usual_extra[m] / divisor);
-    }
-    // Without a call path to blame, the wall time as a whole.
-    const double wall = own.wall / own.members, usual_wall = all.wall / all.members;
-    if (times.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)
-      times.push_back({0, {0, "wall", true, wall / second, usual_wall / second}});
-    for (auto* list : {&times, &counts}) {
-      std::stable_sort(list->begin(), list->end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
-      const std::size_t room = list == &times ? most_times : most - summaries[k].differences.size();
-      auto& kept = summaries[k].differences;
-      const std::size_t end = kept.size() + room;
-      for (std::size_t i = 0; i < list->size() && kept.size() < end; ++i) {
-        const ClusterDifference& next = (*list)[i].difference;
-        const bool said = std::any_of(kept.begin(), kept.end(), [&](const ClusterDifference& one) {
-          return one.node == next.node && one.metric == next.metric;
-        });
-        if (!said) kept.push_back(next);
-      }
-    }
+    ClusterSummary& summary = summaries.emplace_back(times_of(loop, k, sums[k], second));
+    summary.share = comparison.share_of(sums[k]);
+    summary.differences = comparison.of(sums[k]);
   }
   return summaries;
 }

@@ -13,7 +13,7 @@ namespace refrain::analysis {
 /// that is little else than where the difference lies; calls are those of an MPI function.
 struct ClusterDifference {
   std::uint32_t node = 0;  ///< of the call tree; 0: of the iteration as a whole
-  std::string metric;      ///< "wall", "mpi_calls", "bytes_sent"; of a call path "time" or "calls"
+  std::string metric;      ///< "wall", "bytes_sent" or a metric that was asked for; of a call path "time" or "calls"
   bool seconds = false;
   double cluster_mean = 0, loop_mean = 0;  ///< per iteration
 };

@@ -138,6 +138,23 @@ TEST(CallTree, refrains_own_frames_are_left_out) {
   EXPECT_TRUE(by_path(build_call_tree(profile, symbolizer)).contains("/libother.so+0x10/MPI_Send"));
 }
 
+TEST(CallTree, samples_in_refrains_own_functions_are_the_callers) {
+  Profile profile = small_profile();
+  profile.modules = {{"/opt/lib/librefrain-openmpi.so", ""}};
+  Symbolizer symbolizer;
+  const auto before = build_call_tree(profile, symbolizer);
+  const auto* callee = by_path(before).at("/0x10/0x20");
+  const auto* caller = by_path(before).at("/0x10");
+  profile.paths[6].module = 0;  // what 0x10 calls
+  const auto tree = build_call_tree(profile, symbolizer);
+  EXPECT_FALSE(by_path(tree).contains("/0x10/librefrain-openmpi.so+0x20"));
+  const auto* both = by_path(tree).at("/0x10");
+  EXPECT_EQ(both->exclusive.samples, caller->exclusive.samples + callee->exclusive.samples);
+  EXPECT_NEAR(both->exclusive_s, caller->exclusive_s + callee->exclusive_s, 1e-18);
+  profile.paths[5].module = 0;  // without a caller it has a name
+  EXPECT_TRUE(by_path(build_call_tree(profile, symbolizer)).contains("/librefrain-openmpi.so+0x10"));
+}
+
 TEST(CallTree, lost_paths_of_a_full_arena_are_told_from_missing_samples) {
   Profile profile = small_profile();
   auto& location = profile.ranks[0].locations[0];

@@ -1,0 +1,43 @@
+#include "report/loop_pages.hpp"
+
+#include <fmt/format.h>
+
+#include "report/text_page.hpp"
+
+namespace refrain::report {
+namespace {
+
+class LoopsText : TextPage {
+ public:
+  explicit LoopsText(const Terminal& terminal) : TextPage(terminal) {}
+
+  std::string of(const Document& document) {
+    warnings(document);
+    heading(document);
+    const Options& options = document.options;
+    const LoopView& view = *document.loops;
+    bool first = true;
+    for (const LoopGroup& group : view.groups) {
+      if (!first) line();
+      first = false;
+      if (options.iterations) out_ += graphs_text(view, group, terminal_);
+      if (options.iterations && options.clusters) line();
+      if (options.clusters) out_ += clusters_text(document, group, terminal_);
+    }
+    return std::move(out_);
+  }
+};
+
+}  // namespace
+
+std::string about(const LoopGroup& group) {
+  bool threads = false;
+  for (const auto& of : group.locations) threads |= of.location->thread != 0;
+  const auto count = static_cast<std::int64_t>(group.locations.size());
+  return fmt::format("loop {}: {} on {}", group.name, plural(group.iterations, "iteration", "iterations"),
+                     threads ? plural(count, "thread", "threads") : plural(count, "rank", "ranks"));
+}
+
+std::string loops_text(const Document& document, const Terminal& terminal) { return LoopsText(terminal).of(document); }
+
+}  // namespace refrain::report
