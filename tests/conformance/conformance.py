@@ -14,9 +14,10 @@ import sys
 import unittest
 from collections import defaultdict
 from pathlib import Path
+from typing import Callable
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "apps"))
-from refrain_testing import BUILD, FULL, SOURCE, Report, TestCase  # noqa: E402
+from refrain_testing import BUILD, FULL, SOURCE, Outcome, Report, TestCase, patiently  # noqa: E402
 
 MPI = os.environ.get("CONFORMANCE_MPI", "openmpi")
 MPIEXEC = os.environ.get("MPIEXEC", f"mpiexec.{MPI}")
@@ -55,19 +56,22 @@ def recorded(report: Report) -> Paths:
 
 class Conformance(TestCase):
     def run_program(self, program: str, ranks: int, *arguments: str, losses: dict[str, int] | None = None,
-                    env: dict[str, str] | None = None) -> None:
+                    env: dict[str, str] | None = None, starts_processes: bool = False) -> None:
         self.assertTrue((PROGRAMS / program).exists(), f"{PROGRAMS / program} is not built")
         with self.subTest(f"{program} {' '.join(arguments)}", ranks=ranks):
             command = [MPIEXEC, "-n", str(ranks), PROGRAMS / program, *arguments]
             truth = self.directory / f"truth-{program}-{ranks}"
             scratch = self.directory / "files"
             variables = {"SCRATCH": str(scratch), "TRUTH_FILE": str(truth)} | (env or {})
-            outcomes = []
-            for run in (self.plain, self.measured):
+            timeout = 30 if starts_processes else 600 if FULL else 120
+
+            def run_in_scratch(run: Callable[..., Outcome]) -> Outcome:
                 shutil.rmtree(scratch, ignore_errors=True)
                 scratch.mkdir()
-                outcomes.append(run(command, variables, 600 if FULL else 120))
-            plain, measured = outcomes
+                return run(command, variables, timeout)
+
+            plain, measured = [patiently(lambda: run_in_scratch(run)) if starts_processes else run_in_scratch(run)
+                               for run in (self.plain, self.measured)]
             self.assertEqual(0, plain.code, f"without Refrain: {plain.stderr[-2000:]}")
             self.assert_same_result(plain, measured)
             self.assertNotEqual(b"", plain.stdout)
@@ -135,7 +139,7 @@ class Conformance(TestCase):
     @unittest.skipIf(MPI == "mpich", "Debian's MPICH has no dynamic processes")
     def test_processes_that_meet(self) -> None:
         for what in ("connect", "spawn"):
-            self.run_program("communicators", 2, what, env={"OMPI_MCA_btl": "self,vader,tcp"})
+            self.run_program("communicators", 2, what, env={"OMPI_MCA_btl": "self,vader,tcp"}, starts_processes=True)
 
     def test_datatypes(self) -> None:
         self.check_program("datatypes")

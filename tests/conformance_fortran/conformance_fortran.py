@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "apps"))
 from mpi_checks import ENVIRONMENT, Checks  # noqa: E402
+from refrain_testing import patiently, run_to_the_end  # noqa: E402
 
 name, mpiexec, programs, *directories = sys.argv[1:]
 REFRAIN = Path(os.environ["BUILD_DIR"]) / "bin" / "refrain"
@@ -33,7 +35,8 @@ expect = checks.expect
 
 def run(command: list[str], **variables: str) -> subprocess.CompletedProcess:
     environment = {k: v for k, v in ENVIRONMENT.items() if not k.startswith("REFRAIN_")} | variables
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    code, out, err = run_to_the_end(command, 60, environment)
+    return subprocess.CompletedProcess(command, code, out.decode(), err.decode(errors="replace"))
 
 
 def truth_of(file: Path, ranks: int) -> dict[tuple[str, str], dict[str, int]]:
@@ -45,20 +48,25 @@ def truth_of(file: Path, ranks: int) -> dict[tuple[str, str], dict[str, int]]:
     return truth
 
 
-
 def examine(program: Path, where: str, ranks: int) -> None:
     launch = [mpiexec, "-n", str(ranks), str(program)]
     with tempfile.TemporaryDirectory() as scratch:
         # Processes that MPI starts speak to their parents by TCP.
         extra = {"SCRATCH": scratch} | ({"OMPI_MCA_btl": "self,vader,tcp"} if program.name == "processes" else {})
-        plain = run(launch, TRUTH_FILE="", **extra)
+        again = patiently if program.name == "processes" else lambda run_once: run_once()
+        plain = again(lambda: run(launch, TRUTH_FILE="", **extra))
         if plain.returncode != 0 and program.name == "processes" and name == "mpich":
             print(f"{where}: left out, this MPI starts no processes here")
             return
         expect(plain.returncode == 0 and plain.stdout != "", f"{where}: exit {plain.returncode}: {plain.stderr[-800:]}")
         experiment, truth_file = Path(scratch) / "experiment", Path(scratch) / "truth"
-        measured = run([str(REFRAIN), "run", "--", *launch], TRUTH_FILE=str(truth_file),
+
+        def run_measured() -> subprocess.CompletedProcess:
+            shutil.rmtree(experiment, ignore_errors=True)
+            return run([str(REFRAIN), "run", "--", *launch], TRUTH_FILE=str(truth_file),
                        REFRAIN_EXPERIMENT_DIRECTORY=str(experiment), **extra)
+
+        measured = again(run_measured)
         expect(measured.returncode == 0, f"{where}: exit {measured.returncode}: {measured.stderr[-800:]}")
         expect(plain.stdout == measured.stdout, f"{where}: output differs:\n{plain.stdout}\n{measured.stdout}")
         report = run([str(REFRAIN), "report", str(experiment), "--format", "json"])
