@@ -91,7 +91,7 @@ class Exact(TestCase):
     def test_stencil_with_openmp(self) -> None:
         if not (EXAMPLES / "stencil_omp").exists():
             self.skipTest("the compiler has no OpenMP")
-        command = (str(EXAMPLES / "stencil_omp"), "--size", "96", "--steps", "60")
+        command = (str(EXAMPLES / "stencil_omp"), "--size", "96", "--steps", "200")
         report = self.check(2, *command, env={"OMP_NUM_THREADS": "2"}, locations=2)
         self.assert_counts(self.counted(2, *command), report)
         workers = [l for l in report.locations if l["thread"] != 0]
