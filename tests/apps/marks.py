@@ -148,6 +148,9 @@ class Marks(TestCase):
         times = outcome.json_lines()[0]["misused"]
         losses = self.losses(report)
         self.assertEqual(times, losses.pop("mark_misused", 0), outcome.stderr)
+        if case == "thrown_far":  # while libgcc puts another frame's registers in place there is no caller to be found
+            truncated = sum(losses.pop(name) for name in list(losses) if name.startswith("truncated_"))
+            self.assertLessEqual(truncated, 2 + 0.02 * report.totals["samples"])
         self.assertEqual(others or {}, losses)
         self.assertEqual(1 if times else 0, len(outcome.stderr.splitlines()), outcome.stderr)
         self.assertEqual(1 if times else 0, outcome.stderr.count(MISUSE_LINE), outcome.stderr)

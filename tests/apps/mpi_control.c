@@ -45,7 +45,7 @@ APART void swap_on(int times, int bytes) { swap(times, bytes), x = 2; }
 APART void swap_off(int times, int bytes) { swap(times, bytes), x = 3; }
 
 /* How long the measurement was off at least and at most: without and with the calls that stop and resume it. */
-static void print_off(double least, double most) {
+static void print_stopped(double least, double most) {
   printf("{\"rank\": %d, \"least_s\": %.9f, \"most_s\": %.9f}\n", rank, least, most);
 }
 
@@ -67,7 +67,7 @@ static void times(void) {
   swap_on(2, 100);
   spin_second(0.2);
   MPI_Pcontrol(1); /* resumed already */
-  print_off(is_on - is_off, end - begin);
+  print_stopped(is_on - is_off, end - begin);
 }
 
 /* Receives that are posted and completed on either side of a stop. */
@@ -243,7 +243,7 @@ static void threads(void) {
   deliver(2, 12);
   done = 1;
   for (int i = 0; i < 4; ++i) pthread_join(thread[i], NULL);
-  print_off(is_on - is_off, end - begin);
+  print_stopped(is_on - is_off, end - begin);
 }
 
 int main(int argc, char** argv) {
