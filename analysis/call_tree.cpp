@@ -131,6 +131,7 @@ class TreeMaker {
     node.module = site.module;
     node.file = site.file;
     node.line = site.line;
+    node.offset = site.address;
     nodes_[parent].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
     nodes_.push_back(std::move(node));
     depths_.push_back(depths_[parent] + 1);
@@ -328,18 +329,19 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
   std::vector<double> weights(size, 0), sampled_s(size, 0);
   for (const auto& rank : profile.ranks) {
     if (options.ranks && !options.ranks(rank.rank)) continue;
-    const RankConstants constants = constants_of(rank);
-    const auto seconds = [&](std::int64_t t) { return static_cast<double>(t) / constants.ticks_per_second; };
+    const auto seconds = [&](std::int64_t t) { return static_cast<double>(t) / rank.ticks_per_second; };
     std::fill(rank_inclusive.begin(), rank_inclusive.end(), 0.0);
     for (const auto& location : rank.locations) {
       std::fill(ticks.begin(), ticks.end(), 0);
       std::fill(sampled.begin(), sampled.end(), 0);
+      const RankConstants constants = constants_of(rank, location);
       LocationSummary summary{location.rank, location.thread, location.name};
       summary.extra.assign(metrics, 0);
       const auto lost = [&](measurement::Loss loss) {
         const auto index = static_cast<std::size_t>(loss);
         return index < location.losses.size() ? location.losses[index] : 0;
       };
+      std::int64_t cpu = 0, user_cpu = 0, undecided = 0;
       const auto put = [&](std::uint32_t node, std::int64_t t) { ticks[node] = add_values(ticks[node], t); };
       for (const auto& unit : location.units) {
         const UnitTimes times = apply_time_rules(unit, profile.paths, constants);
@@ -383,6 +385,9 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
         summary.samples = add_values(summary.samples, unit.ticks_user);
         totals.not_on_cpu_low_s += seconds(times.not_on_cpu_low);
         totals.not_on_cpu_high_s += seconds(times.not_on_cpu_high);
+        cpu = add_values(cpu, times.cpu);
+        user_cpu = add_values(user_cpu, times.user - times.not_on_cpu);
+        undecided = add_values(undecided, times.not_on_cpu_high - times.not_on_cpu_low);
         totals.mpi_calls = add_values(totals.mpi_calls, unit.mpi_calls);
         totals.ticks_user = add_values(totals.ticks_user, unit.ticks_user);
         totals.ticks_mpi = add_values(totals.ticks_mpi, unit.ticks_mpi);
@@ -390,6 +395,8 @@ CallTree build_call_tree(const archive::Profile& profile, Symbolizer& symbolizer
         totals.weight_s += static_cast<double>(unit.weight_user_ns) * 1e-9;
         totals.weight_squares_s2 += unit.weight_user_squared * 1e-18;
       }
+      const std::int64_t at_stake = std::min({user_cpu, cpu - user_cpu, undecided});
+      totals.not_on_cpu_at_stake_s += seconds(std::max<std::int64_t>(at_stake, 0));
       std::vector<double> inclusive(size);
       for (std::size_t i = 0; i < size; ++i) {
         inclusive[i] = seconds(ticks[i]);

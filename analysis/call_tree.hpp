@@ -68,6 +68,7 @@ struct TreeNode {
   bool marked = false;       ///< a loop or region of the program, below the function that marks it
   std::string module, file;  ///< of the call site, with callsites only
   int line = 0;
+  std::uint64_t offset = 0;  ///< ... in the module: where the call returns to
   double exclusive_s = 0, inclusive_s = 0;
   double sampled_s = 0;         ///< part of inclusive_s that was shared out by samples
   double standard_error_s = 0;  ///< of inclusive_s
@@ -97,6 +98,10 @@ struct Totals {
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by measurement::Loss
   std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics
+  /// What an error of the samples can do to not_on_cpu_s. They divide a thread's CPU time between user code and MPI;
+  /// where threads wait for a core they may see one of the two too rarely by a factor of two. So this is the smaller
+  /// one's CPU time, or the distance of the bounds where that is less; added up over threads.
+  double not_on_cpu_at_stake_s = 0;
 };
 
 struct CallTree {

@@ -57,6 +57,23 @@ CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted) {
   return match;
 }
 
+namespace {
+
+/// The shortest call path to a function of this name.
+std::string path_to_function(const CallTree& tree, const std::string& name) {
+  std::vector<std::string> shortest;
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
+    if (tree.nodes[i].name != name) continue;
+    auto path = path_to(tree, i);
+    if (shortest.empty() || path.size() < shortest.size()) shortest = std::move(path);
+  }
+  std::string text;
+  for (const std::string& part : shortest) text += (text.empty() ? "" : "/") + part;
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> similar_functions(const CallTree& tree, std::string_view wanted, std::size_t count) {
   const std::string last = lower_case(without_parameters(wanted.substr(wanted.rfind('/') + 1)));
   std::set<std::string> names;
@@ -73,7 +90,11 @@ std::vector<std::string> similar_functions(const CallTree& tree, std::string_vie
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> similar;
-  for (std::size_t i = 0; i < ranked.size() && i < count; ++i) similar.push_back(ranked[i].second);
+  for (std::size_t i = 0; i < ranked.size() && i < count; ++i) {
+    const std::string& name = ranked[i].second;
+    const bool same = without_parameters(name) == without_parameters(wanted.substr(wanted.rfind('/') + 1));
+    similar.push_back(same ? path_to_function(tree, name) : name);
+  }
   return similar;
 }
 

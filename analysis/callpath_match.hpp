@@ -19,7 +19,8 @@ struct CallPathMatch {
 /// name alone. Parameters may be left out. No match: `nodes` is empty.
 CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted);
 
-/// Names of functions in the tree that resemble `wanted`, the most similar first, at most `count`.
+/// Names of functions in the tree that resemble the last one of `wanted`, the most similar first, at most `count`. A
+/// function that has just that name is named with what leads to it.
 std::vector<std::string> similar_functions(const CallTree& tree, std::string_view wanted, std::size_t count);
 
 }  // namespace refrain::analysis

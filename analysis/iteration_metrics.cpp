@@ -28,6 +28,15 @@ double of_mpi(const PathTotals& totals) {
   return totals.of(metric);
 }
 
+/// A column of the file, and what the time rules make of it together with those before.
+void add_metric(std::vector<IterationMetric>& metrics, const std::string& name, std::string_view unit,
+                clustering::Precision precision) {
+  if (precision == clustering::Precision::NotKept || name == "own") return;
+  metrics.push_back(metric_of(name, unit));
+  if (name == "mpi") metrics.push_back(metric_of("user", "ticks"));
+  if (name == "cpu") metrics.push_back(metric_of("refrain", "ticks"));
+}
+
 constexpr CallpathMetric callpath_table[] = {
     {"wall", "ticks", [](const PathTotals& t) { return t.of(MetricId::Time) + t.user_ticks + t.other_ticks; }},
     {"mpi", "ticks", of_mpi<MetricId::Time>},
@@ -48,13 +57,18 @@ constexpr CallpathMetric callpath_table[] = {
 
 std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop) {
   std::vector<IterationMetric> metrics;
-  for (const auto& metric : loop.metrics) {
-    if (metric.precision == clustering::Precision::NotKept || metric.name == "own") continue;
-    metrics.push_back(metric_of(metric.name, metric.unit));
-    if (metric.name == "mpi") metrics.push_back(metric_of("user", "ticks"));
-    if (metric.name == "cpu") metrics.push_back(metric_of("refrain", "ticks"));
-  }
+  for (const auto& metric : loop.metrics) add_metric(metrics, metric.name, metric.unit, metric.precision);
   return metrics;
+}
+
+std::vector<std::string> iteration_metric_names() {
+  std::vector<IterationMetric> metrics;
+#define OVERALL(id, name, unit, precision, ...) add_metric(metrics, name, unit, clustering::Precision::precision);
+#include "measurement/overall.def"
+#undef OVERALL
+  std::vector<std::string> names;
+  for (const auto& metric : metrics) names.push_back(metric.name);
+  return names;
 }
 
 std::vector<IterationMetric> callpath_metrics(const archive::ProfileDefinitions& profile) {
@@ -110,7 +124,16 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
               path.path < selection.paths.size() && selection.paths[path.path] ? static_cast<double>(path.samples) : 0;
         return sum;
       }
-    return at->value(selected.in(cluster, row)) / divisor;
+    return at->value(selected.in(iteration, cluster, row)) / divisor;
+  };
+}
+
+IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric) {
+  if (metric != "user" && metric != "wall") return nullptr;
+  return [divisor = profiles.constants().ticks_per_second, selected = IterationProfiles::Selected(profiles, selection)](
+             std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+    return selected.in(iteration, cluster, row).user_error_ticks / divisor;
   };
 }
 

@@ -27,6 +27,8 @@ double divisor_of(std::string_view unit);
 
 /// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
 std::vector<IterationMetric> iteration_metrics(const archive::Loop& loop);
+/// The names that iteration_metrics() gives for files that this version writes, without those of REFRAIN_METRICS.
+std::vector<std::string> iteration_metric_names();
 /// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
 std::vector<IterationMetric> callpath_metrics(const archive::ProfileDefinitions& profile);
 
@@ -40,6 +42,10 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 /// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
 /// Samples are those that were recorded in the iteration, where they were kept.
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric);
+/// The standard error of that value, for times in user code. Null: the metric is exact, or its error is not known.
+/// Where the value is 0 it is not the error but a third of what the value is below (95 %).
+IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
 
 }  // namespace refrain::analysis

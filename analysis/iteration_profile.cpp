@@ -1,10 +1,9 @@
 #include "analysis/iteration_profile.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
-#include "analysis/iterations.hpp"
+#include "analysis/iteration_model.hpp"
 #include "clustering/reconstruct.hpp"
 
 namespace refrain::analysis {
@@ -13,51 +12,8 @@ namespace {
 using archive::NodeKind;
 using measurement::MetricId;
 
-/// What an iteration's vector says of the iteration as a whole. The first are what the columns of an MPI call path
-/// follow, in the order of those.
-enum Total : std::uint8_t {
-  mpi_calls,
-  mpi,
-  messages_sent,
-  bytes_sent,
-  messages_received,
-  bytes_received,
-  messages_completed,
-  bytes_completed,
-  bytes_read,
-  bytes_written,
-  wall,
-  own,
-  cpu,
-  samples,
-  samples_mpi
-};
-constexpr const char* total_names[] = {"mpi_calls",
-                                       "mpi",
-                                       "messages_sent",
-                                       "bytes_sent",
-                                       "messages_received",
-                                       "bytes_received",
-                                       "messages_completed",
-                                       "bytes_completed",
-                                       "bytes_read",
-                                       "bytes_written",
-                                       "wall",
-                                       "own",
-                                       "cpu",
-                                       "samples",
-                                       "samples_mpi"};
-constexpr std::size_t region_columns = measurement::columns_of(NodeKind::Region);
-static_assert(region_columns == wall && measurement::column_of(MetricId::Time) == mpi &&
-              measurement::column_of(MetricId::BytesWritten) == bytes_written &&
-              static_cast<std::size_t>(MetricId::BytesWritten) == bytes_written);
 constexpr std::size_t samples_column = measurement::column_of(MetricId::Samples);
 constexpr std::size_t weight_column = measurement::column_of(MetricId::Weight);
-
-/// Fewer samples than this say less about an iteration or a cluster than its class does.
-constexpr std::int64_t enough_samples = 10;
-
-bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
 
 /// Integers in proportion to `values` that add up to `total`. Fractions count: they are what tells small counts apart.
 std::vector<std::int64_t> round_to_total(std::int64_t total, std::span<const double> values) {
@@ -75,57 +31,14 @@ std::int64_t to_count(double value) { return value > 0 ? static_cast<std::int64_
 
 }  // namespace
 
-/// What timer ticks weigh, by the time that they stand for.
-struct IterationProfiles::SampleRates {
-  double user_ticks = 0, mpi_ticks = 0;  ///< time of the clock
-  double weight_user = 0, weight_mpi = 0, weight_squares = 0;
-  double path_weight = 0, ticks = 0, path_samples = 0;  ///< with a call path; all; all with a call path
-  double user_rate() const { return user_ticks > 0 ? weight_user / user_ticks : 0; }
-  double mpi_rate() const { return mpi_ticks > 0 ? weight_mpi / mpi_ticks : 0; }
-  double path_part() const { return weight_user > 0 ? path_weight / weight_user : 1; }
-  double samples_part() const { return ticks > 0 ? path_samples / ticks : 1; }
-  void operator+=(const SampleRates& other) {
-    user_ticks += other.user_ticks;
-    mpi_ticks += other.mpi_ticks;
-    weight_user += other.weight_user;
-    weight_mpi += other.weight_mpi;
-    weight_squares += other.weight_squares;
-    path_weight += other.path_weight;
-    ticks += other.ticks;
-    path_samples += other.path_samples;
-  }
-};
-
 /// What the clusters of one class say together.
 struct IterationProfiles::Pool {
-  clustering::SampledClass whole;
-  std::map<std::uint32_t, clustering::SampledPath> sampled;
   /// Regression over the clusters, of a call path's column on the overall metric that it follows.
   struct Slope {
     std::array<double, region_columns> scatter{};
   };
   std::map<std::uint32_t, Slope> slopes;
   std::array<double, region_columns> overall_mean{}, between{}, within{};
-  SampleRates rates;
-};
-
-/// What reconstructing the iterations of one cluster takes.
-struct IterationProfiles::Model {
-  std::array<std::int64_t, region_columns> overall_sum{};  ///< of the members
-  std::array<std::int64_t, region_columns> path_sum{};     ///< over the call paths; less where paths were lost
-  std::array<int, region_columns> second{};                ///< the second total that a column follows; -1: none
-  SampleRates rates;                                       ///< of the cluster, or of its class
-  struct Region {
-    std::uint32_t path;
-    std::array<std::int64_t, region_columns> sum;
-    std::array<float, region_columns> slope, second_slope;
-  };
-  struct Sampled {
-    std::uint32_t path;
-    double share;
-  };
-  std::vector<Region> regions;
-  std::vector<Sampled> sampled;
 };
 
 IterationProfiles::IterationProfiles(const archive::Profile& profile, const archive::Rank& rank,
@@ -134,10 +47,9 @@ IterationProfiles::IterationProfiles(const archive::Profile& profile, const arch
       rank_(rank),
       loop_(location.loops[loop]),
       loop_index_(loop),
-      constants_(constants_of(rank)),
+      constants_(constants_of(rank, location)),
+      columns_(loop_),
       extra_(profile, loop_, units_) {
-  static_assert(std::size(total_names) == std::tuple_size_v<decltype(columns_)>);
-  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i] = overall_index(loop_, total_names[i]);
   units_.assign(loop_.clusters.size(), nullptr);
   for (const archive::Unit& unit : location.units)
     if (unit.loop == static_cast<std::int32_t>(loop) && unit.cluster >= 0 &&
@@ -162,27 +74,14 @@ bool IterationProfiles::is_exact(std::int32_t cluster) const {
   return unit != nullptr && members(cluster) == 1 && unit->ticks_user >= enough_samples;
 }
 
-IterationProfiles::SampleRates IterationProfiles::rates_of(const archive::Unit& unit) const {
-  const UnitTimes times = apply_time_rules(unit, profile_.paths, constants_);
-  SampleRates rates;
-  rates.user_ticks = static_cast<double>(times.user);
-  rates.mpi_ticks = static_cast<double>(times.mpi);
-  rates.weight_user = static_cast<double>(unit.weight_user_ns);
-  rates.weight_mpi = static_cast<double>(unit.weight_mpi_ns);
-  rates.weight_squares = unit.weight_user_squared;
-  rates.ticks = static_cast<double>(unit.ticks_user);
-  for (const auto& row : unit.values) {
-    const NodeKind kind = profile_.paths[row.path].kind;
-    if (!is_sampled(kind)) continue;
-    rates.path_weight += static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
-    rates.path_samples += static_cast<double>(value_of(unit, row, kind, MetricId::Samples));
-  }
-  return rates;
-}
-
 IterationSamples& IterationProfiles::kept_samples() const {
   if (!samples_) samples_ = std::make_unique<IterationSamples>(profile_, rank_, loop_);
   return *samples_;
+}
+
+const IterationShares& IterationProfiles::shares() const {
+  if (!shares_) shares_ = std::make_unique<IterationShares>(*this, kept_samples());
+  return *shares_;
 }
 
 /// Null: the program did not learn them.
@@ -221,8 +120,6 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     const archive::Unit* unit = units_[k];
     if (unit == nullptr || cluster.class_index != class_index || cluster.members <= 0) continue;
     const auto n = static_cast<double>(cluster.members);
-    const SampleRates rates = rates_of(*unit);
-    pool->rates += rates;
     OfCluster of{unit, n, {}};
     for (const auto& row : unit->values) {
       const NodeKind kind = profile_.paths[row.path].kind;
@@ -231,11 +128,6 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     }
     of.mean[mpi_calls] = static_cast<double>(unit->mpi_calls);
     of.mean[mpi] = static_cast<double>(unit->mpi);
-    pool->whole.add_cluster(rates.path_weight);
-    for (const auto& row : unit->values)
-      if (const NodeKind kind = profile_.paths[row.path].kind; is_sampled(kind))
-        pool->sampled[row.path].add_cluster(static_cast<double>(value_of(*unit, row, kind, MetricId::Weight)),
-                                            rates.path_weight);
     for (std::size_t c = 0; c < region_columns; ++c) {
       pool->overall_mean[c] += of.mean[c];
       of.mean[c] /= n;
@@ -246,8 +138,6 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     members_sum += n;
     clusters.push_back(of);
   }
-  const SampleRates& rates = pool->rates;
-  pool->whole.tick = rates.weight_user > 0 ? rates.weight_squares / rates.weight_user : 0;
   for (double& mean : pool->overall_mean) mean = members_sum > 0 ? mean / members_sum : 0;
   for (const OfCluster& of : clusters) {
     std::array<double, region_columns> apart{};
@@ -325,64 +215,47 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
           static_cast<float>(slope[i] + (parts > 0 ? (parts - slopes) * proportional[i] / parts : 0));
   }
 
-  const SampleRates own = rates_of(unit);
-  model.rates = unit.ticks_user + unit.ticks_mpi >= enough_samples && own.path_weight > 0 ? own : pool.rates;
-
-  std::map<std::uint32_t, double> weights;
-  for (const auto& [path, sums] : pool.sampled) weights[path] = 0;
-  for (const auto& row : unit.values)
-    if (const NodeKind kind = profile_.paths[row.path].kind; is_sampled(kind))
-      weights[row.path] = static_cast<double>(value_of(unit, row, kind, MetricId::Weight));
-  double shares = 0;
-  for (const auto& [path, weight] : weights) {
-    const auto sums = pool.sampled.find(path);
-    if (sums == pool.sampled.end()) continue;  // a damaged cluster without members
-    const double share = std::max(0.0, clustering::sampled_share(pool.whole, sums->second, weight, own.path_weight));
-    if (share > 0) model.sampled.push_back({path, share});
-    shares += share;
-  }
-  for (auto& sampled : model.sampled) sampled.share /= shares;
-
   return model;
 }
 
 archive::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
-  const auto get = [&](Total total) {
-    const int column = columns_[total];
-    return column < 0 ? 0 : row[static_cast<std::size_t>(column)];
-  };
-  archive::Unit unit;
   const archive::Unit* sums = cluster_unit(cluster);
-  const bool alone = sums != nullptr && members(cluster) == 1;
-  if (alone) {  // not even rounded
-    unit = *sums;
-    unit.values.clear();
-    unit.columns.clear();
-    unit.extra = {};
-  } else {
-    unit.loop = static_cast<std::int32_t>(loop_index_);
-    unit.cluster = cluster;
-    unit.wall = get(wall);
-    unit.mpi = get(mpi);
-    unit.own = get(own);
-    unit.cpu_ns = get(cpu);
-    unit.mpi_calls = get(mpi_calls);
-    unit.ticks_user = get(samples);
-    unit.ticks_mpi = get(samples_mpi);
+  archive::Unit unit;
+  if (sums != nullptr && members(cluster) == 1) {  // not even rounded
+    static_cast<measurement::UnitTotals&>(unit) = *sums;
+    unit.loop = sums->loop;
+    unit.cluster = sums->cluster;
+    return unit;
   }
-  if (sums == nullptr || is_exact(cluster)) return unit;
-  // One iteration holds few ticks: what they weigh is expected to follow the times.
-  const SampleRates& rates = model(cluster).rates;
-  const double user = static_cast<double>(unit.wall) - static_cast<double>(unit.mpi);
-  const double user_weight = std::max(user, 0.0) * rates.user_rate();
-  unit.weight_user_ns = to_count(user_weight);
-  unit.weight_mpi_ns = to_count(static_cast<double>(unit.mpi) * rates.mpi_rate());
-  const double part = rates.weight_user > 0 ? user_weight / rates.weight_user : 0;
-  unit.weight_user_squared = rates.weight_squares * part * part;  // as many samples as all these are
+  unit.loop = static_cast<std::int32_t>(loop_index_);
+  unit.cluster = cluster;
+  unit.wall = columns_.of(row, wall);
+  unit.mpi = columns_.of(row, mpi);
+  unit.own = columns_.of(row, own);
+  unit.cpu_ns = columns_.of(row, cpu);
+  unit.mpi_calls = columns_.of(row, mpi_calls);
+  unit.ticks_user = columns_.of(row, samples);
+  unit.ticks_mpi = columns_.of(row, samples_mpi);
   return unit;
 }
 
-archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const std::int64_t> row,
+/// Weights of ticks that make the time rules divide the user time so. They are CPU time, of as many samples as the pool
+/// has.
+IterationShares::Divided IterationProfiles::divide(std::int64_t iteration, std::int32_t cluster,
+                                                   std::span<const std::int64_t> row, archive::Unit& unit) const {
+  const IterationShares::Divided divided = shares().of(iteration, cluster, row, unit);
+  unit.weight_user_ns = unit.weight_mpi_ns = 0;
+  unit.weight_user_squared = 0;
+  if (divided.pool == nullptr) return divided;
+  unit.weight_user_ns = to_count(divided.on_cpu / constants_.ticks_per_second * 1e9);
+  unit.weight_mpi_ns = std::max<std::int64_t>(0, unit.cpu_ns - unit.weight_user_ns);
+  const auto weight = static_cast<double>(unit.weight_user_ns);
+  unit.weight_user_squared = weight * weight / divided.pool->samples;
+  return divided;
+}
+
+archive::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t cluster,
+                                         std::span<const std::int64_t> row,
                                          const std::vector<SampledPath>* recorded) const {
   const archive::Unit* sums = cluster_unit(cluster);
   if (is_exact(cluster)) return *sums;
@@ -431,17 +304,18 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
     }
   }
 
-  std::vector<double> shares;
-  for (const auto& sampled : of.sampled) shares.push_back(sampled.share);
-  const std::int64_t tick_sum = to_count(static_cast<double>(unit.ticks_user) * of.rates.samples_part());
-  const std::int64_t weight_sum = to_count(static_cast<double>(unit.weight_user_ns) * of.rates.path_part());
-  const auto ticks = round_to_total(tick_sum, shares);
-  const auto weights = round_to_total(weight_sum, shares);
-  for (std::size_t i = 0; i < of.sampled.size(); ++i) {
-    auto& out = rows[of.sampled[i].path];
-    out.assign(measurement::columns_of(NodeKind::Function), 0);
-    out[samples_column] = recorded ? 0 : ticks[i];
-    out[weight_column] = weights[i];
+  if (const auto divided = divide(iteration, cluster, row, unit); divided.pool != nullptr) {
+    std::vector<double> shares;
+    for (const auto& of_path : divided.pool->shares) shares.push_back(of_path.share);
+    const double part = 1 - divided.pool->without_path;
+    const auto ticks = round_to_total(to_count(static_cast<double>(unit.ticks_user) * part), shares);
+    const auto weights = round_to_total(to_count(static_cast<double>(unit.weight_user_ns) * part), shares);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      auto& out = rows[this->shares().path(divided.pool->shares[i].path)];
+      out.assign(measurement::columns_of(NodeKind::Function), 0);
+      out[samples_column] = recorded ? 0 : ticks[i];
+      out[weight_column] = weights[i];
+    }
   }
   if (recorded)
     for (const SampledPath& sampled : *recorded) {
@@ -469,105 +343,6 @@ archive::Unit IterationProfiles::unit_of(std::int32_t cluster, std::span<const s
     unit.columns.insert(unit.columns.end(), values.begin(), values.end());
   }
   return unit;
-}
-
-/// Sums over the selected call paths. A column follows its overall metric linearly, so the sums do.
-struct IterationProfiles::Selected::OfCluster {
-  std::array<std::int64_t, region_columns> sum{};
-  std::array<double, region_columns> slope{}, second_slope{};
-  double share = 0, part = 1, samples_part = 1;  ///< of the time in user code by paths; of that time in all; of samples
-  bool exact = false;
-  PathTotals totals;  ///< of a cluster of one member
-};
-
-IterationProfiles::Selected::Selected(const IterationProfiles& profiles, const PathSelection& selection)
-    : profiles_(profiles), selection_(selection), clusters_(profiles.units_.size()) {}
-
-IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int32_t cluster,
-                                                              std::span<const std::int64_t> row) const {
-  PathTotals totals;
-  const auto chosen = [&](std::uint32_t path) { return path < selection_.paths.size() && selection_.paths[path]; };
-  const auto other_ticks = [&](const UnitTimes& times) {
-    return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu : 0) +
-                               (selection_.no_sample ? times.no_sample : 0) + (selection_.refrain ? times.refrain : 0));
-  };
-  const archive::Unit* sums = profiles_.cluster_unit(cluster);
-  if (sums == nullptr) {
-    totals.other_ticks = other_ticks(
-        apply_time_rules(profiles_.totals_of(cluster, row), profiles_.profile_.paths, profiles_.constants_));
-    return totals;
-  }
-  auto& place = clusters_[static_cast<std::size_t>(cluster)];
-  if (!place) {
-    auto made = std::make_shared<OfCluster>();
-    made->exact = profiles_.is_exact(cluster);
-    if (made->exact) {
-      const UnitTimes times = apply_time_rules(*sums, profiles_.profile_.paths, profiles_.constants_);
-      PathTotals& all = made->totals;
-      for (const auto& values : sums->values) {
-        if (!chosen(values.path)) continue;
-        const NodeKind kind = profiles_.profile_.paths[values.path].kind;
-        const auto get = [&](MetricId metric) { return static_cast<double>(value_of(*sums, values, kind, metric)); };
-        for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(static_cast<MetricId>(c));
-        all.samples += get(MetricId::Samples);
-      }
-      all.mpi[mpi] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
-      for (const auto& [path, ticks] : times.mpi_paths) all.mpi[mpi] += chosen(path) ? static_cast<double>(ticks) : 0;
-      for (const auto& [path, ticks] : times.user_paths)
-        all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
-      all.other_ticks = other_ticks(times);
-    } else {
-      const Model& model = profiles_.model(cluster);
-      for (const auto& region : model.regions) {
-        if (!chosen(region.path)) continue;
-        for (std::size_t c = 0; c < region_columns; ++c) {
-          made->sum[c] += region.sum[c];
-          made->slope[c] += region.slope[c];
-          made->second_slope[c] += region.second_slope[c];
-        }
-      }
-      if (selection_.mpi_without_path && model.overall_sum[mpi] > model.path_sum[mpi]) {
-        const std::int64_t lost = model.overall_sum[mpi] - model.path_sum[mpi];
-        made->sum[mpi] += lost;
-        made->slope[mpi] += static_cast<double>(lost) / static_cast<double>(model.overall_sum[mpi]);
-      }
-      for (const auto& sampled : model.sampled) made->share += chosen(sampled.path) ? sampled.share : 0;
-      made->part = model.rates.path_part();
-      made->samples_part = model.rates.samples_part();
-    }
-    place = std::move(made);
-  }
-  const OfCluster& of = *place;
-  if (of.exact) return of.totals;
-
-  const archive::Unit unit = profiles_.totals_of(cluster, row);
-  const UnitTimes times = apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
-  const Model& model = profiles_.model(cluster);
-  const auto column = [&](std::size_t total) {
-    clustering::ReconstructionInput in;
-    in.sum = of.sum[total];
-    in.members = static_cast<std::uint64_t>(profiles_.members(cluster));
-    in.overall_sum = model.overall_sum[total];
-    const int at = profiles_.columns_[total];
-    in.scales = at >= 0;
-    in.overall_value = at < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(at)]);
-    in.has_slope = true;
-    in.slope = static_cast<float>(of.slope[total]);
-    if (const int second = model.second[total]; second >= 0) {
-      in.second_slope = static_cast<float>(of.second_slope[total]);
-      in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
-      in.second_overall_value =
-          static_cast<double>(row[static_cast<std::size_t>(profiles_.columns_[static_cast<std::size_t>(second)])]);
-    }
-    return std::max(0.0, clustering::reconstruct(in));
-  };
-  for (std::size_t c = 0; c < region_columns; ++c) totals.mpi[c] = column(c);
-  totals.mpi[mpi] = std::min(totals.mpi[mpi], static_cast<double>(times.mpi));
-  const auto on_cpu = static_cast<double>(times.user - times.not_on_cpu - times.no_sample);
-  totals.user_ticks = on_cpu * of.share * of.part;
-  totals.samples = static_cast<double>(unit.ticks_user) * of.share * of.samples_part;
-  totals.other_ticks = other_ticks(times);
-  return totals;
 }
 
 }  // namespace refrain::analysis

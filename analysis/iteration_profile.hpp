@@ -4,9 +4,9 @@
 /// The result is a leaf unit, so the time rules apply to it as to any other: its exclusive times add up to the wall
 /// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
 /// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
-/// estimate (clustering/reconstruct.hpp). A cluster of one member gives its iteration as it was; only when that has too
-/// few samples to divide its user code is this done as in the iterations of its class. Samples that were recorded in
-/// the iteration are given as they are: few as they are they do not divide its user code either.
+/// estimate: among those to MPI by clustering/reconstruct.hpp, among those of user code by user_shares.hpp. A cluster
+/// of one member gives its iteration as it was, unless that has too few samples to divide its user code. Samples that
+/// were recorded in the iteration are given as they are; by themselves they do not divide its user code.
 
 #include <array>
 #include <cstdint>
@@ -16,6 +16,8 @@
 
 #include "analysis/extra_metrics.hpp"
 #include "analysis/iteration_samples.hpp"
+#include "analysis/iteration_shares.hpp"
+#include "analysis/iteration_totals.hpp"
 #include "analysis/time_rules.hpp"
 #include "archive/profile.hpp"
 
@@ -38,9 +40,9 @@ class IterationProfiles {
   /// The unit of an iteration whose cluster and vector are those of for_each_iteration(). Without a cluster (-1: it
   /// was made after the last snapshot of a killed run) it has totals only.
   /// `recorded`: the samples of the iteration; null: they are estimated, too.
-  archive::Unit unit_of(std::int32_t cluster, std::span<const std::int64_t> row,
+  archive::Unit unit_of(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
                         const std::vector<SampledPath>* recorded = nullptr) const;
-  /// The totals alone: what the time rules need to divide the wall time into MPI, user code and the rest.
+  /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
   archive::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
   /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
@@ -60,35 +62,47 @@ class IterationProfiles {
   const archive::Profile& profile() const { return profile_; }
   const RankConstants& constants() const { return constants_; }
   const ExtraOfIterations& extra() const { return extra_; }
+  const TotalColumns& columns() const { return columns_; }
+  /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
+  const IterationShares& shares() const;
 
   /// What the call paths of a selection have in all in one iteration. Constant work per iteration, whatever the number
   /// of call paths.
   struct PathTotals {
-    std::array<double, measurement::columns_of(archive::NodeKind::Region)> mpi{};  ///< by measurement::column_of()
+    std::array<double, region_columns> mpi{};  ///< by measurement::column_of()
     double user_ticks = 0, other_ticks = 0, samples = 0;
+    double user_error_ticks = 0;  ///< standard error of user_ticks; where these are 0 they are less than three of it
     double of(measurement::MetricId metric) const { return mpi[measurement::column_of(metric)]; }
   };
   class Selected {
    public:
     Selected(const IterationProfiles& profiles, const PathSelection& selection);
-    PathTotals in(std::int32_t cluster, std::span<const std::int64_t> row) const;
+    PathTotals in(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
 
    private:
     struct OfCluster;
+    struct ShareOfPool {
+      bool known = false;
+      double share = 0;
+      Quarters apart{};
+    };
+    const ShareOfPool& share_of(const UserShares::Pool& pool) const;
     const IterationProfiles& profiles_;
     const PathSelection& selection_;
     mutable std::vector<std::shared_ptr<const OfCluster>> clusters_;
+    mutable std::vector<ShareOfPool> shares_;  ///< by pool
+    bool sampled_ = false;                     ///< a call path of user code is selected
   };
 
  private:
-  struct SampleRates;
   struct Model;
   struct Pool;
-  SampleRates rates_of(const archive::Unit& unit) const;
   const Model& model(std::int32_t cluster) const;
   const Pool& pool(std::uint32_t class_index) const;
   std::int64_t members(std::int32_t cluster) const;
   IterationSamples& kept_samples() const;
+  IterationShares::Divided divide(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
+                                  archive::Unit& unit) const;
   const archive::ClassSlopes* learned_slopes(std::uint32_t class_index) const;
   int second_total(std::size_t column) const;
 
@@ -98,10 +112,10 @@ class IterationProfiles {
   const std::size_t loop_index_;
   const RankConstants constants_;
   std::vector<const archive::Unit*> units_;  ///< by cluster
+  const TotalColumns columns_;
   const ExtraOfIterations extra_;
-  std::array<int, measurement::columns_of(archive::NodeKind::Region) + 5>
-      columns_{};  ///< of the vector, by Total; -1: not there
   mutable std::unique_ptr<IterationSamples> samples_;
+  mutable std::unique_ptr<IterationShares> shares_;
   mutable std::vector<std::unique_ptr<Model>> models_;
   mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;
 };

@@ -18,7 +18,7 @@ IterationSamples::IterationSamples(const archive::Profile& profile, const archiv
 
 void IterationSamples::restart() {
   const clustering::Shape shapes[] = {{false, stored_.visits, columns_}};
-  open_ = any() && reader_.open(stored_.data, shapes, stored_.references, stored_.stride, stored_.count);
+  open_ = any() && reader_.open(stored_.data, shapes, stored_.references, stored_.kept, stored_.count);
   here_ = open_ && reader_.next();
 }
 
@@ -42,13 +42,17 @@ bool IterationSamples::take() {
   return true;
 }
 
-const std::vector<SampledPath>* IterationSamples::of(std::int64_t iteration) {
-  if (!open_ || iteration < 0) return nullptr;
+bool IterationSamples::keeps(std::int64_t iteration) {
+  if (!open_ || iteration < 0) return false;
   const auto wanted = static_cast<std::uint64_t>(iteration);
-  if (wanted % stored_.stride != 0 || wanted >= stored_.count) return nullptr;
+  if (wanted >= stored_.count || !stored_.kept.has(wanted)) return false;
   if (!here_ || reader_.ordinal() > wanted) restart();
   while (here_ && reader_.ordinal() < wanted) here_ = reader_.next();
-  return here_ && reader_.ordinal() == wanted && reader_.kept() && take() ? &paths_ : nullptr;
+  return here_ && reader_.ordinal() == wanted && reader_.kept();
+}
+
+const std::vector<SampledPath>* IterationSamples::of(std::int64_t iteration) {
+  return keeps(iteration) && take() ? &paths_ : nullptr;
 }
 
 }  // namespace refrain::analysis

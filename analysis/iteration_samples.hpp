@@ -25,11 +25,13 @@ class IterationSamples {
   IterationSamples& operator=(const IterationSamples&) = delete;
 
   bool any() const { return !stored_.data.empty(); }
-  /// Iterations that are a multiple of this may be here.
-  std::uint64_t stride() const { return stored_.stride; }
+  /// One in so many iterations may be here.
+  std::uint64_t stride() const { return stored_.kept.stride(); }
   /// Ascending by path; null: those of this iteration were not kept. Valid until the next call; cheap when iterations
   /// ascend from call to call.
   const std::vector<SampledPath>* of(std::int64_t iteration);
+  /// Whether they were kept; as cheap, and what of() has returned stays valid.
+  bool keeps(std::int64_t iteration);
 
  private:
   void restart();

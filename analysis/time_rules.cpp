@@ -26,8 +26,13 @@ std::int64_t narrow(Wide value) { return static_cast<std::int64_t>(std::clamp<Wi
 
 }  // namespace
 
-RankConstants constants_of(const archive::Rank& rank) {
-  return {rank.call_cost.median, rank.tick_cost.median, rank.ticks_per_second > 0 ? rank.ticks_per_second : 1e9};
+RankConstants constants_of(const archive::Rank& rank, const archive::Location& location) {
+  const auto cost = [&](measurement::OwnTime of, const archive::Cost& calibrated) {
+    const auto& measured = location.own_times[static_cast<std::size_t>(of)];
+    return measured.timed > 0 ? measured.mean : calibrated.median;
+  };
+  return {cost(measurement::OwnTime::Call, rank.call_cost), cost(measurement::OwnTime::Tick, rank.tick_cost),
+          rank.ticks_per_second > 0 ? rank.ticks_per_second : 1e9};
 }
 
 std::int64_t value_of(const archive::Unit& unit, const archive::PathValues& row, archive::NodeKind kind,
@@ -102,6 +107,7 @@ UnitTimes apply_time_rules(const archive::Unit& unit, std::span<const archive::C
   const std::int64_t mpi_weight = at_least_zero(unit.weight_mpi_ns);
   const std::int64_t cpu =
       round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
+  times.cpu = cpu;
   const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
   times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
   times.not_on_cpu_high = std::max(std::min(narrow(wall_beyond_cpu), times.user), times.not_on_cpu_low);
@@ -109,7 +115,9 @@ UnitTimes apply_time_rules(const archive::Unit& unit, std::span<const archive::C
   const long double weights = static_cast<long double>(user_weight) + mpi_weight;
   const long double wall_parts = static_cast<long double>(times.user) + times.mpi;
   const long double user_part = weights > 0 ? user_weight / weights : wall_parts > 0 ? times.user / wall_parts : 0;
-  times.not_on_cpu = round_within(times.user - cpu * user_part, times.not_on_cpu_low, times.not_on_cpu_high);
+  // Own work is CPU time of neither.
+  const std::int64_t cpu_of_both = std::max<std::int64_t>(cpu - times.refrain, 0);
+  times.not_on_cpu = round_within(times.user - cpu_of_both * user_part, times.not_on_cpu_low, times.not_on_cpu_high);
 
   const std::int64_t on_cpu = times.user - times.not_on_cpu;
   if (user_weight == 0) {

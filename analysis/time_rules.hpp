@@ -22,6 +22,7 @@ struct PathTime {
 /// All times in ticks.
 struct UnitTimes {
   std::int64_t wall = 0, mpi = 0, refrain = 0, user = 0;
+  std::int64_t cpu = 0;      ///< CPU time, in user code and MPI
   std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
   std::int64_t not_on_cpu = 0;
   std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it
@@ -31,13 +32,14 @@ struct UnitTimes {
   std::vector<PathTime> user_paths, mpi_paths;           ///< ascending by path
 };
 
-/// What the rules need to know of the rank.
+/// What the rules need to know of the location: what its calls and ticks have cost on average, by the location's own
+/// timing where it has any, else by the rank's calibration.
 struct RankConstants {
   double call_cost = 0;  ///< ticks of bookkeeping per MPI call
   double tick_cost = 0;  ///< ... per timer tick
   double ticks_per_second = 1e9;
 };
-RankConstants constants_of(const archive::Rank& rank);
+RankConstants constants_of(const archive::Rank& rank, const archive::Location& location);
 
 UnitTimes apply_time_rules(const archive::Unit& unit, std::span<const archive::CallPath> paths,
                            const RankConstants& constants);

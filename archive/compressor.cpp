@@ -3,6 +3,8 @@
 #define ZSTD_STATIC_LINKING_ONLY  // for a compressor that never enters the program's malloc
 #include <zstd.h>
 
+#include "archive/format.hpp"
+
 namespace refrain::archive {
 
 namespace {
@@ -31,6 +33,7 @@ void release(void*, void* address) {
 Compressor::~Compressor() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
 
 std::span<const std::byte> Compressor::compress(std::span<const std::byte> raw) {
+  if (raw.size() > format::largest_compressed) return {};
   if (!context_) context_ = ZSTD_createCCtx_advanced({allocate, release, nullptr});
   const std::size_t bound = ZSTD_compressBound(raw.size());
   if (!context_ || !scratch_.reserve(bound)) return {};

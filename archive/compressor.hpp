@@ -15,7 +15,8 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  /// One zstd frame, valid until the next call. Empty when that would not be smaller, or when there is no memory.
+  /// One zstd frame, valid until the next call. Empty when that would not be smaller, when the contents are larger than
+  /// a reader unpacks (format.hpp), or when there is no memory.
   std::span<const std::byte> compress(std::span<const std::byte> raw);
 
  private:

@@ -88,17 +88,17 @@ bool is_empty_directory(const char* path) {
 
 /// Makes `path` ours. 0: done. EEXIST: another's, the next name is to be tried. Else the errno value.
 int claim(const char* path) {
-  if (::mkdir(path, 0777) != 0) {
+  const bool made = ::mkdir(path, 0777) == 0;
+  if (!made) {
     const int error = errno;
     if (error != EEXIST || !is_empty_directory(path)) return error;
   }
   OutputFile file;
-  if (!file.open(path, format::manifest_name, O_CREAT | O_EXCL)) return file.error;
-  if (!file.write_at(first_manifest.data(), first_manifest.size(), 0) || !file.close()) {
-    remove_from(path, format::manifest_name);
-    return file.error;
-  }
-  return 0;
+  const bool opened = file.open(path, format::manifest_name, O_CREAT | O_EXCL);
+  if (opened && file.write_at(first_manifest.data(), first_manifest.size(), 0) && file.close()) return 0;
+  if (opened) remove_from(path, format::manifest_name);
+  if (made) ::rmdir(path);  // another job's manifest, if there is one by now, keeps it
+  return file.error;
 }
 
 bool fail(ExperimentDirectory& out, const char* path, int error) {

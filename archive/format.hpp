@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 3;
+inline constexpr std::uint16_t minor_version = 5;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
@@ -43,11 +43,15 @@ enum class Section : std::uint32_t {
   Extra = 24,              ///< since 1.2, when the user has asked for metrics
   Windows = 25,            ///< since 1.3, when there were any
   CommunicatorsMade = 26,  ///< since 1.3, when a record stands for more than one
+  OwnTimes = 27,           ///< since 1.5
 };
 
 inline constexpr std::uint16_t section_version = 1;
 
 enum class Encoding : std::uint16_t { Raw = 0, Zstd = 1 };
+/// What is larger is stored raw: a reader refuses to unpack it, for a wrong size must not cost it its memory. Contents
+/// that are stored raw are as large as the file says they are, which the file's own size proves.
+inline constexpr std::uint64_t largest_compressed = std::uint64_t{1} << 30;
 
 inline constexpr const char* profile_name = "profile.refrain";
 inline constexpr const char* manifest_name = "manifest.json";
@@ -57,9 +61,10 @@ inline constexpr const char* spill_name_end = ".refrain";
 /// A frame of iterations: u32 magic, u16 kind, u16 encoding, i32 thread, u32 loop, u64 size as stored, u64 size, the
 /// payload, the checksum of all before.
 enum class FrameKind : std::uint16_t {
-  Log = 0,     ///< blocks of clustering/iteration_log.hpp
-  Merges = 1,  ///< pairs of u32: label that ended, label that it became
-  Samples = 2  ///< of single iterations (clustering/sample_store.hpp); since 1.2
+  Log = 0,           ///< blocks of clustering/iteration_log.hpp
+  Merges = 1,        ///< pairs of u32: label that ended, label that it became
+  Samples = 2,       ///< of every n-th iteration; written by 1.2 and 1.3
+  ChosenSamples = 3  ///< of single iterations (clustering/sample_store.hpp); since 1.4
 };
 inline constexpr std::uint32_t frame_magic = 0x46495452;  // "RTIF"
 inline constexpr std::size_t frame_head_size = 32;

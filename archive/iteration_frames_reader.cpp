@@ -1,6 +1,7 @@
 #include "archive/iteration_frames_reader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "archive/byte_codec.hpp"
@@ -51,7 +52,8 @@ std::vector<FramePlace>* places_of(Loop& loop, FrameKind kind) {
   switch (kind) {
     case FrameKind::Log: return &loop.log;
     case FrameKind::Merges: return &loop.merges;
-    case FrameKind::Samples: return &loop.samples;
+    case FrameKind::Samples:
+    case FrameKind::ChosenSamples: loop.samples_hashed = kind == FrameKind::ChosenSamples; return &loop.samples;
   }
   return nullptr;
 }
@@ -149,7 +151,17 @@ StoredSamples read_samples(const Rank& rank, const Loop& loop) {
     throw ReadError((place.file ? place.file->name : std::string("a loop")) + ": samples of iterations: " + what);
   };
   ByteCursor in(payload);
-  samples.stride = in.varint();
+  samples.kept.hashed = loop.samples_hashed;
+  if (loop.samples_hashed) {
+    const std::uint64_t level = in.varint();
+    if (level > clustering::highest_level) refuse("of too few iterations");
+    samples.kept.level = static_cast<unsigned>(level);
+    samples.kept.seed = in.varint();
+  } else {
+    const std::uint64_t stride = in.varint();
+    if (!std::has_single_bit(stride) || stride >> clustering::highest_level > 1) refuse("of too few iterations");
+    samples.kept.level = static_cast<unsigned>(std::countr_zero(stride));
+  }
   samples.count = in.varint();
   const std::size_t nodes = in.count(1);
   std::int64_t expected = 0;
@@ -165,7 +177,7 @@ StoredSamples read_samples(const Rank& rank, const Loop& loop) {
   for (std::size_t n = in.count(1); n > 0; --n)
     samples.references.push_back(static_cast<std::int32_t>(static_cast<std::uint64_t>(in.signed_varint())));
   const auto data = in.raw(in.remaining());
-  if (in.failed() || samples.stride == 0) refuse("malformed or shorter than they say");
+  if (in.failed()) refuse("malformed or shorter than they say");
   if (kind != static_cast<std::uint8_t>(NodeKind::Function)) return {};  // of a later version
   if (samples.references.size() != rank.function_columns.size() + 1 || samples.visits >= rank.function_columns.size())
     refuse("other columns than call paths have");

@@ -5,6 +5,7 @@
 /// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "clustering/types.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/own_time_table.hpp"
 #include "measurement/unit_totals.hpp"
 #include "measurement/windows.hpp"
 
@@ -116,6 +118,7 @@ struct Loop {
   std::vector<FramePlace> log;      ///< blocks, in order of time
   std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
   std::vector<FramePlace> samples;  ///< of single iterations; none or one
+  bool samples_hashed = true;       ///< which ones these are: clustering/kept_iterations.hpp
   std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
   std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
 };
@@ -127,7 +130,8 @@ struct LocationDefinition {
   std::string name;
   std::int64_t begin = 0, end = 0;
   std::int64_t arena_bytes = 0;
-  std::vector<std::int64_t> losses;  ///< by measurement::Loss
+  std::vector<std::int64_t> losses;                                               ///< by measurement::Loss
+  std::array<measurement::OwnTimeMean, measurement::own_time_count> own_times{};  ///< ticks; 0 timed: not known
 };
 
 struct Location : LocationDefinition {

@@ -192,6 +192,31 @@ std::vector<std::uint32_t> read_mapping(SectionReader in, std::size_t paths) {
   return mapping;
 }
 
+/// Classes that this reader does not know are passed over.
+void read_own_times(SectionReader in, Rank& rank) {
+  std::vector<std::optional<std::size_t>> known(in.count(1));
+  for (auto& row : known) {
+    const std::string name(in.text());
+    for (std::size_t i = 0; i < measurement::own_time_count; ++i)
+      if (name == measurement::own_time_table[i].name) row = i;
+  }
+  const std::uint64_t locations = in.varint();
+  in.check();
+  if (locations != rank.locations.size()) in.refuse("own times of other locations than the rank has");
+  for (Location& location : rank.locations)
+    for (const auto& row : known) {
+      measurement::OwnTimeMean of{};
+      of.timed = static_cast<std::int64_t>(in.varint() & std::numeric_limits<std::int64_t>::max());
+      if (of.timed > 0) {
+        of.mean = finite(in);
+        of.error = finite(in);
+      }
+      in.check();
+      if (row) location.own_times[*row] = of;
+    }
+  in.finish();
+}
+
 class LocationsReader {
  public:
   LocationsReader(SectionReader in, const Profile& profile, const Schema& schema,
@@ -593,6 +618,7 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
   for (const auto& own : schema.columns[static_cast<std::size_t>(NodeKind::Function)])
     rank.function_columns.push_back(own ? static_cast<std::int32_t>(*own) : -1);
   LocationsReader(block.section(Section::Locations, "locations"), profile, schema, rank.paths).read(rank);
+  if (block.has(Section::OwnTimes)) read_own_times(block.section(Section::OwnTimes, "own times"), rank);
   if (block.has(Section::Extra)) ExtraReader(block.section(Section::Extra, "extra"), profile, rank.paths).read(rank);
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
   if (block.has(Section::CommunicatorsMade))

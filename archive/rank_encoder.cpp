@@ -393,7 +393,8 @@ bool encode_samples(const SamplesRecord& samples, Paths paths, platform::Bytes& 
   payload.clear();
   if (samples.count == 0) return true;
   Encoder out(payload);
-  out.varint(samples.stride);
+  out.varint(samples.kept.level);
+  out.varint(samples.kept.seed);
   out.varint(samples.count);
   out.varint(paths.size());
   std::int64_t expected = 0;  // most trees are numbered as the rank's is
@@ -422,7 +423,7 @@ bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBui
       };
       if (!append(format::FrameKind::Log, loop.log) || !append(format::FrameKind::Log, loop.log_tail) ||
           !append(format::FrameKind::Merges, std::as_bytes(loop.merges)) ||
-          !encode_samples(loop.samples, paths, samples) || !append(format::FrameKind::Samples, samples.view()))
+          !encode_samples(loop.samples, paths, samples) || !append(format::FrameKind::ChosenSamples, samples.view()))
         return false;
     }
     return true;
@@ -502,6 +503,20 @@ bool encode_windows(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+bool encode_own_times(const RankRecord& record, Encoder& out) {
+  out.varint(measurement::own_time_count);
+  for (const auto& row : measurement::own_time_table) out.text(row.name);
+  out.varint(record.locations.size());
+  for (const LocationRecord& location : record.locations)
+    for (const auto& of : location.own_times) {
+      out.varint(static_cast<std::uint64_t>(of.timed));
+      if (of.timed == 0) continue;
+      out.real(of.mean);
+      out.real(of.error);
+    }
+  return !out.failed();
+}
+
 void encode_metrics(Encoder& out) {
   out.varint(measurement::metric_count);
   for (const auto& metric : measurement::metric_table) {
@@ -533,6 +548,7 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
   return definitions.create() && resolve_paths(record, definitions, paths) &&
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
          add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
+         add_section(block, Section::OwnTimes, [&](Encoder& out) { return encode_own_times(record, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!some_stand_for_many(record.communicators) ||
           add_section(block, Section::CommunicatorsMade,

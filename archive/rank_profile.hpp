@@ -8,9 +8,11 @@
 #include <span>
 
 #include "clustering/clusterer.hpp"
+#include "clustering/kept_iterations.hpp"
 #include "measurement/definitions.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/own_time_table.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
@@ -60,7 +62,8 @@ struct ClusterRecord {
 struct SamplesRecord {
   std::span<const std::byte> data;
   std::span<const std::int32_t> references;
-  std::uint64_t stride, count;
+  clustering::KeptIterations kept;
+  std::uint64_t count;
   NodeKind kind;        ///< of the call paths: their values are columns_of(kind)
   std::uint8_t visits;  ///< the column that counts
 };
@@ -94,7 +97,8 @@ struct LocationRecord {
   std::span<const UnitRecord> units;
   std::span<const LoopRecord> loops;  ///< UnitRecord::loop is the index
   std::int64_t losses[measurement::loss_count];
-  std::int64_t arena_bytes;  ///< memory of the call tree in use
+  std::int64_t arena_bytes;                                         ///< memory of the call tree in use
+  measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
 };
 
 /// A constant of the bookkeeping, calibrated at start.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "archive/profile.hpp"
+#include "clustering/kept_iterations.hpp"
 
 namespace refrain::archive {
 
@@ -52,7 +53,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlac
 
 /// The samples of single iterations. Read them with analysis/iteration_samples.hpp.
 struct StoredSamples {
-  std::uint64_t stride = 1, count = 0;
+  clustering::KeptIterations kept;
+  std::uint64_t count = 0;
   std::uint8_t visits = 0;               ///< the column that counts them
   std::vector<std::int32_t> references;  ///< for the ids, then for each column
   std::vector<std::uint32_t> paths;      ///< of the profile, by id

@@ -9,8 +9,6 @@ namespace refrain::archive {
 
 namespace {
 
-/// No section is larger when unpacked; a larger number is damage, or an attempt on the reader's memory.
-constexpr std::uint64_t largest_section = std::uint64_t{1} << 30;
 /// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
 constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
 
@@ -44,7 +42,7 @@ std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std
       if (raw != stored.size()) file.fail(at, name + ": two different sizes");
       return stored;
     case format::Encoding::Zstd: {
-      if (raw > largest_section || raw / most_compressed > stored.size())
+      if (raw > format::largest_compressed || raw / most_compressed > stored.size())
         file.fail(at, name + ": cannot be unpacked to " + std::to_string(raw) + " bytes");
       std::string error;
       auto contents = unpack_zstd(stored, raw, error);

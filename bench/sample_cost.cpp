@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   platform::start_clock();
   if (!unwind::start_rule_cache()) return 1;
   // The wall clock with an interval so long that only the raised signals come; the timer is re-armed all the same.
-  sampling::start_sampler({1, platform::TimerClock::Wall, 0});
+  sampling::start_sampler({1, platform::TimerClock::Wall, false, 0});
   sampling::tick_settings.period_ns = 3'600'000'000'000;
   location = measurement::begin_location({32u << 20, 1024, unwind::Backend::Incremental});
   (void)measurement::enter_location(*location);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of whole programs, measured and unmeasured runs in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
 
-Names: mpi_call fortran_call requests dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
+Names: mpi_call cold_calls fortran_call requests dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
 """
 import os
 import re
@@ -54,6 +54,28 @@ def mpi_call(work: Path) -> None:
         added = statistics.median(pairs)
         row(f"added per MPI call, depth {depth}", f"{added:.0f} ns ({min(pairs):.0f} to {max(pairs):.0f})", f"<= {bound} ns",
             added <= bound)
+
+
+def cold_calls(work: Path) -> None:
+    """What is added to a call, by the end of an iteration and by a sample, after the program has touched memory: medians
+    of three runs, in each of which all of it is measured in turn with and without Refrain (programs/cold.c)."""
+    program, signal = str(BIN / "bench/cold"), "60"
+    for depth in (5, 20):
+        for mebibytes, rounds in ((0, 20000), (4, 1500), (32, 300)):
+            command = [program, str(depth), str(mebibytes * 1024), str(rounds)]
+            figures: list[list[float]] = []
+            for _ in range(3):
+                # Samples leave other caches behind than calls: a run without them, then one with them.
+                quiet = list(map(float, run(1, command, True, work, SAMPLING_FREQUENCY="0")[0].split()))
+                ticks = list(map(float, run(1, [*command, signal], True, work, SAMPLING_SIGNAL=signal,
+                                            SAMPLING_FREQUENCY="10000")[0].split()))
+                figures.append([quiet[0] - quiet[2], quiet[1] - quiet[3], *quiet[4:6], ticks[6] - ticks[8], ticks[7] - ticks[9]])
+            for name, at in (("added to an MPI call", 0), ("the end of an iteration", 2),
+                             ("a sample, beyond an empty signal handler", 4)):
+                median, high = (statistics.median(f[at + i] for f in figures) for i in (0, 1))
+                spread = [f[at] for f in figures]
+                row(f"{name}, {depth} frames, after {mebibytes} MiB of other work",
+                    f"{median:,.0f} ns ({min(spread):,.0f} to {max(spread):,.0f}), 90th percentile {high:,.0f} ns", "", True)
 
 
 def requests(work: Path) -> None:
@@ -195,7 +217,7 @@ def iteration_files(work: Path) -> None:
 
 
 def main() -> None:
-    wanted = sys.argv[2:] or ["mpi_call", "fortran_call", "requests", "dilation", "memory", "finalize", "iterations", "iteration_files"]
+    wanted = sys.argv[2:] or ["mpi_call", "cold_calls", "fortran_call", "requests", "dilation", "memory", "finalize", "iterations", "iteration_files"]
     print("| figure | measured | must reach | holds |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
         for name in wanted:

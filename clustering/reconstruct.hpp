@@ -43,46 +43,6 @@ inline double reconstruct(const ReconstructionInput& in) {
   return value;
 }
 
-/// Sampled values of one cluster say little when its members hold few samples. What all clusters of the class say about
-/// a call path is the better guess then, and how far the clusters really differ is told from how far the sampling alone
-/// makes them differ (empirical Bayes, Efron and Morris; method of moments).
-///
-/// Per class: the weights of all sampled paths, summed per cluster, go into SampledClass. Per call path: its weight in
-/// each cluster of the class goes into SampledPath; clusters without the path are accounted for by the class.
-struct SampledClass {
-  double total = 0;          ///< sum of the clusters' weights
-  double total_squares = 0;  ///< sum of their squares
-  double tick = 0;           ///< mean weight that a sample counts with: sum of squared weights / sum of weights
-  void add_cluster(double weight) {
-    total += weight;
-    total_squares += weight * weight;
-  }
-};
-struct SampledPath {
-  double sum = 0;
-  double squares = 0;
-  double products = 0;  ///< with the weight of the cluster
-  void add_cluster(double weight, double cluster_weight) {
-    sum += weight;
-    squares += weight * weight;
-    products += weight * cluster_weight;
-  }
-};
-
-/// The share of a call path in the user time of a cluster, between its share there and its share in the class.
-inline double sampled_share(const SampledClass& cls, const SampledPath& path, double weight, double cluster_weight) {
-  if (cls.total <= 0) return 0;
-  const double share = path.sum / cls.total;
-  if (cluster_weight <= 0) return share;
-  const double expected_squares = share * share * cls.total_squares;
-  const double apart = path.squares - 2 * share * path.products + expected_squares;  // sum of (weight - expected)^2
-  const double excess = apart - share * cls.total * cls.tick;                        // less what sampling makes of it
-  const double relative = excess > 0 && expected_squares > 0 ? excess / expected_squares : 0;
-  const double expected = share * cluster_weight;
-  const double trust = relative * expected / (relative * expected + cls.tick);
-  return (expected + (cls.tick > 0 ? trust : 1.0) * (weight - expected)) / cluster_weight;
-}
-
 /// `paper`: every member is the mean of its cluster.
 inline double reconstruct_mean(const ReconstructionInput& in) {
   return in.members ? static_cast<double>(in.sum) / static_cast<double>(in.members) : 0;

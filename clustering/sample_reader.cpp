@@ -51,12 +51,12 @@ class BitReader {
 }  // namespace
 
 bool SampleReader::open(std::span<const std::byte> data, std::span<const Shape> shapes,
-                        std::span<const std::int32_t> references, std::uint64_t stride, std::uint64_t count) {
-  if (shapes.size() > max_shapes || stride == 0) return false;
+                        std::span<const std::int32_t> references, const KeptIterations& which, std::uint64_t count) {
+  if (shapes.size() > max_shapes || which.level > highest_level) return false;
   data_ = data;
   at_ = 0;
-  ordinal_ = next_ordinal_ = 0;
-  stride_ = stride;
+  ordinal_ = block_ = 0;
+  which_ = which;
   count_ = count;
   kept_ = damaged_ = false;
   run_ = 0;
@@ -79,7 +79,9 @@ bool SampleReader::next() {
   paths_.clear();
   if (damaged_ || (run_ == 0 && at_ == data_.size())) return false;
   damaged_ = true;  // until this record is complete
-  if (next_ordinal_ >= count_) return false;
+  if (block_ > count_ >> which_.level) return false;
+  const std::uint64_t ordinal = which_.in_block(block_);
+  if (ordinal >= count_) return false;
   if (run_ == 0) {
     std::uint64_t head = 0;
     if (!take_varint(data_, at_, head)) return false;
@@ -98,8 +100,8 @@ bool SampleReader::next() {
     --run_;
     kept_ = true;
   }
-  ordinal_ = next_ordinal_;
-  next_ordinal_ = stride_ < count_ - ordinal_ ? ordinal_ + stride_ : count_;
+  ordinal_ = ordinal;
+  ++block_;
   damaged_ = false;
   return true;
 }

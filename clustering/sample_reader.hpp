@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "clustering/kept_iterations.hpp"
 #include "clustering/types.hpp"
 
 namespace refrain::clustering {
@@ -17,9 +18,9 @@ inline constexpr std::size_t largest_sample_store = std::size_t{16} << 20,
 /// Reads the records one after the other. Damaged input makes it end early, never read outside the data.
 class SampleReader {
  public:
-  /// `shapes`, `references`, `stride` and `count` as the store had them.
+  /// `shapes`, `references`, `which` and `count` as the store had them.
   [[nodiscard]] bool open(std::span<const std::byte> data, std::span<const Shape> shapes,
-                          std::span<const std::int32_t> references, std::uint64_t stride, std::uint64_t count);
+                          std::span<const std::int32_t> references, const KeptIterations& which, std::uint64_t count);
 
   /// Goes to the next iteration that has a record. False: there is none.
   [[nodiscard]] bool next();
@@ -34,7 +35,8 @@ class SampleReader {
 
   std::span<const std::byte> data_;
   std::size_t at_ = 0;
-  std::uint64_t ordinal_ = 0, next_ordinal_ = 0, stride_ = 1, count_ = 0;
+  KeptIterations which_;
+  std::uint64_t ordinal_ = 0, block_ = 0, count_ = 0;
   std::uint64_t run_ = 0;  ///< iterations without samples that are still to come
   bool kept_ = false, damaged_ = false;
   std::size_t shapes_ = 0;

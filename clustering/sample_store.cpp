@@ -101,8 +101,8 @@ void SampleStore::destroy() {
   data_ = nullptr;
   capacity_ = used_ = run_at_ = 0;
   run_ = 0;
-  stride_ = 1;
-  count_ = 0;
+  kept_ = {};
+  count_ = next_ = 0;
   shapes_ = columns_ = 0;
   for (std::int32_t& reference : references_) reference = 0;
   for (bool& has : has_reference_) has = false;
@@ -162,19 +162,24 @@ bool SampleStore::encode(std::span<const TouchedPath> paths) {
   return out.finish();
 }
 
-/// Every second record goes, the first one stays.
+/// One of every two records goes.
 void SampleStore::thin() {
   std::size_t from = 0, to = 0;
   const std::span<const std::byte> all = data();
-  std::uint64_t index = 0;
+  std::uint64_t index = 0;  // the number of the record's block
   run_ = 0;
+  const auto stays = [&](std::uint64_t block) { return (block & 1) == kept_.bit(kept_.level, block >> 1); };
   while (from < used_) {
     const std::size_t begin = from;
     std::uint64_t head = 0;
     (void)take_varint(all, from, head);
     if (head & 1) {
-      const std::uint64_t after = index + head / 2, kept = (after + 1) / 2 - (index + 1) / 2;
-      index = after;
+      std::uint64_t after = index + head / 2, kept = 0;
+      const std::uint64_t next = after;
+      if (index & 1 && index < after) kept += stays(index++);
+      if (after & 1 && index < after) kept += stays(--after);
+      kept += (after - index) / 2;
+      index = next;
       if (kept == 0) continue;
       if (run_ == 0) run_at_ = to;
       run_ += kept;
@@ -182,22 +187,32 @@ void SampleStore::thin() {
       continue;
     }
     from += head / 2;
-    if (index++ & 1) continue;
+    if (!stays(index++)) continue;
     std::memmove(data_ + to, data_ + begin, from - begin);
     to += from - begin;
     run_ = 0;
   }
   used_ = to;
-  stride_ *= 2;
+  ++kept_.level;
 }
 
 /// False: the iteration is no longer one that is kept.
 bool SampleStore::make_room(std::size_t bytes, std::uint64_t ordinal) {
   while (used_ + bytes > capacity_) {
+    if (kept_.level == highest_level) return false;
     thin();
-    if (ordinal & (stride_ - 1)) return false;
+    look_from(ordinal);
+    if (next_ != ordinal) return false;
+    look_from(ordinal + 1);
   }
   return true;
+}
+
+/// Finds the first iteration from `ordinal` on that is kept.
+void SampleStore::look_from(std::uint64_t ordinal) {
+  const std::uint64_t block = ordinal >> kept_.level;
+  next_ = kept_.in_block(block);
+  if (next_ < ordinal) next_ = kept_.in_block(block + 1);
 }
 
 void SampleStore::append_empty() {
@@ -208,7 +223,8 @@ void SampleStore::append_empty() {
 
 void SampleStore::append(std::span<const TouchedPath> paths) {
   const std::uint64_t ordinal = count_++;
-  if ((ordinal & (stride_ - 1)) || !data_) return;
+  if (ordinal != next_ || !data_) return;
+  look_from(ordinal + 1);
   if (std::none_of(paths.begin(), paths.end(), [&](const TouchedPath& path) { return sampled_[path.shape]; })) {
     if (make_room(longest_varint, ordinal)) append_empty();
     return;

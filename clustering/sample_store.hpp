@@ -4,8 +4,8 @@
 /// What samples say of one iteration is mostly chance, so clusters cannot tell it: members of a cluster share their
 /// shares, not their samples. It is little, though: a call path needs about one byte and a half here and seven to
 /// twelve in the profile of a cluster. While there is room every iteration's samples are kept. When the room is used up
-/// every second record is dropped and from then on only every second iteration is kept, then every fourth, and so on:
-/// the iterations that are kept are those whose ordinal is a multiple of stride().
+/// one of every two records is dropped and from then on one of every two iterations is kept, then one of four, and so
+/// on: those that kept_iterations.hpp says.
 ///
 /// Which call paths were sampled and how often is kept exactly, other values of a path with a relative error of at most
 /// `sample_value_error` (1.6 % in the mean over evenly spread values). The exact sums over iterations are those of the
@@ -13,8 +13,8 @@
 ///
 /// Thread safety: none, one per location, ordinary context. No I/O. Memory: mapped once by create().
 ///
-/// Format of data(), all of it: for the ordinals 0, stride, 2 stride, ... a record each: a varint of twice its bytes,
-/// then the bytes; no bytes: the iteration is not kept, its samples alone were too many. An odd varint 2 n + 1 stands
+/// Format of data(), all of it: for the ordinals that kept() has a record each: a varint of twice its bytes, then the
+/// bytes; no bytes: the iteration is not kept, its samples alone were too many. An odd varint 2 n + 1 stands
 /// for n records at once, of iterations without samples. A record is a string of bits, lowest bit of the first byte
 /// first. Per sampled shape, in order: Elias-gamma of the paths + 1; when there are paths,
 /// Elias-gamma of 1 + the zigzag difference of the lowest id from the reference of the shape, then in Rice code the
@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <span>
 
+#include "clustering/kept_iterations.hpp"
 #include "clustering/types.hpp"
 #include "platform/pages.hpp"
 
@@ -44,7 +45,7 @@ class SampleStore {
   /// is not one that is kept.
   void append(std::span<const TouchedPath> paths);
 
-  std::uint64_t stride() const { return stride_; }
+  const KeptIterations& kept() const { return kept_; }
   std::uint64_t count() const { return count_; }  ///< iterations appended
   std::span<const std::byte> data() const { return {data_, used_}; }
   /// What a reader needs beside the data. Per sampled shape: one for the ids, then one per column.
@@ -58,10 +59,12 @@ class SampleStore {
   void append_empty();
   bool make_room(std::size_t bytes, std::uint64_t ordinal);
   void thin();
+  void look_from(std::uint64_t ordinal);
 
   std::byte* data_ = nullptr;
   std::size_t capacity_ = 0, used_ = 0;
-  std::uint64_t stride_ = 1, count_ = 0;
+  KeptIterations kept_;
+  std::uint64_t count_ = 0, next_ = 0;
   std::size_t run_at_ = 0;  ///< where the last record stands when it is a run of iterations without samples
   std::uint64_t run_ = 0;   ///< how many these are; 0: the last record is none
   std::size_t shapes_ = 0, columns_ = 0;

@@ -22,16 +22,22 @@ endforeach()
 install(FILES ${annotations} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
 
 # find_package(Refrain): Refrain::refrain is the annotations' header alone, Refrain::openmpi, Refrain::mpich and Refrain::serial
-# are the runtimes to link, before MPI.
+# are the runtimes to link. As options they come before all libraries, in whichever order a project names these, and MPI must
+# come after the runtime. Each is one word, so that no build system can take it apart.
 add_library(refrain_annotations INTERFACE)
 target_include_directories(refrain_annotations INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(refrain_annotations PROPERTIES EXPORT_NAME refrain)
 install(TARGETS refrain_annotations EXPORT RefrainTargets)
 foreach(runtime ${runtimes})
-  set_target_properties(refrain-${runtime} PROPERTIES EXPORT_NAME ${runtime})
-  target_link_options(refrain-${runtime} INTERFACE LINKER:--no-as-needed)
-  target_include_directories(refrain-${runtime} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  install(TARGETS refrain-${runtime} EXPORT RefrainTargets LIBRARY)
+  add_library(refrain_linked_${runtime} INTERFACE)
+  target_link_options(refrain_linked_${runtime} INTERFACE
+    "LINKER:--push-state,--no-as-needed,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}/refrain/librefrain-${runtime}-link.so,--pop-state"
+    "LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}")
+  target_include_directories(refrain_linked_${runtime} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  set_target_properties(refrain_linked_${runtime} PROPERTIES EXPORT_NAME ${runtime})
+  install(TARGETS refrain_linked_${runtime} EXPORT RefrainTargets)
+  install(TARGETS refrain-${runtime} LIBRARY)
+  install(TARGETS refrain-${runtime}-link LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/refrain)
 endforeach()
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Refrain)
 install(EXPORT RefrainTargets NAMESPACE Refrain:: DESTINATION ${package})
@@ -41,8 +47,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/RefrainConfigVers
 install(FILES ${PROJECT_BINARY_DIR}/package/RefrainConfig.cmake ${PROJECT_BINARY_DIR}/package/RefrainConfigVersion.cmake
   DESTINATION ${package})
 
-# pkg-config: refrain is the header alone, refrain-MPI also links that runtime. As-needed stays off behind it: the runtime
-# defines all of MPI's functions, so that the linker might find the MPI library superfluous.
+# pkg-config: refrain is the header alone, refrain-MPI also links that runtime.
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
 set(pkgconfig "prefix=\${pcfiledir}/${to_prefix}
@@ -57,7 +62,7 @@ file(WRITE ${PROJECT_BINARY_DIR}/package/refrain.pc "${pkgconfig}Name: refrain\n
 install(FILES ${PROJECT_BINARY_DIR}/package/refrain.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(runtime ${runtimes})
   file(WRITE ${PROJECT_BINARY_DIR}/package/refrain-${runtime}.pc "${pkgconfig}Name: refrain-${runtime}
-Libs: -Wl,--no-as-needed -L\${libdir} -Wl,-rpath,\${libdir} -lrefrain-${runtime}\n")
+Libs: -Wl,--push-state,--no-as-needed,\${libdir}/refrain/librefrain-${runtime}-link.so,--pop-state -Wl,-rpath,\${libdir}\n")
   install(FILES ${PROJECT_BINARY_DIR}/package/refrain-${runtime}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
@@ -69,13 +74,24 @@ add_custom_command(OUTPUT ${generated_man}/man7/refrain-config.7
   COMMAND env -i $<TARGET_FILE:refrain> info config --format man > ${generated_man}/man7/refrain-config.7
   DEPENDS refrain VERBATIM)
 add_custom_target(man ALL DEPENDS ${generated_man}/man7/refrain-config.7)
-install(FILES ${man}/refrain.1 ${man}/refrain-run.1 ${man}/refrain-exec.1 ${man}/refrain-report.1 ${man}/refrain-mpicc.1
-  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 foreach(link refrain-mpicxx refrain-mpifort refrain-cc refrain-cxx)
   file(WRITE ${generated_man}/man1/${link}.1 ".so man1/refrain-mpicc.1\n")
   install(FILES ${generated_man}/man1/${link}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endforeach()
 install(FILES ${generated_man}/man7/refrain-config.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md TYPE DOC)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ TYPE DOC FILES_MATCHING PATTERN "*.md")
+# Completion for bash, made from the description of the command line.
+set(completion ${PROJECT_BINARY_DIR}/share/bash-completion/completions)
+add_custom_command(OUTPUT ${completion}/refrain
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${completion}
+  COMMAND env -i $<TARGET_FILE:refrain> completion bash > ${completion}/refrain
+  DEPENDS refrain VERBATIM)
+add_custom_target(completion ALL DEPENDS ${completion}/refrain)
+install(FILES ${completion}/refrain DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+
+# Documents lie as in the sources, so that their links to each other work; examples are there to be read and built.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md TYPE DOC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC PATTERN CMakeLists.txt EXCLUDE)

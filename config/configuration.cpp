@@ -197,7 +197,7 @@ bool read_configuration(Configuration& out, ConfigurationError& error) {
     return true;
   }
   bool seen[std::size(rules)] = {};  // like getenv, the first of several entries of one name counts
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+  for (char** entry = __environ; entry != nullptr && *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (equals == nullptr) continue;
     string_view name{*entry, static_cast<std::size_t>(equals - *entry)};

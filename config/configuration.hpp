@@ -10,6 +10,7 @@
 namespace refrain::config {
 
 enum class SamplingClock : std::uint8_t { Cpu, Wall };
+enum class SamplingSource : std::uint8_t { TaskClock, Timer };
 enum class Unwinder : std::uint8_t { Incremental, Libunwind };
 enum class Clustering : std::uint8_t { Refrain, Paper };
 enum class ClusterEquivalence : std::uint8_t { Mpi, MpiVisits, All, None };
@@ -19,6 +20,7 @@ struct Configuration {
   bool enable;                      ///< REFRAIN_ENABLE
   std::int64_t sampling_frequency;  ///< REFRAIN_SAMPLING_FREQUENCY, Hz; 0: no samples
   SamplingClock sampling_clock;     ///< REFRAIN_SAMPLING_CLOCK = cpu | wall
+  SamplingSource sampling_source;   ///< REFRAIN_SAMPLING_SOURCE = task_clock | timer
   std::int64_t sampling_signal;     ///< REFRAIN_SAMPLING_SIGNAL, 0: chosen by Refrain, else a real-time signal number
   Unwinder unwinder;                ///< REFRAIN_UNWINDER = incremental | libunwind
   std::int64_t callpath_depth;      ///< REFRAIN_CALLPATH_DEPTH, frames

@@ -10,17 +10,23 @@
 namespace refrain::config {
 
 /// Keeps the few that are nearest, nearest first, of those that are near enough to have been meant. Case does not
-/// count. Of equally near ones the first is kept.
+/// count. Of equally near ones the first is kept. A name is kept once, and the wanted one itself never: it is no help.
 class NearNames {
  public:
   static constexpr std::size_t most = 3;
   static constexpr std::size_t longest = 127;
 
   /// `wanted` must outlive it.
-  explicit NearNames(std::string_view wanted) : wanted_(lower(wanted, wanted_text_)) {}
+  explicit NearNames(std::string_view wanted) : as_asked_(wanted), wanted_(lower(wanted, wanted_text_)) {}
 
   void consider(std::string_view name) {
     if (name.empty() || name.size() > longest || wanted_.size() == 0) return;
+    if (name == as_asked_) {
+      is_known_ = true;
+      return;
+    }
+    for (std::size_t i = 0; i < count_; ++i)
+      if (this->name(i) == name) return;
     char text[longest];
     std::size_t row[longest + 1];
     const std::size_t edits = edit_distance(wanted_, lower(name, text), row);
@@ -36,6 +42,8 @@ class NearNames {
   }
 
   std::size_t count() const { return count_; }
+  /// Whether the wanted name itself was among those that were considered.
+  bool is_known() const { return is_known_; }
   std::string_view name(std::size_t i) const { return {near_[i].text, near_[i].size}; }
 
  private:
@@ -55,7 +63,8 @@ class NearNames {
   }
 
   char wanted_text_[longest];
-  std::string_view wanted_;
+  std::string_view as_asked_, wanted_;
+  bool is_known_ = false;
   Near near_[most];
   std::size_t count_ = 0;
 };

@@ -1,6 +1,8 @@
 #include "measurement/call_tree.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "measurement/extra_metrics.hpp"
 #include "platform/modules.hpp"
@@ -12,6 +14,8 @@ namespace {
 constexpr std::uint32_t first_index_size = 1024;
 /// Nodes kept back for MPI functions below (arena full), so that their counts stay exact when the tree is full.
 constexpr std::uint32_t reserve_nodes = 1024;
+/// No generation.
+constexpr std::uint32_t never_confirmed = platform::still_loaded;
 
 std::size_t columns[] = {columns_of(NodeKind::Root),   columns_of(NodeKind::Frame),   columns_of(NodeKind::Function),
                          columns_of(NodeKind::Region), columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
@@ -23,10 +27,18 @@ std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(ki
 std::size_t average_values() { return 10 + extra_columns; }
 /// Value columns of the widest node, in progress and settled; with room for two that have none yet.
 std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
-/// Per node: the node, its values, its place among the touched ones, and the index with all its earlier sizes (at most
-/// 4 slots).
-std::size_t bytes_per_node() {
-  return sizeof(Node) + average_values() * sizeof(std::int64_t) + 5 * sizeof(std::uint32_t);
+/// Per node: the node, its values, its place among the touched ones.
+std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
+/// The most nodes that `bytes` hold with an index of which half is enough for them; the index stands behind all its
+/// earlier sizes. A larger index is made only where more nodes fit for it.
+std::size_t nodes_that_fit(std::size_t bytes) {
+  constexpr std::size_t alignment = 64;
+  std::size_t most = 0;
+  for (std::size_t slots = first_index_size;; slots *= 2) {
+    const std::size_t index = (2 * slots - first_index_size) * sizeof(std::uint32_t) + alignment;
+    if (index >= bytes) return most;
+    most = std::max(most, std::min((bytes - index) / bytes_per_node(), slots / 2 + reserve_nodes));
+  }
 }
 
 std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
@@ -50,8 +62,8 @@ std::size_t CallTree::width(NodeKind kind) { return width_of(kind); }
 
 bool CallTree::create(std::size_t bytes) {
   bytes = (bytes + 4095) & ~std::size_t{4095};
-  const std::size_t limit = bytes / bytes_per_node();
-  node_limit_ = limit > 0x3fffffffu ? 0x3fffffffu : static_cast<std::uint32_t>(limit);
+  const std::size_t most = std::numeric_limits<std::uint32_t>::max() / average_values();  // offsets into the pool
+  node_limit_ = static_cast<std::uint32_t>(std::min(nodes_that_fit(bytes), most));
   if (node_limit_ < 2 * reserve_nodes) return false;
   memory_ = static_cast<std::byte*>(platform::map_pages(bytes));
   if (!memory_) return false;
@@ -77,7 +89,7 @@ void CallTree::clear() {
   index_ = index_region_;
   index_mask_ = first_index_size - 1;
   for (std::uint32_t i = 0; i < first_index_size; ++i) index_[i] = 0;
-  nodes_[0] = {0, 0, 0, 0, 0, NodeKind::Root};
+  nodes_[0] = {0, 0, 0, 0, 0, 0, NodeKind::Root};
   node_count_ = 1;
   pool_count_ = 1;  // offset 0 means "no values"
   // (arena full) exists from the start: it must not need room when there is none.
@@ -91,9 +103,11 @@ std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uin
     Node& n = nodes_[id];
     if (n.key == key && n.parent == parent && n.kind == kind) {
       const std::uint32_t generation = platform::module_generation();
-      if (n.generation == generation || !is_address(kind)) return &index_[at];
-      if (!platform::unloaded_since(static_cast<std::uintptr_t>(key), n.generation)) {
-        n.generation = generation;
+      if (n.confirmed == generation || !is_address(kind)) return &index_[at];
+      const bool stays = !platform::is_unloading();  // asked after the generation, before the code
+      const platform::CodeLife life = platform::code_at(static_cast<std::uintptr_t>(key));
+      if (life.first <= n.generation && n.generation < life.end) {
+        if (stays) n.confirmed = generation;
         return &index_[at];
       }
       // Another module lay at this address when the node was made: it is another call path.
@@ -121,7 +135,10 @@ bool CallTree::grow_index() {
 
 NodeId CallTree::add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot) {
   const std::uint32_t id = node_count_++;
-  nodes_[id] = {key, parent, 0, platform::module_generation(), 0, kind};
+  const std::uint32_t now = platform::module_generation();
+  const bool stays = !platform::is_unloading();
+  const std::uint32_t generation = is_address(kind) ? platform::code_at(static_cast<std::uintptr_t>(key)).now : now;
+  nodes_[id] = {key, parent, 0, generation, 0, stays ? now : never_confirmed, kind};
   *slot = id;
   return NodeId{id};
 }

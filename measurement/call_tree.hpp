@@ -24,8 +24,9 @@ struct Node {
   std::uint64_t key;
   std::uint32_t parent;
   std::uint32_t values;      ///< offset of the first column in the value pool, 0: the node has none
-  std::uint32_t generation;  ///< of the module map; a reused address is another node
+  std::uint32_t generation;  ///< one that means this code at this address (platform/modules.hpp)
   std::uint32_t touched;     ///< stamp of the unit that touched the values last
+  std::uint32_t confirmed;   ///< generation of the module map at which that was looked up last
   NodeKind kind;
 };
 

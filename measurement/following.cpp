@@ -170,6 +170,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     }
     l.handler_time_in_call = 0;
     if (l.call_begin < now_in.begin) l.call_begin = now_in.begin;
+    l.call_timing.cut = true;
   }
   l.call_values = nullptr;
   if (l.extra) end_unit_readings(*l.extra);

@@ -1,8 +1,7 @@
 #include "measurement/iteration_trigger.hpp"
 
-#include <sched.h>
-
-#include "measurement/function_name.hpp"
+#include "config/function_name.hpp"
+#include "config/inlined_code.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/mpi_call.hpp"
@@ -19,6 +18,7 @@ namespace {
 
 struct Range {
   std::uintptr_t begin, end;
+  std::uint32_t module;  ///< an address may be that of another one later
 };
 
 struct Trigger {
@@ -27,27 +27,49 @@ struct Trigger {
   RegionId loop{};
 };
 constinit Trigger trigger{};
+std::string_view inlined_code;
+std::atomic<bool> was_called{false}, has_triggered{false};
 
 /// Where the function lies, in all modules looked at so far. Appended under the lock, read without: the count is
 /// published after the range.
-constexpr std::size_t most_ranges = 256;
+constexpr std::size_t most_ranges = 4096;
 Range ranges[most_ranges];
 std::atomic<std::size_t> range_count{0};
 std::size_t modules_seen = 0;
 std::atomic_flag looking;
 
-void note(const platform::Function& function, void*) {
+void add_range(std::uintptr_t begin, std::uintptr_t end) {
   const std::size_t count = range_count.load(std::memory_order_relaxed);
-  if (count == most_ranges || !is_function(function.name, trigger.function)) return;
-  ranges[count] = {function.begin, function.end};
+  if (count == most_ranges) return;
+  ranges[count] = {begin, end, static_cast<std::uint32_t>(modules_seen)};
   range_count.store(count + 1, std::memory_order_release);
+}
+
+void note(const platform::Function& function, void*) {
+  if (config::is_function(function.name, trigger.function)) add_range(function.begin, function.end);
+}
+
+/// Where the function has no symbol of its own, because it is part of others.
+void note_inlined(const platform::Module& module) {
+  char id[2 * sizeof module.build_id];
+  for (std::size_t i = 0; i < module.build_id_size; ++i) {
+    id[2 * i] = "0123456789abcdef"[module.build_id[i] >> 4];
+    id[2 * i + 1] = "0123456789abcdef"[module.build_id[i] & 15];
+  }
+  const std::string_view name = module.build_id_size ? std::string_view(id, 2 * std::size_t{module.build_id_size})
+                                                     : std::string_view(module.path);
+  config::for_each_inlined(inlined_code, name, [&](std::uint64_t begin, std::uint64_t end) {
+    add_range(module.base + begin, module.base + end);
+  });
 }
 
 void look_for_function() {
   if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread does
   platform::refresh_modules();
-  for (platform::Module module; platform::copy_module(modules_seen, module); ++modules_seen)
+  for (platform::Module module; platform::copy_module(modules_seen, module); ++modules_seen) {
     platform::for_each_function(module.path, module.base, note, nullptr);
+    note_inlined(module);
+  }
   looking.clear(std::memory_order_release);
 }
 
@@ -59,7 +81,9 @@ bool is_below_function(const CallTree& tree, NodeId node) {
     if (n.kind != NodeKind::Frame) continue;
     const auto inside = static_cast<std::uintptr_t>(n.key) - 1;  // the call before the return address
     for (std::size_t i = 0; i < count; ++i)
-      if (ranges[i].begin <= inside && inside < ranges[i].end) return true;
+      if (ranges[i].begin <= inside && inside < ranges[i].end &&
+          platform::find_module(inside, n.generation) == static_cast<int>(ranges[i].module))
+        return true;
   }
   return false;
 }
@@ -76,11 +100,20 @@ void set_trigger(RegionId region, std::string_view function, std::int64_t every,
   calls_have_extras.store(true, std::memory_order_release);
 }
 
-bool trigger_function_was_found() {
-  return trigger.function.empty() || range_count.load(std::memory_order_acquire) > 0;
+void set_inlined_code(std::string_view text) { inlined_code = text; }
+
+const char* why_nothing_was_triggered() {
+  if (has_triggered.load(std::memory_order_relaxed)) return nullptr;
+  if (!was_called.load(std::memory_order_relaxed)) return "this MPI function was not called";
+  if (range_count.load(std::memory_order_acquire) == 0)
+    return "no loaded module has a function of that name; one that the compiler has inlined is found in programs with "
+           "debug information (-g) that are started by `refrain run` or `refrain exec`";
+  return "this MPI function was not called below a function of that name; where the compiler has inlined it, it is "
+         "found in programs with debug information (-g) that are started by `refrain run` or `refrain exec`";
 }
 
 void call_of_trigger(Location& location, const platform::Registers& registers) {
+  if (!was_called.load(std::memory_order_relaxed)) was_called.store(true, std::memory_order_relaxed);
   if (!trigger.function.empty()) {
     const NodeId path = path_of(location, {registers, false, nullptr});
     if (!is_below_function(location.tree, path)) {
@@ -89,6 +122,7 @@ void call_of_trigger(Location& location, const platform::Registers& registers) {
       if (!is_below_function(location.tree, path)) return;
     }
   }
+  if (!has_triggered.load(std::memory_order_relaxed)) has_triggered.store(true, std::memory_order_relaxed);
   if (location.trigger_calls++ % trigger.every == 0) iterate_at_call(location, trigger.loop);
 }
 

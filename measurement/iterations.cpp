@@ -251,8 +251,8 @@ void take_iteration(Location& l) {
     return pass_iteration(l, loop);
   }
   log_iteration(l, loop, label, row, all.touched.view());
-  spill_if_much(l, loop);
   start_unit_anew(l);
+  spill_if_much(l, loop);  // which charges the new unit
   leave_out_own_work(l);
 }
 

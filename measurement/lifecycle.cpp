@@ -14,6 +14,7 @@ void take_due_snapshot(Location& location) {
 }
 
 LifecycleHooks lifecycle{};
+void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
 
 }  // namespace refrain::measurement

@@ -1,6 +1,7 @@
 #include "measurement/location.hpp"
 
 #include "measurement/mpi_call.hpp"
+#include "unwind/stack_memory.hpp"
 
 namespace refrain::measurement {
 
@@ -121,16 +122,64 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
   return location.tree.values(leaf);
 }
 
-bool leave_abandoned_scope(Location& location, std::uintptr_t sp) {
-  const Inside inside = location.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Closed || location.gate.load(std::memory_order_relaxed) == Gate::Shut) return false;
-  // A live scope's frame lies outside of everything it called. 64 KiB apart at most: another stack (a fiber) proves
-  // nothing.
-  if (sp <= location.scope_sp || sp - location.scope_sp > 64 * 1024) return false;
-  location.walker.forget();
-  location.announced = 0;
-  location.inside.store(Inside::User, std::memory_order_relaxed);
+bool scope_is_gone(const Location& l, std::uintptr_t sp) {
+  if (sp == l.scope_sp) return true;
+  const platform::StackBounds stack = l.walker.stack();
+  const auto is_own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
+  // An alternate stack may be an array in one of the frames further out.
+  if (sp > l.scope_sp && is_own(sp) && is_own(l.scope_sp) && !platform::is_on_alternate_stack()) return true;
+  unwind::StackMemory memory(stack, sp);
+  std::uintptr_t returns_to;
+  const auto slot = l.scope_sp + static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
+  return !memory.load(slot, returns_to) || returns_to != l.scope_pc;
+}
+
+void count_call_until(Location& l, platform::Ticks until) {
+  if (!l.call_values) l.call_values = row_of_call(l);
+  platform::Ticks time = until - l.call_begin - l.handler_time_in_call;
+  if (time < 0) time = 0;
+  l.unit.mpi += time;
+  ++l.unit.mpi_calls;
+  ++l.call_values[column_of(MetricId::Visits)];
+  l.call_values[column_of(MetricId::Time)] += time;
+}
+
+void end_abandoned_call(Location& l) {
+  // When it was left nobody saw. What comes after the last tick in it is the program's own time: a jump is made by code
+  // that runs, and the next tick is not far from there.
+  count_call_until(l, l.call_seen);
+  l.announced = 0;
+  l.count_loss(Loss::CallAbandoned);
+}
+
+bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
+  const Inside inside = l.inside.load(std::memory_order_relaxed);
+  if (inside == Inside::Closed || !scope_is_gone(l, sp)) return false;
+  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!may_enter(l, inside)) return false;
+  if (inside == Inside::Mpi) end_abandoned_call(l);
+  l.walker.forget();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  l.inside.store(Inside::User, std::memory_order_relaxed);
   return true;
+}
+
+Inside place_of_tick(Location& l, std::uintptr_t sp) {
+  const Inside inside = l.inside.load(std::memory_order_relaxed);
+  if (inside != Inside::Mpi) return inside;
+  if (!scope_is_gone(l, sp)) {
+    l.call_seen = platform::now();
+    return inside;
+  }
+  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const bool is_free = l.gate.load(std::memory_order_relaxed) == Gate::Open;  // else another thread reads the location
+  if (is_free) end_abandoned_call(l);
+  const Inside place = is_free ? Inside::User : Inside::Mpi;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  l.inside.store(place, std::memory_order_relaxed);
+  return place;
 }
 
 }  // namespace refrain::measurement

@@ -11,10 +11,13 @@
 #include "measurement/call_tree.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/own_time.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/interval_timer.hpp"
+#include "platform/task_clock_event.hpp"
 #include "platform/thread_cpu_clock.hpp"
+#include "platform/threads.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::measurement {
@@ -80,14 +83,16 @@ struct alignas(64) Location {
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool sampling = false;
+  bool stopped = false;  ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
   /// The MPI call in progress is that of another language's function, which will call
   /// the one of this region (one more, 0: none): mpi_call.hpp.
   std::uint16_t announced = 0;
-  std::uintptr_t scope_sp = 0;  ///< stack pointer where the present scope began, to notice abandoned scopes
+  /// Where the present scope began, to notice that it was abandoned: the stack pointer of who called, and where the
+  /// call returns to.
+  std::uintptr_t scope_sp = 0, scope_pc = 0;
   platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
   platform::Ticks call_begin = 0;
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress, null when its unit has ended
-  bool stopped = false;                 ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
   Following* following = nullptr;       ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
@@ -98,16 +103,32 @@ struct alignas(64) Location {
   CallTree tree;
 
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
+  bool marks_unfollowed = false;     ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
   NodeId call_node{};                ///< of the MPI call in progress
+  platform::Ticks call_seen = 0;     ///< when a tick has last found a thread in an MPI call
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
   UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
   WhileStopped while_stopped;
 
+  CallTiming call_timing{};
+  OwnTimes own_times[own_time_count]{};
+  platform::Ticks own_times_left_out = 0;  ///< all own work that was timed or charged by itself
+
   platform::IntervalTimer timer;
-  std::int64_t last_tick_ns = 0;    ///< on the clock of the sampling
-  std::uint32_t ticks_to_pass = 0;  ///< kernel ticks to count before the next sample
+  std::int64_t to_next_sample_ns = 0;   ///< of kernel ticks, before one of them is a sample
+  platform::TickTimes ticks_seen{};     ///< by the timer's last tick
+  bool ticks_are_due = false;           ///< a tick that does not come is a loss
+  platform::TaskClockEvent task_clock;  ///< none: the timer makes all samples
+  std::int64_t last_sample_ns = 0;   ///< on the clock of the sampling: the last one of the event, or of the wall clock
+  std::int64_t event_period_ns = 0;  ///< that the event has been given
+  std::int64_t kernel_time_owed_ns = 0;          ///< CPU time in the kernel that no sample stands for yet
+  std::int64_t ticks_without_event_ns = 0;       ///< in user mode, since the event was heard of
+  platform::Ticks event_call_begin = 0;          ///< call_begin as the event found it last
+  Inside event_inside = Inside::User;            ///< likewise where the thread was
+  double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded
+  double late_user_ns = 0, late_cpu_ns = 0;      ///< CPU time of late, in user mode and in all, faded
   std::uint64_t random_state = 0;
 
   std::int64_t losses[loss_count]{};
@@ -123,7 +144,8 @@ struct alignas(64) Location {
   Location* next = nullptr;         ///< all locations of the process, newest first
 
   // Async-signal-safe.
-  void count_loss(Loss loss) { ++losses[static_cast<std::size_t>(loss)]; }
+  void count_loss(Loss loss) { add_loss(loss, 1); }
+  void add_loss(Loss loss, std::int64_t much) { losses[static_cast<std::size_t>(loss)] += much; }
 };
 
 /// The location of the calling thread, null when it is not measured.
@@ -153,20 +175,37 @@ void keep_up(Location& location, Inside was);
 /// The same at the end of an MPI call; the value row of the call.
 std::int64_t* keep_up_after_call(Location& location);
 
-/// Ends a scope that the program left without returning (longjmp or an exception out of an MPI call or of a signal
-/// handler that interrupted one): true when the present scope began deeper in the stack than `sp`, so cannot be alive.
-bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
+/// True when the present scope cannot be alive, seen from where the program is, with the stack pointer `sp`: the
+/// program has left it without returning, by longjmp or an exception out of an MPI call, or of a signal handler that
+/// interrupted Refrain. Three things prove that, the first and the last on any stack:
+///  - the same stack pointer: a frame makes one call at a time;
+///  - a higher one on the thread's own stack: what a live call has called lies below it;
+///  - the word where the scope returns to has changed.
+/// Another stack (a fiber's, an alternate one) proves nothing by its place. Async-signal-safe.
+bool scope_is_gone(const Location& location, std::uintptr_t sp);
 
-/// Begins a scope on the calling thread's location: Refrain's bookkeeping until `inside` is set again. `sp`: where the
-/// program's stack ends that called. False: none may begin here, nothing is measured.
-[[gnu::always_inline]] inline bool enter_scope(Location& location, std::uintptr_t sp) {
+/// Ends a scope that is gone: an MPI call is counted, its time up to the last tick that found it there. False: it is
+/// alive, or nothing is measured. Ordinary context.
+bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
+/// Where a tick that has interrupted code with this stack pointer finds the thread, after leaving an MPI call that is
+/// gone. Async-signal-safe.
+Inside place_of_tick(Location& location, std::uintptr_t sp);
+/// Counts the MPI call in progress with its time up to `until`. Inside a scope. Async-signal-safe.
+void count_call_until(Location& location, platform::Ticks until);
+/// The thread's life ends within an MPI call, which will not return. Inside a scope.
+void end_abandoned_call(Location& location);
+
+/// Begins a scope on the calling thread's location: Refrain's bookkeeping until `inside` is set again. `caller`: the
+/// registers where the program made the call. False: none may begin here, nothing is measured.
+[[gnu::always_inline]] inline bool enter_scope(Location& location, const platform::Registers& caller) {
   if (location.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
-    if (!leave_abandoned_scope(location, sp)) return false;
+    if (!leave_abandoned_scope(location, caller.sp)) return false;
   location.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  location.scope_sp = caller.sp;
+  location.scope_pc = caller.pc;
   if (!may_enter(location, Inside::User)) [[unlikely]]
     return false;
-  location.scope_sp = sp;
   if (location.following) [[unlikely]]
     keep_up(location, Inside::User);
   return true;
@@ -176,6 +215,23 @@ bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
 inline std::int64_t* row_of_call(Location& location) {
   return location.call_node == unrecorded_call ? location.while_stopped.row : location.tree.values(location.call_node);
 }
+
+inline OwnTimeBegin begin_own_time(Location& location) {
+  // The clock comes first. Where caches are cold, what timing itself waits for is about what was missed before.
+  OwnTimeBegin begin;
+  begin.at = platform::now();
+  begin.watch = location.cpu_clock.watch().begin();
+  begin.left_out = location.own_times_left_out;
+  return begin;
+}
+[[gnu::always_inline]] inline void begin_timed_call(Location& location) {
+  const platform::Ticks at = platform::now();
+  CallTiming& timing = location.call_timing;
+  timing.cut = false;
+  timing.begin_before = timing.begin;
+  timing.begin = {at, location.own_times_left_out, location.cpu_clock.watch().begin()};
+}
+TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of_, begin_); }
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
 void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);

@@ -28,6 +28,8 @@ Location* from_pool() {
 /// The life of the thread that owns the location has ended. An iteration of its own that it was in is not whole: it
 /// counts as time outside. That of a thread that it follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
+  l.add_loss(Loss::CpuTimeWithoutTicks, cpu_time_without_ticks(l));
+  l.ticks_are_due = false;
   l.end = platform::now();
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
@@ -42,6 +44,14 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 
 Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() { all.store(nullptr, std::memory_order_release); }
+
+std::int64_t cpu_time_without_ticks(const Location& l) {
+  if (!l.ticks_are_due || l.stopped) return 0;
+  const std::int64_t tick = platform::cpu_timer_resolution_ns();
+  const platform::TickTimes now = platform::tick_times_of(&l == current_location ? 0 : l.os_thread_id);
+  if (now.all < 0 || now.user - l.ticks_seen.user < 2 * tick) return 0;
+  return now.all - l.ticks_seen.all - tick;
+}
 
 Location* make_detached_location(const LocationSettings& settings) {
   auto* l = platform::make_on_pages<Location>();
@@ -101,6 +111,7 @@ bool enter_location(Location& l) {
     l.following->alive = true;
   }
   begin_readings(l);
+  begin_own_times(l);
   l.begin = platform::now();
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
@@ -112,11 +123,14 @@ bool enter_location(Location& l) {
 }
 
 void end_location(Location& l) {
+  const Inside inside = l.inside.load(std::memory_order_relaxed);
   l.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(l, Inside::User)) return;
+  if (!may_enter(l, inside)) return;
+  if (inside == Inside::Mpi) end_abandoned_call(l);  // it was cancelled there, or had left it
   if (l.following) keep_up(l, Inside::User);
   l.timer.destroy();
+  l.task_clock.close();
   l.sampling = false;
   current_location = nullptr;
   prctl(PR_GET_NAME, l.name);
@@ -198,17 +212,12 @@ void close_location(Location& l) {
     (void)settled_place(l);
   }
   l.timer.destroy();
+  l.task_clock.close();
   l.sampling = false;
   const Inside inside = l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Mpi) {
-    if (!l.call_values) l.call_values = row_of_call(l);
-    platform::Ticks time = platform::now() - l.call_begin - l.handler_time_in_call;
-    if (time < 0) time = 0;
-    l.unit.mpi += time;
-    ++l.unit.mpi_calls;
-    ++l.call_values[column_of(MetricId::Visits)];
-    l.call_values[column_of(MetricId::Time)] += time;
+    count_call_until(l, platform::now());
     l.count_loss(Loss::ThreadStillRunning);
   }
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));

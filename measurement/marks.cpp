@@ -23,9 +23,17 @@ void misuse(Location& l, const char* what) {
   if (lifecycle.mark_misused) lifecycle.mark_misused(what);
 }
 
+/// Null when there was no memory for the first one: then none is followed.
 OpenMarks* marks_of(Location& l) {
-  if (!l.marks) l.marks = platform::make_on_pages<OpenMarks>();
+  if (!l.marks && !l.marks_unfollowed) l.marks = platform::make_on_pages<OpenMarks>();
+  l.marks_unfollowed = !l.marks;
   return l.marks;
+}
+
+/// A mark that cannot be followed for want of memory is no misuse.
+bool is_lost(Location& l) {
+  if (l.marks_unfollowed) l.count_loss(Loss::IterationUnclustered);
+  return l.marks_unfollowed;
 }
 
 /// The loop that is cut into iterations, null outside of it.
@@ -81,7 +89,15 @@ void leave_iteration(Location& l) {
   settle_unit(l);
   l.iterations->in_iteration = false;
   look_after_others(l);
-  l.unit.own += platform::now() - now;
+}
+
+/// An iteration that came to its end.
+void finish_iteration(Location& l, Ticks now) {
+  publish(l, now, this_iteration(l));
+  end_unit(l, now, l.cpu_clock.at(now));
+  take_iteration(l);
+  l.iterations->in_iteration = false;
+  look_after_others(l);
 }
 
 /// Drops marks, that were left without their end, until `count` are open.
@@ -149,9 +165,12 @@ NodeId node_of_mark(Location& l, NodeId path, RegionId name) {
 }
 
 /// Opens a mark in the calling function. False: no room; it is ignored, and its end with it.
-bool open(Location& l, RegionId name, bool is_loop, const Registers& caller, Ticks entry) {
+bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   OpenMarks* marks = marks_of(l);
-  if (!marks) return false;
+  if (!marks) {
+    l.count_loss(Loss::IterationUnclustered);
+    return false;
+  }
   const Place place = place_of(l, caller);
   if (marks->unfollowed > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
     if (marks->unfollowed++ == 0) {
@@ -178,7 +197,6 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller, Tic
           .is_loop = is_loop};
   l.walker.forget(mark.index);
   mark.begin = platform::now();
-  l.unit.own += mark.begin - entry;
   return true;
 }
 
@@ -200,6 +218,7 @@ bool ends_unfollowed(Location& l, bool is_loop) {
 /// Whether an iteration mark at `caller` is one of the loop that is cut, after leaving loops that it shows to be left.
 /// `site` is where marks of its kind are kept.
 bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
+  if (is_lost(l)) return false;
   leave_gone(l, caller);
   OpenMarks* marks = l.marks;
   if (marks && marks->unfollowed_loops > 0) return false;
@@ -223,12 +242,13 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
 
 }  // namespace
 
-void begin_loop(Location& l, RegionId name, const Registers& caller) {
+void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::Mark, entered);
   if (current_loop(l) && (!l.marks || l.marks->count == 0)) {  // begun by a call: marks come first
     leave_iteration(l);
     l.iterations->current = nullptr;
   }
-  if (!open(l, name, true, caller, platform::now())) return;
+  if (!open(l, name, true, caller)) return;
   if (current_loop(l)) {
     ++l.iterations->inner_loops;
     return;
@@ -236,12 +256,16 @@ void begin_loop(Location& l, RegionId name, const Registers& caller) {
   if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside of one that could not be kept
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
-  if (!loop) misuse(l, "there are more loops than can be kept; iterations of the others are not");
+  if (!loop && l.iterations && l.iterations->count == Iterations::most_loops)
+    misuse(l, "there are more loops than can be kept; iterations of the others are not");
+  else if (!loop) l.count_loss(Loss::IterationUnclustered);
   if (l.iterations) l.iterations->current = loop;
 }
 
-void end_loop(Location& l, const Registers& caller) {
-  const Ticks now = platform::now();
+void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::Mark, entered);
+  const Ticks now = entered.at;
+  if (is_lost(l)) return;
   leave_gone(l, caller);
   if (ends_unfollowed(l, true)) return;
   const std::uint32_t at = l.marks ? innermost_loop(*l.marks, l.marks->count) : 0;
@@ -254,11 +278,10 @@ void end_loop(Location& l, const Registers& caller) {
     misuse(l, "a loop ends before a region that was begun inside it");
   }
   while (l.marks->count >= at) close(l, now);
-  l.unit.own += platform::now() - now;
 }
 
-void begin_iteration(Location& l, const Registers& caller) {
-  const Ticks entry = platform::now();
+void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  const Ticks entry = entered.at;
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
   if (!current_loop(l)) return;
   Iterations& all = *l.iterations;
@@ -272,17 +295,21 @@ void begin_iteration(Location& l, const Registers& caller) {
   const bool nothing_between =
       l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
-  const Ticks now = platform::now();
-  publish(l, now, outside_of_iterations);
-  l.unit.own += now - entry;
-  end_unit(l, now, cpu);
-  settle_unit(l);
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
+  settle_unit(l);  // most of the work is done before the iteration begins
+  l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
+  const Ticks now = platform::now();
+  publish(l, now, outside_of_iterations);
+  end_unit(l, now, cpu);
+  settle_unit(l);
 }
 
-void end_iteration(Location& l, const Registers& caller) {
-  const Ticks now = platform::now();
+namespace {
+
+void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
+  const Ticks now = entered.at;
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
   if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
   if (!l.iterations->in_iteration) return misuse(l, "an iteration ends that was not begun");
@@ -290,21 +317,25 @@ void end_iteration(Location& l, const Registers& caller) {
     misuse(l, "an iteration ends before a region that was begun inside it");
     while (l.marks->count > l.marks->at_iteration) close(l, now);
   }
-  publish(l, now, this_iteration(l));
-  end_unit(l, now, l.cpu_clock.at(now));
-  take_iteration(l);
-  l.iterations->in_iteration = false;
-  look_after_others(l);
-  l.unit.own += platform::now() - now;
-  if (now >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
+  finish_iteration(l, now);
 }
 
-void begin_region(Location& l, RegionId name, const Registers& caller) {
-  (void)open(l, name, false, caller, platform::now());
+}  // namespace
+
+void end_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  end_iteration_now(l, caller, entered);
+  if (l.begin >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
 }
 
-void end_region(Location& l, std::string_view name, const Registers& caller) {
-  const Ticks now = platform::now();
+void begin_region(Location& l, RegionId name, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::Mark, entered);
+  (void)open(l, name, false, caller);
+}
+
+void end_region(Location& l, std::string_view name, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::Mark, entered);
+  const Ticks now = entered.at;
+  if (is_lost(l)) return;
   leave_gone(l, caller);
   if (ends_unfollowed(l, false)) return;
   if (!l.marks || l.marks->count == 0 || top(l).is_loop) return misuse(l, "a region ends that was not begun");
@@ -325,14 +356,15 @@ void end_region(Location& l, std::string_view name, const Registers& caller) {
     l.marks->at_iteration = l.marks->count - 1;
   }
   close(l, now);
-  l.unit.own += platform::now() - now;
 }
 
 void strange_name(Location& l) { misuse(l, "a name is empty, longer than 255 bytes, or no printable UTF-8"); }
 
 void iterate_at_call(Location& l, RegionId name) {
-  const Ticks now = platform::now();
   if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
+  const OwnTimeBegin begin = begin_own_time(l);
+  const TimedOwnWork timed(l, OwnTime::IterationEnd, begin);
+  const Ticks now = begin.at;
   if (!current_loop(l)) {
     stop_following(l);
     ClusteredLoop* loop = loop_of(l.iterations, name);
@@ -346,7 +378,15 @@ void iterate_at_call(Location& l, RegionId name) {
   l.iterations->in_iteration = true;
   if (l.marks) l.marks->at_iteration = 0;
   look_after_others(l);
-  l.unit.own += platform::now() - now;
+}
+
+void end_with_finalize(Location& l) {
+  if (!l.marks || !in_iteration(l) || innermost_loop(*l.marks, l.marks->count) == 0) return;
+  const OwnTimeBegin begin = begin_own_time(l);
+  const TimedOwnWork timed(l, OwnTime::IterationEnd, begin);
+  const Ticks now = begin.at;
+  while (l.marks->count > l.marks->at_iteration) close(l, now);
+  finish_iteration(l, now);
 }
 
 void end_marks(Location& l, Ticks now) {

@@ -14,6 +14,8 @@
 ///  - an iteration mark of a loop outside of it comes by.
 /// What shows nothing of this, a function that is left and called again at the same place, stays below its mark until
 /// then.
+///
+/// `entered`: begin_own_time() where the program came in.
 
 #include <string_view>
 
@@ -21,13 +23,14 @@
 
 namespace refrain::measurement {
 
-void begin_loop(Location& location, RegionId name, const platform::Registers& caller);
-void end_loop(Location& location, const platform::Registers& caller);
-void begin_iteration(Location& location, const platform::Registers& caller);
-void end_iteration(Location& location, const platform::Registers& caller);
-void begin_region(Location& location, RegionId name, const platform::Registers& caller);
+void begin_loop(Location& location, RegionId name, const platform::Registers& caller, const OwnTimeBegin& entered);
+void end_loop(Location& location, const platform::Registers& caller, const OwnTimeBegin& entered);
+void begin_iteration(Location& location, const platform::Registers& caller, const OwnTimeBegin& entered);
+void end_iteration(Location& location, const platform::Registers& caller, const OwnTimeBegin& entered);
+void begin_region(Location& location, RegionId name, const platform::Registers& caller, const OwnTimeBegin& entered);
 /// Ends the innermost region. With a name, it must be the one that is open.
-void end_region(Location& location, std::string_view name, const platform::Registers& caller);
+void end_region(Location& location, std::string_view name, const platform::Registers& caller,
+                const OwnTimeBegin& entered);
 /// A mark whose name cannot be kept as it is.
 void strange_name(Location& location);
 
@@ -36,6 +39,9 @@ void iterate_at_call(Location& location, RegionId name);
 
 /// The thread's life ends now, in its last unit: what it has open ends with it.
 void end_marks(Location& location, platform::Ticks now);
+/// The measurement ends because the program has come to MPI_Finalize, and its marks may go on: an iteration in progress
+/// ends here. Inside a scope, before `end_marks`.
+void end_with_finalize(Location& location);
 /// After `end_marks`: nothing is open any more.
 void forget_marks(Location& location);
 

@@ -61,17 +61,22 @@ constexpr std::size_t column_of(MetricId id) {
 
 enum class Loss : std::uint8_t {
 #define LOSS(id, name, help) id,
+#define LOSS_OF_TIME LOSS
 #include "measurement/losses.def"
 #undef LOSS
+#undef LOSS_OF_TIME
 };
 struct LossRow {
   const char* name;
   const char* help;
+  bool is_time;  ///< nanoseconds, else a count
 };
 inline constexpr LossRow loss_table[] = {
-#define LOSS(id, name, help) {name, help},
+#define LOSS(id, name, help) {name, help, false},
+#define LOSS_OF_TIME(id, name, help) {name, help, true},
 #include "measurement/losses.def"
 #undef LOSS
+#undef LOSS_OF_TIME
 };
 inline constexpr std::size_t loss_count = sizeof loss_table / sizeof *loss_table;
 

@@ -84,7 +84,23 @@ extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
-/// Runs `call`, which makes the PMPI call and returns its value, in a scope that has been entered. `before()` runs just
+/// First of all in what the program calls as an MPI function, as every cache line that is missed before it is missing
+/// in what a timed call has taken.
+[[gnu::always_inline]] inline void count_call() {
+  if (--calls_to_timing > 0) [[likely]]
+    return;
+  if (Location* location = current_location) begin_timed_call(*location);
+  else calls_to_timing = no_call_is_timed;
+}
+/// Begins the scope of an MPI call that was counted; `caller` as in enter_scope(). False: it is not to be measured.
+[[gnu::always_inline]] inline bool enter_call(Location& location, const platform::Registers& caller) {
+  if (enter_scope(location, caller)) [[likely]]
+    return true;
+  pass_call(location);
+  return false;
+}
+
+/// Runs `call`, which makes the PMPI call and returns its value, after enter_call(). `before()` runs just
 /// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
 /// counts, still outside MPI time.
 template <class Before, class Call, class After>
@@ -93,7 +109,10 @@ template <class Before, class Call, class After>
   std::int64_t* values;
   if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
     values = enter_region_with_extras(location, region, caller);
-    if (!values) return call();
+    if (!values) {
+      pass_call(location);
+      return call();
+    }
   } else {
     values = enter_region(location, region, caller);
   }
@@ -104,6 +123,8 @@ template <class Before, class Call, class After>
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location.inside.store(Inside::Mpi, std::memory_order_relaxed);
   auto result = call();
+  if (location.scope_sp != caller.sp) [[unlikely]]
+    return result;  // a fiber's that was taken for abandoned, and has been counted as such
   location.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!may_enter(location, Inside::Mpi)) [[unlikely]]
@@ -123,6 +144,8 @@ template <class Before, class Call, class After>
   after(done, result);
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
     take_due_snapshot(location);
+  if (calls_to_timing <= 0) [[unlikely]]
+    end_timed_call(location, end, platform::now());
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location.inside.store(Inside::User, std::memory_order_relaxed);
   return result;
@@ -135,7 +158,8 @@ inline std::uint16_t announcement_of(RegionId region) {
 /// True when the call in progress has announced the function of `region`. `sp` as in enter_scope().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {
   return location.announced == announcement_of(region) &&
-         location.inside.load(std::memory_order_relaxed) == Inside::Mpi && sp < location.scope_sp;
+         location.inside.load(std::memory_order_relaxed) == Inside::Mpi && sp < location.scope_sp &&
+         !scope_is_gone(location, sp);
 }
 
 /// The call of an announced function: it has no visit and no time of its own, its counts go to the call in progress.
@@ -148,8 +172,11 @@ template <class Before, class Call, class After>
     return call();
   before();
   std::atomic_signal_fence(std::memory_order_seq_cst);
+  const std::uintptr_t scope = location.scope_sp;
   location.inside.store(Inside::Mpi, std::memory_order_relaxed);
   auto result = call();
+  if (location.scope_sp != scope) [[unlikely]]
+    return result;
   location.inside.store(Inside::Measurement, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!may_enter(location, Inside::Mpi)) [[unlikely]]
@@ -166,11 +193,14 @@ template <class Before, class Call, class After>
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(const platform::Registers& caller, RegionId region, Before&& before,
                                             Call&& call, After&& after) {
+  count_call();
   Location* location = current_location;
   if (!location) return call();
-  if (is_announced(*location, region, caller.sp)) [[unlikely]]
+  if (is_announced(*location, region, caller.sp)) [[unlikely]] {
+    pass_call(*location);
     return measured_within(*location, before, call, after);
-  if (!enter_scope(*location, caller.sp)) [[unlikely]]
+  }
+  if (!enter_call(*location, caller)) [[unlikely]]
     return call();
   return measured_in_scope(*location, caller, region, before, call, after);
 }

@@ -38,6 +38,7 @@ void stop(Location& l, Inside inside) {
     ++l.unit.mpi_calls;  // its visit is counted when it ends
     l.handler_time_in_call = 0;
     l.call_begin = never;
+    l.call_timing.cut = true;
   }
   if (l.extra) take_reading(l, false);
   const std::int64_t cpu = cpu_of(l);
@@ -67,6 +68,7 @@ void resume(Location& l, Inside inside) {
     --l.unit.mpi_calls;  // it began when it was counted, or is not to be
     l.handler_time_in_call = 0;
     l.call_begin = now;
+    l.call_timing.cut = true;
   }
   if (&l == current_location) leave_out_own_work(l);
   else if (l.extra) l.extra->leave_out = true;

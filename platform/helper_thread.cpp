@@ -1,5 +1,6 @@
 #include "platform/helper_thread.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <linux/futex.h>
@@ -13,6 +14,7 @@
 #include "platform/clock.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/pages.hpp"
+#include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
@@ -20,6 +22,12 @@ namespace {
 
 constexpr std::size_t guard_bytes = 16384;
 constexpr std::size_t stack_bytes = 512 * 1024;
+
+/// How often one looks whether it works, and the CPU time that tells this from waiting in short sleeps.
+constexpr std::int64_t look_ns = 50'000'000;
+constexpr std::int64_t work_of_a_look_ns = 3'000'000;
+/// Even a helper that works is not waited for longer, unless there is more patience than that.
+constexpr std::int64_t longest_wait_ns = 5'000'000'000;
 
 }  // namespace
 
@@ -35,12 +43,12 @@ bool HelperThread::prepare() {
 int HelperThread::body(void* self) {
   auto& helper = *static_cast<HelperThread*>(self);
   const sigset_t faults = fault_signal_set();
-  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+  change_signal_mask(SIG_UNBLOCK, &faults, nullptr);
   helper.work_(helper.argument_);
   return 0;
 }
 
-HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std::int64_t patience_ns) {
+HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std::int64_t patience_ns, Signals signals) {
   if (!stack_ || thread_.load() != 0) return Result::Unavailable;
   const int saved_errno = errno;
   work_ = work;
@@ -48,30 +56,37 @@ HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std:
   faulted_.store(false);
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  change_signal_mask(SIG_SETMASK, &all, &before);
   auto* number = reinterpret_cast<pid_t*>(&thread_);
   constexpr int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                         CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   auto* top = static_cast<char*>(stack_) + guard_bytes + stack_bytes;
   Result result = Result::Unavailable;
   if (clone(body, top, flags, this, number, nullptr, number) > 0) {
-    const std::int64_t deadline = monotonic_ns() + patience_ns;
+    if (signals == Signals::Come) change_signal_mask(SIG_SETMASK, &before, nullptr);
+    const std::int64_t last_deadline = monotonic_ns() + longest_wait_ns;
+    std::int64_t deadline = monotonic_ns() + patience_ns;
+    std::int64_t cpu_seen = 0;
     result = Result::Done;
     // The kernel stores 0 and wakes when the thread has ended.
     for (int running; (running = thread_.load(std::memory_order_acquire)) != 0;) {
-      const std::int64_t left = deadline - monotonic_ns();
-      if (patience_ns != 0 && left <= 0) {
+      const std::int64_t cpu = patience_ns != 0 ? thread_cpu_ns_of(running) : 0, now = monotonic_ns();
+      if (cpu >= cpu_seen + work_of_a_look_ns) {  // it does not hang: other processes may use its processor
+        cpu_seen = cpu;
+        deadline = std::min(now + patience_ns, std::max(deadline, last_deadline));
+      }
+      if (patience_ns != 0 && now >= deadline) {
         result = Result::TimedOut;
         break;
       }
-      const timespec wait{left / 1'000'000'000, left % 1'000'000'000};
+      const timespec wait{0, std::min(look_ns, std::max<std::int64_t>(deadline - now, 1))};
       syscall(SYS_futex, number, FUTEX_WAIT, running, patience_ns != 0 ? &wait : nullptr, nullptr, 0);
     }
     if (result == Result::Done && faulted_.load()) result = Result::Faulted;
   } else {
     thread_.store(0);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  change_signal_mask(SIG_SETMASK, &before, nullptr);
   errno = saved_errno;
   return result;
 }

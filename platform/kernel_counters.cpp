@@ -1,11 +1,13 @@
 #include "platform/kernel_counters.hpp"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/resource.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "platform/own_descriptor.hpp"
+#include "platform/threads.hpp"
 
 namespace refrain::platform {
 namespace {
@@ -34,18 +36,8 @@ int open_event(KernelEvent event, int leader, bool user_mode_only) {
       syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
-/// Moves a descriptor out of the way of those that the program opens.
-int moved_up(int descriptor) {
-  constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all lower numbers
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
-  rlim_t base = limit.rlim_cur < highest ? limit.rlim_cur : highest;
-  base = base > 2 * room ? base - room : base / 2;
-  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(base));
-  if (moved < 0) return descriptor;
-  close(descriptor);
-  return moved;
-}
+/// A signal that is never sent: it tells these descriptors from others of ours.
+constexpr int mark = SIGPWR;
 
 }  // namespace
 
@@ -58,8 +50,20 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
   // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
   if (descriptor < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
     descriptor = open_event(event, leader, true);
-  if (descriptor < 0) error = errno;
-  else counters.descriptors[counters.count++] = moved_up(descriptor);
+  if (descriptor >= 0) {
+    descriptor = move_out_of_the_way(descriptor);
+    if (!mark_descriptor(descriptor, mark)) {
+      error = errno;
+      close(descriptor);
+      descriptor = -1;
+    }
+  } else {
+    error = errno;
+  }
+  if (descriptor >= 0) {
+    counters.os_thread_id = thread_id();
+    counters.descriptors[counters.count++] = descriptor;
+  }
   errno = saved;
   return descriptor >= 0;
 }
@@ -69,7 +73,8 @@ bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) 
   const int saved = errno;
   std::uint64_t group[1 + kernel_event_count];  // how many, then their values
   const std::size_t bytes = (1 + counters.count) * sizeof *group;
-  const bool good = syscall(SYS_read, counters.descriptors[0], group, bytes) == static_cast<long>(bytes) &&
+  const bool good = is_marked_descriptor(counters.descriptors[0], counters.os_thread_id, mark) &&
+                    syscall(SYS_read, counters.descriptors[0], group, bytes) == static_cast<long>(bytes) &&
                     group[0] == counters.count;
   errno = saved;
   if (!good) return false;
@@ -79,7 +84,8 @@ bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) 
 
 void close_kernel_counters(KernelCounters& counters) {
   const int saved = errno;
-  for (std::uint32_t i = counters.count; i-- > 0;) close(counters.descriptors[i]);
+  for (std::uint32_t i = counters.count; i-- > 0;)
+    if (is_marked_descriptor(counters.descriptors[i], counters.os_thread_id, mark)) close(counters.descriptors[i]);
   counters.count = 0;
   errno = saved;
 }

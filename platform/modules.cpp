@@ -1,12 +1,15 @@
 #include "platform/modules.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "platform/found_object.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::platform {
@@ -16,20 +19,81 @@ std::atomic<std::uint32_t> unload_count{0};
 namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-constinit NeverDestroyed<GrowableArray<Module>> module_storage;
-/// Every access goes through here: the storage outlives exit().
-GrowableArray<Module>& modules() { return module_storage.get(); }
 
-/// Address ranges of unloaded modules, for handlers: appended under the lock, read without.
-struct UnloadedRange {
-  std::uintptr_t begin, end;
-  std::uint32_t unloaded;
+/// How a handler can see that a module is back at its place.
+enum class Mark : std::uint8_t {
+  None,     ///< it cannot: a module that comes here is another one
+  BuildId,  ///< by the bytes at `build_id_at`
+  Name      ///< by `name_hash`
 };
-constexpr std::uint32_t range_limit = 1024;
-UnloadedRange unloaded_ranges[range_limit];
-std::atomic<std::uint32_t> unloaded_count{0};
 
-void read_build_id(Module& module, const dl_phdr_info& info) {
+/// What handlers look through, apart from the rest: a scan shall touch few cache lines.
+struct Place {
+  std::uintptr_t begin, end;
+  std::atomic<std::uint32_t> vacated;  ///< generation at which the module was gone the last time, 0: never
+  std::atomic<bool> mapped;
+};
+
+struct Record {
+  Module module;  ///< but for `unloaded` and `mapped`; complete before the record is published
+  std::atomic<std::uint32_t> unloaded;
+  std::uint32_t seen;  ///< generation after the last look that found it
+  Mark mark;
+  std::uintptr_t map_begin, map_end;  ///< as the loader knows them
+  const std::uint8_t* build_id_at;
+  std::uint64_t name_hash;
+};
+
+constexpr std::uint32_t chunk_size = 64;
+struct Chunk {
+  Place places[chunk_size];
+  Record records[chunk_size];
+};
+Chunk* chunks[module_limit / chunk_size];  ///< written before what they hold is published
+std::atomic<std::uint32_t> published{0};
+std::atomic<std::uint32_t> left_out{0};
+std::atomic<std::uint32_t> unloading{0};
+
+/// Where modules have ever gone. Most code lies outside.
+std::atomic<std::uintptr_t> vacated_begin{~std::uintptr_t{0}}, vacated_end{0};
+
+Place& place(std::uint32_t i) { return chunks[i / chunk_size]->places[i % chunk_size]; }
+Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chunk_size]; }
+
+FindObject find_object = nullptr;  ///< null: libc has none, or nothing was looked at yet
+
+/// The first page of a mapped file is readable whatever lies there: headers and, nearly always, the build-id.
+constexpr std::uintptr_t first_page = 4096;
+
+std::uint64_t hash_of(const char* name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (; *name; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
+  return hash;
+}
+
+bool is_back(const Record& known, const FoundObject& object) {
+  const auto* map = static_cast<const link_map*>(object.link_map);
+  if (known.mark == Mark::None || known.map_begin != reinterpret_cast<std::uintptr_t>(object.map_start) ||
+      known.map_end != reinterpret_cast<std::uintptr_t>(object.map_end) || map->l_addr != known.module.base)
+    return false;
+  if (known.mark == Mark::Name) return hash_of(map->l_name) == known.name_hash;
+  return std::memcmp(known.build_id_at, known.module.build_id, known.module.build_id_size) == 0;
+}
+
+/// What a handler will need to recognise the module that is mapped there now.
+void read_mark(Record& added, const char* name) {
+  FoundObject object;
+  if (!find_object || find_object(reinterpret_cast<void*>(added.module.begin), &object) != 0) return;
+  added.map_begin = reinterpret_cast<std::uintptr_t>(object.map_start);
+  added.map_end = reinterpret_cast<std::uintptr_t>(object.map_end);
+  added.name_hash = hash_of(name);
+  const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(added.build_id_at);
+  if (added.module.build_id_size == 0) added.mark = Mark::Name;
+  else if (id - added.map_begin <= first_page - sizeof added.module.build_id) added.mark = Mark::BuildId;
+}
+
+void read_build_id(Record& added, const dl_phdr_info& info) {
+  Module& module = added.module;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& header = info.dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
@@ -45,6 +109,7 @@ void read_build_id(Module& module, const dl_phdr_info& info) {
       if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
         module.build_id_size = note.n_descsz < sizeof module.build_id ? note.n_descsz : sizeof module.build_id;
         std::memcpy(module.build_id, description, module.build_id_size);
+        added.build_id_at = reinterpret_cast<const std::uint8_t*>(description);
         return;
       }
       at = next;
@@ -59,22 +124,47 @@ void read_path(Module& module, const dl_phdr_info& info, bool main_program) {
   } else if (std::strncmp(info.dlpi_name, "linux-vdso", 10) == 0) {
     std::strcpy(module.path, "[vdso]");
   } else {
-    char absolute[PATH_MAX];
-    const char* path = info.dlpi_name[0] == '/' ? info.dlpi_name : realpath(info.dlpi_name, absolute);
-    std::strncpy(module.path, path ? path : info.dlpi_name, sizeof module.path - 1);
+    const char* name = info.dlpi_name;
+    std::size_t length = 0;
+    if (*name && *name != '/' && getcwd(module.path, sizeof module.path - 1)) {
+      length = std::strlen(module.path);
+      module.path[length++] = '/';
+      while (std::strncmp(name, "./", 2) == 0) name += 2;
+    }
+    std::strncpy(module.path + length, name, sizeof module.path - 1 - length);
   }
 }
 
 struct Scan {
-  GrowableArray<std::uint8_t> seen;  ///< by index in `modules`
-  bool first = true;
+  std::uint32_t known = 0, added = 0, without_record = 0;
+  bool seen[module_limit];  ///< of those known
+  bool first = true;        ///< the dynamic linker reports the executable first
 };
+
+/// Whether what is mapped now is `known`, or has come back to its place.
+bool is_same(const Record& known, const Record& found, bool mapped) {
+  const Module &a = known.module, &b = found.module;
+  if (a.base != b.base || a.build_id_size != b.build_id_size ||
+      std::memcmp(a.build_id, b.build_id, b.build_id_size) != 0)
+    return false;
+  return mapped || (known.mark != Mark::None && known.mark == found.mark &&
+                    (known.mark == Mark::BuildId || known.name_hash == found.name_hash));
+}
+
+/// Room for one more record, all zero. Null: there is none.
+Record* new_record(std::uint32_t index) {
+  if (index >= module_limit) return nullptr;
+  Chunk*& chunk = chunks[index / chunk_size];
+  if (!chunk) chunk = static_cast<Chunk*>(map_pages(sizeof(Chunk)));
+  return chunk ? &record(index) : nullptr;
+}
 
 int visit(dl_phdr_info* info, std::size_t, void* data) {
   auto& scan = *static_cast<Scan*>(data);
-  const bool main_program = scan.first;  // the dynamic linker reports the executable first
+  const bool main_program = scan.first;
   scan.first = false;
-  Module module{};
+  Record found{};
+  Module& module = found.module;
   module.base = info->dlpi_addr;
   module.begin = ~std::uintptr_t{0};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -85,53 +175,77 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
     if (begin + header.p_memsz > module.end) module.end = begin + header.p_memsz;
   }
   if (module.end == 0) return 0;
-  read_build_id(module, *info);
-  for (std::size_t i = 0; i < modules().size(); ++i) {
-    const Module& known = modules()[i];
-    if (known.unloaded == still_loaded && known.base == module.base && known.begin == module.begin &&
-        known.end == module.end && known.build_id_size == module.build_id_size &&
-        std::memcmp(known.build_id, module.build_id, module.build_id_size) == 0) {
-      if (i < scan.seen.size()) scan.seen[i] = 1;
-      return 0;
-    }
+  read_build_id(found, *info);
+  read_mark(found, info->dlpi_name);
+  for (std::uint32_t i = 0; i < scan.known; ++i) {
+    const Place& there = place(i);
+    if (there.begin != module.begin || there.end != module.end) continue;
+    if (!is_same(record(i), found, there.mapped.load(std::memory_order_relaxed))) continue;
+    scan.seen[i] = true;
+    return 0;
   }
+  Record* added = new_record(scan.known + scan.added);
+  if (!added) return ++scan.without_record, 0;
   read_path(module, *info, main_program);
-  module.loaded = unload_count.load(std::memory_order_relaxed);
-  module.unloaded = still_loaded;
-  if (modules().push_back(module) && scan.seen.resize(modules().size())) scan.seen[modules().size() - 1] = 1;
+  std::memcpy(static_cast<void*>(added), &found, sizeof found);
+  added->unloaded.store(still_loaded, std::memory_order_relaxed);
+  Place& there = place(scan.known + scan.added++);
+  there.begin = module.begin;
+  there.end = module.end;
+  there.mapped.store(true, std::memory_order_relaxed);
   return 0;
 }
 
-}  // namespace
+void extend_vacated(const Place& gone) {
+  if (gone.begin < vacated_begin.load(std::memory_order_relaxed))
+    vacated_begin.store(gone.begin, std::memory_order_release);
+  if (gone.end > vacated_end.load(std::memory_order_relaxed)) vacated_end.store(gone.end, std::memory_order_release);
+}
 
-namespace {
+/// The generation since which a place is free of all others.
+std::uint32_t free_since(const Place& wanted, std::uint32_t known) {
+  std::uint32_t since = 0;
+  for (std::uint32_t i = 0; i < known; ++i) {
+    const Place& other = place(i);
+    const std::uint32_t vacated = other.vacated.load(std::memory_order_relaxed);
+    if (other.begin < wanted.end && wanted.begin < other.end && vacated > since) since = vacated;
+  }
+  return since;
+}
 
 /// With the lock held. True: modules are gone.
 bool scan_modules() {
-  Scan scan;
-  // Who reads the list without the lock shall hardly ever see it move.
-  if (modules().size() == 0) (void)modules().reserve(1024);
-  const std::size_t known = modules().size();
+  if (!find_object) find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  static Scan scan;
+  scan.known = published.load(std::memory_order_relaxed);
+  scan.added = scan.without_record = 0;
+  scan.first = true;
+  std::memset(scan.seen, 0, scan.known);
+  dl_iterate_phdr(visit, &scan);
+  if (scan.without_record > left_out.load(std::memory_order_relaxed))
+    left_out.store(scan.without_record, std::memory_order_relaxed);
+  const std::uint32_t now = unload_count.load(std::memory_order_relaxed);
   bool gone = false;
-  if (scan.seen.resize(known)) {
-    const std::uint32_t next = unload_count.load(std::memory_order_relaxed) + 1;
-    dl_iterate_phdr(visit, &scan);
-    for (std::size_t i = 0; i < known; ++i) {
-      Module& module = modules()[i];
-      if (scan.seen[i] || module.unloaded != still_loaded) continue;
-      module.unloaded = next;
+  for (std::uint32_t i = 0; i < scan.known; ++i) {
+    Place& there = place(i);
+    if (there.mapped.load(std::memory_order_relaxed) == scan.seen[i]) continue;
+    if (!scan.seen[i]) {
       gone = true;
-      const std::uint32_t n = unloaded_count.load(std::memory_order_relaxed);
-      if (n < range_limit) unloaded_ranges[n] = {module.begin, module.end, next};
-      unloaded_count.store(n + 1, std::memory_order_release);
+      // Code that nobody knew yet may have come since the unload began, and be remembered with that generation.
+      const std::uint32_t vacated = record(i).seen + 1;
+      if (there.vacated.load(std::memory_order_relaxed) == 0)
+        record(i).unloaded.store(vacated, std::memory_order_relaxed);
+      there.vacated.store(vacated, std::memory_order_relaxed);
+      extend_vacated(there);
     }
-    if (gone) {
-      // What this same scan found for the first time may lie where an unloaded module lay: it belongs to the new
-      // generation.
-      for (std::size_t i = known; i < modules().size(); ++i) modules()[i].loaded = next;
-      unload_count.store(next, std::memory_order_release);
-    }
+    there.mapped.store(scan.seen[i], std::memory_order_release);
   }
+  for (std::uint32_t i = scan.known; i < scan.known + scan.added; ++i)
+    record(i).module.loaded = free_since(place(i), scan.known);
+  published.store(scan.known + scan.added, std::memory_order_release);
+  for (std::uint32_t i = 0; i < scan.known + scan.added; ++i)
+    if (i >= scan.known || scan.seen[i]) record(i).seen = now + gone;
+  if (gone) unload_count.fetch_add(1, std::memory_order_acq_rel);
   return gone;
 }
 
@@ -150,32 +264,65 @@ void try_refresh_modules() {
   pthread_mutex_unlock(&lock);
 }
 
-std::span<const Module> all_modules() { return modules().view(); }
-
 bool copy_module(std::size_t index, Module& copy) {
-  pthread_mutex_lock(&lock);
-  const bool exists = index < modules().size();
-  if (exists) copy = modules()[index];
-  pthread_mutex_unlock(&lock);
-  return exists;
+  if (index >= published.load(std::memory_order_acquire)) return false;
+  const auto i = static_cast<std::uint32_t>(index);
+  copy = record(i).module;
+  copy.unloaded = record(i).unloaded.load(std::memory_order_relaxed);
+  copy.mapped = place(i).mapped.load(std::memory_order_relaxed);
+  return true;
 }
 
-int find_module(std::uintptr_t address, std::uint32_t at) {
-  for (std::size_t i = modules().size(); i-- > 0;) {
-    const Module& m = modules()[i];
-    if (m.begin <= address && address < m.end && m.loaded <= at && at < m.unloaded) return static_cast<int>(i);
+std::uint32_t modules_left_out() { return left_out.load(std::memory_order_relaxed); }
+
+int find_module(std::uintptr_t address, std::uint32_t generation) {
+  for (std::uint32_t i = published.load(std::memory_order_acquire); i-- > 0;) {
+    const Place& there = place(i);
+    if (there.begin <= address && address < there.end && record(i).module.loaded <= generation &&
+        generation < record(i).unloaded.load(std::memory_order_relaxed))
+      return static_cast<int>(i);
   }
   return -1;
 }
 
-bool unloaded_since(std::uintptr_t address, std::uint32_t since) {
-  const std::uint32_t n = unloaded_count.load(std::memory_order_acquire);
-  if (n > range_limit) return true;  // the list is full: rather a second node than a wrong name
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const auto& range = unloaded_ranges[i];
-    if (range.begin <= address && address < range.end && range.unloaded > since) return true;
+Unloading::Unloading() {
+  unloading.fetch_add(1, std::memory_order_acq_rel);
+  unload_count.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Unloading::~Unloading() { unloading.fetch_sub(1, std::memory_order_acq_rel); }
+
+bool is_unloading() { return unloading.load(std::memory_order_acquire) != 0; }
+
+CodeLife code_at(std::uintptr_t address) {
+  const std::uint32_t now = module_generation();
+  const bool doubtful = is_unloading();
+  if (!doubtful && (address < vacated_begin.load(std::memory_order_acquire) ||
+                    address >= vacated_end.load(std::memory_order_acquire)))
+    return {0, still_loaded, now};
+  const std::uint32_t count = published.load(std::memory_order_acquire);
+  FoundObject object;
+  enum { NotAsked, Found, NotFound } answer = NotAsked;
+  std::uint32_t since = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Place& there = place(i);
+    if (address < there.begin || address >= there.end) continue;
+    const Record& known = record(i);
+    bool is_here = there.mapped.load(std::memory_order_acquire);
+    if (!is_here || (doubtful && known.mark != Mark::None)) {
+      if (answer == NotAsked)
+        answer = find_object && find_object(reinterpret_cast<void*>(address), &object) == 0 ? Found : NotFound;
+      is_here = answer == Found && is_back(known, object);
+    }
+    if (is_here) {
+      const std::uint32_t first = known.module.loaded;
+      return {first, known.unloaded.load(std::memory_order_relaxed), first};
+    }
+    const std::uint32_t vacated = there.vacated.load(std::memory_order_relaxed);
+    // One that is gone, of which nobody was told: since it was seen last.
+    since = std::max(since, vacated != 0 && !there.mapped.load(std::memory_order_relaxed) ? vacated : now);
   }
-  return false;
+  return {since, still_loaded, std::max(since, now)};
 }
 
 }  // namespace refrain::platform

@@ -1,36 +1,48 @@
 #pragma once
 /// Which executable images (modules) are mapped where, now and earlier in the run.
 ///
-/// A module is identified by its build-id, or by its path when it has none. Addresses are reused after dlclose:
-/// every unload moves a process-wide generation on, and a module remembers from which generation to which it was
-/// mapped. An address seen at generation g belongs to the module with `loaded <= g < unloaded` that covers it.
+/// A module is identified by its build-id, or by its name when it has none. Addresses are reused after dlclose: every
+/// unload moves a process-wide generation on, and every *place* (a module at one address) remembers from which
+/// generation to which it was there *first*; no two places that overlap share a generation. Code found at an address
+/// is remembered as (address, generation of its place): `code_at` tells which generations mean the code that lies there
+/// now. When the same module comes back to the same place, these are the generations of its first stay again, so a
+/// plug-in that is loaded and unloaded for ever has one record, and its code one set of call paths.
+///
+/// Records never move and are never freed: `module_limit` of them, in chunks that are mapped as they are needed.
 ///
 /// Thread safety: `refresh_modules` takes a lock and calls dl_iterate_phdr, so it is for ordinary context only, never
-/// for a handler. `generation()` may be read anywhere.
+/// for a handler. Everything else may be called at any time, while other threads refresh, load and unload.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace refrain::platform {
 
 inline constexpr std::uint32_t still_loaded = 0xffffffffu;
 
+inline constexpr std::uint32_t module_limit = 16'384;
+
 struct Module {
   std::uintptr_t base;        ///< load bias: run-time address minus address in the file
   std::uintptr_t begin;       ///< lowest mapped address
   std::uintptr_t end;         ///< one past the highest mapped address
-  std::uint32_t loaded;       ///< generation at which it was first seen
-  std::uint32_t unloaded;     ///< generation at which it was gone, or `still_loaded`
+  std::uint32_t loaded;       ///< generation since which no other known module lay there
+  std::uint32_t unloaded;     ///< generation at which it was gone for the first time, or `still_loaded`
+  bool mapped;                ///< it was there at the last refresh
   std::uint8_t build_id[20];  ///< first `build_id_size` bytes
   std::uint8_t build_id_size;
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 };
 
+/// The generations [first, end) mean one and the same code at an address; `now` is one of them.
+struct CodeLife {
+  std::uint32_t first, end, now;
+};
+
 extern std::atomic<std::uint32_t> unload_count;
 
-/// Counts unloads. Async-signal-safe.
+/// Moves on before and after every unload. Async-signal-safe.
 inline std::uint32_t module_generation() { return unload_count.load(std::memory_order_acquire); }
 
 /// Takes notice of everything mapped now and of everything gone. True when something was unloaded since the last call:
@@ -40,16 +52,31 @@ bool refresh_modules();
 /// The same where waiting for a lock of this file could be for ever: nothing happens then. The loader's lock is taken.
 void try_refresh_modules();
 
-/// All modules seen so far, in order of discovery. Valid until the next refresh.
-std::span<const Module> all_modules();
+/// While one lives, a module may go away at any moment, and another one come to its place before anybody is told: code
+/// is then recognised anew each time. Ordinary context; the modules are refreshed before and are to be refreshed
+/// within.
+class Unloading {
+ public:
+  Unloading();
+  ~Unloading();
+  Unloading(const Unloading&) = delete;
+  Unloading& operator=(const Unloading&) = delete;
+};
 
-/// The same, one by one, where another thread may refresh. False: there are not so many.
+/// True: what `code_at` says may change without a change of generation. Async-signal-safe.
+bool is_unloading();
+
+/// The modules seen so far, one by one, in the order of discovery. False: there are not so many.
 bool copy_module(std::size_t index, Module& copy);
 
-/// Index in `all_modules()` of the module that covered `address` at `generation`, or -1.
+/// How many modules found no record, at most at a time: their code has no names.
+std::uint32_t modules_left_out();
+
+/// Index of the module that `generation` means at `address`, or -1.
 int find_module(std::uintptr_t address, std::uint32_t generation);
 
-/// True when `address` was covered by a module that was unloaded after generation `since`. Async-signal-safe.
-bool unloaded_since(std::uintptr_t address, std::uint32_t since);
+/// The code that lies at `address` now. A module that was loaded since the last refresh is recognised when it has been
+/// there before. Async-signal-safe.
+CodeLife code_at(std::uintptr_t address);
 
 }  // namespace refrain::platform

@@ -3,23 +3,24 @@
 #include <errno.h>
 #include <time.h>
 
+#include "platform/signal_mask.hpp"
+
 namespace refrain::platform {
 
 OwnSignalBlocker::OwnSignalBlocker(int signal) {
-  sigset_t pending;
-  sigpending(&pending);
+  const sigset_t pending = pending_signals();
   was_pending_ = sigismember(&pending, signal) == 1;
   sigemptyset(&signal_);
   sigaddset(&signal_, signal);
-  pthread_sigmask(SIG_BLOCK, &signal_, &old_mask_);
+  change_signal_mask(SIG_BLOCK, &signal_, &old_mask_);
 }
 
 OwnSignalBlocker::~OwnSignalBlocker() {
   const int saved_errno = errno;
   const timespec now{};
-  while (!was_pending_ && sigtimedwait(&signal_, nullptr, &now) < 0 && errno == EINTR) {
+  while (!was_pending_ && take_signal(signal_, nullptr, now) < 0 && errno == EINTR) {
   }
-  pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+  change_signal_mask(SIG_SETMASK, &old_mask_, nullptr);
   errno = saved_errno;
 }
 

@@ -6,7 +6,7 @@
 /// describes. A field that describes a sequence nobody ever runs is a flag for that.
 ///
 /// Of the thread that calls; ordinary context. A program's own sequences are left alone: the field is only taken while
-/// it is empty, and a program that sets it ends the watch.
+/// it is empty, and a program that sets it ends the watch. Several askers share one watch: each remembers its number.
 
 #include <cstdint>
 
@@ -20,15 +20,26 @@ class SwitchWatch {
   /// Nothing of the watch is left in the thread's structure.
   void detach();
 
-  void begin() {
-    if (field_ && !*field_) *field_ = flag_;
+  /// The number of the watch that is in progress now, perhaps for somebody else already. Async-signal-safe, but not
+  /// inside itself.
+  std::uint32_t begin() {
+    if (field_ && !*field_) {
+      *field_ = flag_;
+      ++number_;
+    }
+    return number_;
   }
-  /// The thread has been on its processor since `begin`. False also when that is not known.
-  bool holds() const { return field_ && *field_ == flag_; }
+  /// The thread has been on its processor since `begin` gave this number. False also when that is not known.
+  bool holds(std::uint32_t number) const { return number == number_ && field_ && *field_ == flag_; }
+  /// The same for the watch that was begun last.
+  bool holds() const { return holds(number_); }
+  /// False: nothing can be known.
+  bool works() const { return field_ && (!*field_ || *field_ == flag_); }
 
  private:
   volatile std::uint64_t* field_ = nullptr;
   std::uint64_t flag_ = 0;
+  std::uint32_t number_ = 0;
 };
 
 }  // namespace refrain::platform

@@ -16,7 +16,7 @@ void ThreadCpuClock::attach() {
 }
 
 std::int64_t ThreadCpuClock::read() {
-  watch_.begin();  // first: what happens from here on must end the watch
+  watch_number_ = watch_.begin();  // first: what happens from here on must end the watch
   const Ticks before = now();
   const std::int64_t ns = thread_cpu_ns();
   const Ticks after = now();

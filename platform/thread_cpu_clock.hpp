@@ -24,18 +24,22 @@ class ThreadCpuClock {
 
   /// CPU time of the thread in nanoseconds at `now`, which has just been read. Never less than the time before.
   std::int64_t at(Ticks now) {
-    if (watch_.holds() && now - read_at_ < trusted_ticks_) {
+    if (watch_.holds(watch_number_) && now - read_at_ < trusted_ticks_) {
       const std::int64_t ns = read_ns_ + (((now - read_at_) * ns_per_tick_) >> fraction_bits);
       return last_ns_ = ns > last_ns_ ? ns : last_ns_;
     }
     return read();
   }
 
+  /// Of the thread, for others who want to know whether it has kept its processor.
+  SwitchWatch& watch() { return watch_; }
+
  private:
   static constexpr int fraction_bits = 31;
   std::int64_t read();
 
   SwitchWatch watch_;
+  std::uint32_t watch_number_ = 0;
   ClockAnchor base_{};
   Ticks read_at_ = 0;
   std::int64_t read_ns_ = 0, last_ns_ = 0;

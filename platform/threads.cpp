@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,18 @@ StackBounds own_stack() {
   return bounds;
 }
 
+std::size_t least_stack_for_handlers() {
+  // The frame depends on the processor's registers (3 to 12 KB have been seen); kernels before 5.14 do not tell.
+  const std::size_t told = getauxval(AT_MINSIGSTKSZ);
+  constexpr std::size_t frame_if_not_told = 12 << 10, handler = 8 << 10, program = 24 << 10;
+  return (told ? told : frame_if_not_told) + handler + program;
+}
+
+bool is_on_alternate_stack() {
+  stack_t stack{};
+  return syscall(SYS_sigaltstack, nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+}
+
 bool readable_word(std::uintptr_t address) {
   // The kernel copies the signal set before it looks at `how`: EFAULT means unreadable, EINVAL readable. Nothing
   // changes.
@@ -52,13 +65,33 @@ bool barrier_on_all_threads() {
   return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-std::int64_t thread_cpu_ns_of(int os_thread_id) {
-  // Linux encodes "CPU time of that thread, by the scheduler" in the clock id (posix-timers_types.h: per thread 4,
-  // sched 2).
-  const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(os_thread_id) << 3) | 6u);
+namespace {
+
+/// The kinds of CPU clock that Linux encodes in a clock id with the thread, 0 for the calling one
+/// (posix-timers_types.h).
+enum class ThreadClock : unsigned { TicksInAll = 0, TicksInUserMode = 1, Scheduler = 2 };
+
+/// Nanoseconds, -1: no such thread.
+std::int64_t thread_clock(int os_thread_id, ThreadClock kind) {
+  constexpr unsigned of_a_thread = 4;
+  const auto clock =
+      static_cast<clockid_t>((~static_cast<unsigned>(os_thread_id) << 3) | of_a_thread | static_cast<unsigned>(kind));
   timespec t;
   if (clock_gettime(clock, &t) != 0) return -1;
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
+
+std::int64_t thread_cpu_ns_of(int os_thread_id) { return thread_clock(os_thread_id, ThreadClock::Scheduler); }
+
+TickTimes tick_times_of(int os_thread_id) {
+  const int saved = errno;
+  // In this order: a tick between the two is counted as the kernel's, and not twice.
+  const std::int64_t user = thread_clock(os_thread_id, ThreadClock::TicksInUserMode);
+  const std::int64_t all = thread_clock(os_thread_id, ThreadClock::TicksInAll);
+  errno = saved;
+  return {all, user};
 }
 
 }  // namespace refrain::platform

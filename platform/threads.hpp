@@ -1,6 +1,7 @@
 #pragma once
 /// Thread ids and stacks.
 
+#include <cstddef>
 #include <cstdint>
 #include <pthread.h>
 
@@ -18,11 +19,26 @@ int process_id();  // Async-signal-safe.
 /// Bounds of the calling thread's own stack. For the main thread `low` is 1 (it grows). Ordinary context only.
 StackBounds own_stack();
 
+/// The smallest stack that a sampling signal may come to: room for the kernel's frame, for the handler, and for what
+/// the program had in mind. Async-signal-safe.
+std::size_t least_stack_for_handlers();
+
+/// True when the caller runs on the alternate signal stack of its thread. Async-signal-safe.
+bool is_on_alternate_stack();
+
 /// True when the aligned word at `address` can be read; asks the kernel (about 200 ns). Async-signal-safe.
 bool readable_word(std::uintptr_t address);
 
 /// CPU time in nanoseconds of another thread of this process, -1 when it is gone. Async-signal-safe.
 std::int64_t thread_cpu_ns_of(int os_thread_id);
+
+/// What the kernel's ticks that found a thread running stand for, nanoseconds: a tick counts as a whole for the mode,
+/// user or kernel, that it found. Where the kernel keeps precise accounts (nohz_full) it is the time itself.
+struct TickTimes {
+  std::int64_t all, user;
+};
+/// Of a thread of this process; 0: of the calling one. Two system calls. Async-signal-safe.
+TickTimes tick_times_of(int os_thread_id);
 
 void pause_ms(long ms);  // Async-signal-safe.
 

@@ -51,12 +51,12 @@ std::string csv_report(const Document& document) {
   }
   const bool sites = document.options.callsites;
   out += fmt::format("path,kind,exclusive_s,inclusive_s{},inclusive_min_s,inclusive_mean_s,inclusive_max_s{}{}\r\n",
-                     count_names(), sites ? ",module,file,line" : "", extra_columns(document.tree));
+                     count_names(), sites ? ",module,file,line,offset" : "", extra_columns(document.tree));
   for (std::uint32_t i = 1; i < document.tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = document.tree.nodes[i];
     out += fmt::format("{},{},{},{}{},{},{},{}", csv_path(document.tree, i), name_of(node.kind), node.exclusive_s,
                        node.inclusive_s, counts(node.exclusive), node.spread.min, node.spread.mean, node.spread.max);
-    if (sites) out += fmt::format(",{},{},{}", csv_field(node.module), csv_field(node.file), node.line);
+    if (sites) out += fmt::format(",{},{},{},{}", csv_field(node.module), csv_field(node.file), node.line, node.offset);
     out += extra(document.tree, node.exclusive_extra) + "\r\n";
   }
   return out;

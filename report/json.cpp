@@ -44,14 +44,26 @@ Json experiment(const Document& d) {
           {"hosts", d.overview.hosts},
           {"mpi_library", manifest.mpi_library},
           {"configuration", std::move(configuration)},
+          {"sampling", {{"source", d.overview.sampling_source}, {"reason", d.overview.sampling_reason}}},
           {"subject", d.subject},
           {"notes", d.tree.notes}};
+}
+
+/// What Refrain's own work has cost, by class, as far as it was timed.
+Json own_work(const Overview& overview) {
+  Json of = Json::object();
+  for (std::size_t i = 0; i < overview.own_times.size(); ++i)
+    if (const OwnTimeLine& line = overview.own_times[i]; line.timed > 0)
+      of[measurement::own_time_table[i].name] = {
+          {"timed", line.timed}, {"mean_ns", line.mean_ns}, {"standard_error_ns", line.error_ns}};
+  return of;
 }
 
 Json totals(const Document& d) {
   const analysis::Totals& t = d.tree.totals;
   Json losses = Json::object();
-  for (const LossLine& loss : d.overview.losses) losses[loss.name] = loss.count;
+  for (const LossLine& loss : d.overview.losses)
+    losses[loss.name] = loss.is_time ? Json(static_cast<double>(loss.count) * 1e-9) : Json(loss.count);
   return {{"wall_s", t.wall_s},
           {"mpi_s", t.mpi_s},
           {"user_s", t.user_s},
@@ -60,12 +72,14 @@ Json totals(const Document& d) {
           {"not_on_cpu_s", t.not_on_cpu_s},
           {"not_on_cpu_low_s", t.not_on_cpu_low_s},
           {"not_on_cpu_high_s", t.not_on_cpu_high_s},
+          {"not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain},
           {"samples", t.ticks_user},
           {"ticks_in_mpi", t.ticks_mpi},
           {"ticks_lost", t.ticks_lost},
           {"mpi_calls", t.mpi_calls},
           {"cost_per_call", cost(d.overview.call_cost_ns)},
           {"cost_per_tick", cost(d.overview.tick_cost_ns)},
+          {"own_work", own_work(d.overview)},
           {"losses", std::move(losses)}};
 }
 
@@ -106,7 +120,8 @@ Json callpaths(const Document& d) {
       entry["metrics"] = {{"exclusive", extra(d.tree, node.exclusive_extra)},
                           {"inclusive", extra(d.tree, node.inclusive_extra)}};
     if (node.marked) entry["region"] = {{"visits", node.mark_visits}, {"wall_s", node.mark_s}};
-    if (d.options.callsites) entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}});
+    if (d.options.callsites)
+      entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}, {"offset", node.offset}});
     list.push_back(std::move(entry));
   }
   return list;
@@ -180,6 +195,9 @@ std::string json_report(const Document& d) {
                    {"locations", locations(d.tree)},
                    {"callpaths", callpaths(d)}};
   if (d.samples_recorded) document["experiment"]["samples_recorded"] = *d.samples_recorded;
+  if (d.pool_samples)
+    document["experiment"]["user_code_divided_by_samples"] = {{"least", d.pool_samples->least},
+                                                              {"most", d.pool_samples->most}};
   if (!d.tree.extra_metrics.empty()) document["totals"]["metrics"] = extra(d.tree, d.tree.totals.extra);
   if (d.options.flat) document["functions"] = functions(d);
   if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long

@@ -38,8 +38,12 @@ struct Bin {
   }
 };
 
+/// Where no sample hit, the value is below so many errors with 95 %.
+constexpr double errors_that_hold_nothing = 3;
+
 struct Place {
   double value;
+  double error = 0;  ///< of the value; 0: it has none
   std::int64_t iteration = -1;
   const archive::Location* location = nullptr;
 };
@@ -51,6 +55,8 @@ struct Picture {
   Bin all;
   Place least{infinity}, largest{-infinity};
   std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
+  double largest_error = 0;   ///< of values above 0
+  double largest_unseen = 0;  ///< what values of 0 are below
   std::size_t clusters = 0;
 };
 
@@ -59,7 +65,7 @@ Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t c
   picture.columns = columns;
   for (const LoopOfLocation& of : group.locations) {
     const archive::Loop& loop = of.profiles->loop();
-    const auto value = shown_value(view, of);
+    const auto value = shown_value(view, of), error = shown_error(view, of);
     auto& bins = picture.bins.emplace_back(columns);
     picture.clusters += loop.clusters.size();
     const auto read = analysis::for_each_iteration(
@@ -67,8 +73,11 @@ Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t c
           if (i < 0 || i >= group.iterations || was_absent(of, cluster, row)) return;
           const double v = value(i, cluster, row);
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
-          if (v < picture.least.value) picture.least = {v, i, of.location};
-          if (v > picture.largest.value) picture.largest = {v, i, of.location};
+          const double e = error ? error(i, cluster, row) : 0;
+          if (v > 0) picture.largest_error = std::max(picture.largest_error, e);
+          else picture.largest_unseen = std::max(picture.largest_unseen, errors_that_hold_nothing * e);
+          if (v < picture.least.value) picture.least = {v, e, i, of.location};
+          if (v > picture.largest.value) picture.largest = {v, e, i, of.location};
           picture.without_cluster += cluster < 0;
           picture.in_overflow += cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].overflow;
         });
@@ -96,9 +105,15 @@ class LoopGraphs : TextPage {
 
  private:
   std::string value(double v) const { return human_value(view_.metric.quantity, v); }
+  std::string value(const Place& place) const {
+    if (place.error <= 0) return value(place.value);
+    if (place.value <= 0) return "< " + value(errors_that_hold_nothing * place.error);
+    return fmt::format("{} {} {}", value(place.value), glyphs_.plus_minus, value(place.error));
+  }
 
-  static std::string where(const Place& place) {
-    return fmt::format("iteration {} of {}", place.iteration, report::name_of(*place.location));
+  static std::string where(const Place& place, const LoopGroup& group) {
+    const std::string iteration = fmt::format("iteration {}", place.iteration);
+    return group.locations.size() == 1 ? iteration : iteration + " of " + report::name_of(*place.location);
   }
 
   void iterations(const LoopGroup& group) {
@@ -118,9 +133,9 @@ class LoopGraphs : TextPage {
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
     if (view_.callpath) reconstructed(group, picture);
     wrapped("",
-            fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least.value), where(picture.least),
-                        value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest.value),
-                        where(picture.largest)),
+            fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least), where(picture.least, group),
+                        value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest),
+                        where(picture.largest, group)),
             0);
     unequal(group);
     line();
@@ -139,6 +154,14 @@ class LoopGraphs : TextPage {
                         "the exact totals of the iteration.",
                         plural(static_cast<std::int64_t>(picture.clusters), "cluster", "clusters")),
             0);
+    if (picture.largest_error > 0 || picture.largest_unseen > 0) {
+      std::string text = "User code is divided as the samples of similar iterations are; standard error up to " +
+                         value(picture.largest_error) + ".";
+      if (picture.largest_unseen > 0)
+        text += fmt::format(" 0 means: hit by no sample, less than {} (3/n of its user time).",
+                            value(picture.largest_unseen));
+      wrapped("", text, 0);
+    }
     if (picture.in_overflow > 0)
       wrapped("",
               fmt::format("{} in clusters of several classes (overflow): their values are less certain.",
@@ -246,13 +269,22 @@ class LoopGraphs : TextPage {
         0, style_.faint);
   }
 
+  /// From tick to tick: 1, 2 or 5 times a power of ten, so that ticks are not nearer than can be read.
+  static std::size_t round_step(std::size_t iterations, std::size_t places) {
+    constexpr std::size_t distance = 14;
+    for (std::size_t ten = 1;; ten *= 10)
+      for (const std::size_t step : {ten, 2 * ten, 5 * ten})
+        if (step >= iterations || step * places >= distance * iterations) return step;
+  }
+
   void iteration_axis(const LoopGroup& group, std::size_t columns) {
     std::string axis = glyphs_.corner, numbers;
     const std::size_t all = columns * repeat_;
     std::vector<bool> tick(all, false);
-    constexpr std::size_t distance = 20;
-    for (std::size_t at = 0; at < all; at += distance) {
-      const auto iteration = static_cast<std::size_t>(group.iterations) * (at / repeat_) / columns;
+    const auto iterations = static_cast<std::size_t>(group.iterations);
+    const std::size_t step = round_step(iterations, all);
+    for (std::size_t iteration = 0; iteration < iterations; iteration += step) {
+      const std::size_t at = iteration * columns / iterations * repeat_;
       const std::string number = fmt::format("{}", iteration);
       if (at + number.size() > all && at > 0) break;
       tick[at] = true;

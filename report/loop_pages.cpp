@@ -34,8 +34,9 @@ std::string about(const LoopGroup& group) {
   bool threads = false;
   for (const auto& of : group.locations) threads |= of.location->thread != 0;
   const auto count = static_cast<std::int64_t>(group.locations.size());
-  return fmt::format("loop {}: {} on {}", group.name, plural(group.iterations, "iteration", "iterations"),
-                     threads ? plural(count, "thread", "threads") : plural(count, "rank", "ranks"));
+  const std::string loop = fmt::format("loop {}: {}", group.name, plural(group.iterations, "iteration", "iterations"));
+  if (count == 1) return loop;  // the heading says of what, and a program without MPI has no ranks
+  return fmt::format("{} on {}", loop, plural(count, threads ? "thread" : "rank", threads ? "threads" : "ranks"));
 }
 
 std::string loops_text(const Document& document, const Terminal& terminal) { return LoopsText(terminal).of(document); }

@@ -28,6 +28,8 @@ std::string iterations_csv(const Document& d) {
   std::string out = "loop,rank,thread,iteration,cluster";
   for (const auto& metric : metrics) (out += ',') += csv_field(metric.column);
   if (view.callpath) (out += ',') += csv_field("callpath_" + view.metric.column);
+  const bool has_error = view.callpath && shown_error(view, view.groups[0].locations[0]);
+  if (has_error) out += ",callpath_standard_error_s";
   out += "\r\n";
   for (const LoopGroup& group : view.groups)
     for (const LoopOfLocation& of : group.locations) {
@@ -38,6 +40,7 @@ std::string iterations_csv(const Document& d) {
         values.push_back(known ? value_of_metric(*of.profiles, metric.name) : nullptr);
       }
       if (view.callpath) values.push_back(shown_value(view, of));
+      if (has_error) values.push_back(shown_error(view, of));
       const std::string loop_and_place =
           fmt::format("{},{},{},", csv_field(group.name), of.location->rank, of.location->thread);
       analysis::for_each_iteration(of.profiles->loop(),
@@ -135,6 +138,7 @@ void append_iterations(std::string& out, const LoopView& view, const LoopOfLocat
     out += fmt::format("\"samples_recorded\":{},\"samples_recorded_every\":{},", stride == 1, stride);
   }
   append_series(out, view.metric.column, of, shown_value(view, of));
+  if (const auto error = shown_error(view, of)) append_series(out, "standard_error_s", of, error);
   out.back() = '}';
   out += ",";
 }

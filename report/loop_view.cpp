@@ -93,6 +93,10 @@ analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation&
                        : value_of_metric(*loop.profiles, view.metric.name);
 }
 
+analysis::IterationValue shown_error(const LoopView& view, const LoopOfLocation& loop) {
+  return view.callpath ? error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
+}
+
 std::string name_of(const archive::Location& location) {
   return location.thread == 0 ? fmt::format("rank {}", location.rank)
                               : fmt::format("rank {} thread {}", location.rank, location.thread);

@@ -43,6 +43,8 @@ void require_loops(const LoopView& view);
 bool was_absent(const LoopOfLocation& loop, std::int32_t cluster, std::span<const std::int64_t> row);
 
 analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation& loop);
+/// Its standard error; null: it has none.
+analysis::IterationValue shown_error(const LoopView& view, const LoopOfLocation& loop);
 
 /// "rank 3", or "rank 3 thread 1".
 std::string name_of(const archive::Location& location);

@@ -1,6 +1,7 @@
 #include "report/overview.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace refrain::report {
@@ -30,6 +31,39 @@ double end_of(const archive::Rank& rank) {
   return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
 }
 
+/// How many of a class there were at a location; of those that are timed each, these.
+double count_of(const archive::Location& location, std::size_t of) {
+  std::int64_t calls = 0, ticks = 0;
+  for (const archive::Unit& unit : location.units) {
+    calls += unit.mpi_calls;
+    ticks += unit.ticks_user + unit.ticks_mpi + unit.ticks_lost;
+  }
+  switch (static_cast<measurement::OwnTime>(of)) {
+    case measurement::OwnTime::Call: return static_cast<double>(calls);
+    case measurement::OwnTime::Tick: return static_cast<double>(ticks);
+    default: return static_cast<double>(location.own_times[of].timed);
+  }
+}
+
+OwnTimeLine own_time_of(const std::vector<archive::Rank>& ranks, std::size_t of) {
+  OwnTimeLine line;
+  double count = 0, sum = 0, squares = 0;
+  for (const auto& rank : ranks) {
+    const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+    for (const auto& location : rank.locations) {
+      const measurement::OwnTimeMean& mean = location.own_times[of];
+      const double here = count_of(location, of);
+      if (mean.timed == 0 || !(here > 0)) continue;
+      line.timed += mean.timed;
+      count += here;
+      sum += here * mean.mean * ns;
+      squares += here * mean.error * ns * here * mean.error * ns;
+    }
+  }
+  if (count > 0) line.mean_ns = sum / count, line.error_ns = std::sqrt(squares) / count;
+  return line;
+}
+
 void look_at_ends(const archive::Experiment& experiment, Overview& overview) {
   bool first = true;
   for (const archive::Rank& rank : experiment.profile.ranks) {
@@ -39,6 +73,21 @@ void look_at_ends(const archive::Experiment& experiment, Overview& overview) {
     first = false;
   }
   overview.rank_0_is_snapshot = experiment.manifest.state == "running";
+}
+
+/// From the settings in force.
+void look_at_sampling(const archive::Manifest& manifest, Overview& overview) {
+  for (const auto& [name, value] : manifest.configuration) {
+    if (name == "REFRAIN_SAMPLING_FREQUENCY" && value == "0") overview.sampling_source = "none";
+    if (name == "REFRAIN_SAMPLING_CLOCK" && value == "wall") overview.sampling_source = "wall";
+  }
+  if (!overview.sampling_source.empty()) return;
+  for (const auto& [name, value] : manifest.configuration) {
+    if (name != "REFRAIN_SAMPLING_SOURCE") continue;
+    const std::size_t colon = value.find(": ");
+    overview.sampling_source = value.substr(0, colon);
+    if (colon != std::string::npos) overview.sampling_reason = value.substr(colon + 2);
+  }
 }
 
 }  // namespace
@@ -61,10 +110,15 @@ Overview overview_of(const archive::Experiment& experiment, const analysis::Call
   if (!complete) look_at_ends(experiment, overview);
   for (std::size_t i = 0; i < tree.totals.losses.size(); ++i)
     if (tree.totals.losses[i] != 0)
-      overview.losses.push_back(
-          {measurement::loss_table[i].name, measurement::loss_table[i].help, tree.totals.losses[i]});
+      overview.losses.push_back({measurement::loss_table[i].name, measurement::loss_table[i].help,
+                                 tree.totals.losses[i], measurement::loss_table[i].is_time});
+  overview.not_on_cpu_uncertain = tree.totals.not_on_cpu_at_stake_s > tree.totals.user_s / 10;
+  overview.without_mpi = overview.ranks <= 1 && experiment.manifest.mpi_library.empty() && tree.totals.mpi_calls == 0;
+  look_at_sampling(experiment.manifest, overview);
   overview.call_cost_ns = mean_cost(profile.ranks, &archive::Rank::call_cost);
   overview.tick_cost_ns = mean_cost(profile.ranks, &archive::Rank::tick_cost);
+  for (std::size_t of = 0; of < overview.own_times.size(); ++of)
+    overview.own_times[of] = own_time_of(profile.ranks, of);
   return overview;
 }
 

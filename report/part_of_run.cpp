@@ -1,6 +1,7 @@
 #include "report/part_of_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
@@ -41,6 +42,7 @@ const LoopGroup& only_loop(const LoopView& view, const char* option) {
 struct Origins {
   std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0, recorded = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
+  std::optional<SamplesOfPools> pool;
 
   void add(const analysis::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
     recorded += samples_recorded;
@@ -58,6 +60,16 @@ struct Origins {
     most = std::max(most, of.members);
   }
 
+  void add_pool(const analysis::IterationProfiles& profiles, std::int64_t number, std::int32_t cluster,
+                std::span<const std::int64_t> row) {
+    if (profiles.cluster_unit(cluster) == nullptr || profiles.is_exact(cluster)) return;
+    const auto divided = profiles.shares().of(number, cluster, row, profiles.totals_of(cluster, row));
+    if (divided.pool == nullptr) return;
+    const double samples = divided.pool->samples;
+    pool = pool ? SamplesOfPools{std::min(pool->least, samples), std::max(pool->most, samples)}
+                : SamplesOfPools{samples, samples};
+  }
+
   std::int64_t all() const { return exact + alone + shared + unsaved; }
 
   std::string text() const {
@@ -72,10 +84,17 @@ struct Origins {
                           plural(most, "iteration", "iterations"));
     if (alone > 0)
       text += fmt::format(
-          " It has a cluster of its own{}, but few samples: its user code is divided as in the iterations "
-          "of its class.",
+          " It has a cluster of its own{}, but few samples: its user code is divided as in similar iterations.",
           on(alone));
     if (exact > 0) text += fmt::format(" It has a cluster of its own{}: nothing is reconstructed.", on(exact));
+    if (pool)
+      text += fmt::format(
+          " User code is divided as the {} samples of similar iterations are; functions that none of them hit are not "
+          "here, and have less than {} of it (3/n).",
+          pool->least < pool->most
+              ? fmt::format("{} to {}", human_count(std::llround(pool->least)), human_count(std::llround(pool->most)))
+              : human_count(std::llround(pool->most)),
+          percent(std::min(1.0, 3 / pool->least), 1) + " %");
     if (recorded > 0 && shared + alone > 0)
       text += fmt::format(" Samples are those that were recorded in it{}; they are too few to divide its time.",
                           recorded < all ? on(recorded) : "");
@@ -100,9 +119,11 @@ PartOfRun iteration(const archive::Experiment& experiment, const Options& option
         of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (was_absent(of, cluster, row)) return;
           found = true;
-          const auto* recorded = of.profiles->recorded_samples(number);
-          origins.add(*of.profiles, cluster, recorded != nullptr || of.profiles->is_exact(cluster));
-          put(part.experiment, of, of.profiles->unit_of(cluster, row, recorded));
+          std::optional<std::vector<analysis::SampledPath>> recorded;
+          if (const auto* samples = of.profiles->recorded_samples(number)) recorded = *samples;
+          origins.add(*of.profiles, cluster, recorded || of.profiles->is_exact(cluster));
+          origins.add_pool(*of.profiles, number, cluster, row);
+          put(part.experiment, of, of.profiles->unit_of(number, cluster, row, recorded ? &*recorded : nullptr));
         });
     if (!found) absent.push_back(report::name_of(*of.location));
   }
@@ -117,6 +138,7 @@ PartOfRun iteration(const archive::Experiment& experiment, const Options& option
   }
   part.subject = {what, origins.text()};
   part.samples_recorded = origins.recorded == origins.all();
+  part.pool_samples = origins.pool;
   return part;
 }
 

@@ -14,6 +14,7 @@ struct PartOfRun {
   Options options;                       ///< those of the request, and the rank when there is only one
   std::vector<std::string> subject;      ///< lines that say what it is
   std::optional<bool> samples_recorded;  ///< of an iteration: all its samples are those that were recorded in it
+  std::optional<SamplesOfPools> pool_samples;
 };
 
 /// Throws UsageError when the loop is not clear or has no such iteration or cluster.

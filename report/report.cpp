@@ -45,12 +45,15 @@ std::string whole(const Document& document, const Terminal& terminal) {
   return text_report(document, terminal);
 }
 
-std::string render_part(const PartOfRun& part, const Terminal& terminal, analysis::Symbolizer& symbolizer) {
+/// `run` is the experiment that this is a part of: a rank without this part is not a rank without data.
+std::string render_part(const archive::Experiment& run, const PartOfRun& part, const Terminal& terminal,
+                        analysis::Symbolizer& symbolizer) {
   const analysis::CallTree tree = tree_of(part.experiment, part.options, symbolizer);
   std::vector<analysis::FunctionTotals> functions;
   if (part.options.flat) functions = function_totals(tree);
-  const Overview overview = overview_of(part.experiment, tree);
-  return whole({part.experiment, part.options, tree, functions, overview, part.subject, nullptr, part.samples_recorded},
+  const Overview overview = overview_of(run, tree);
+  return whole({part.experiment, part.options, tree, functions, overview, part.subject, nullptr, part.samples_recorded,
+                part.pool_samples},
                terminal);
 }
 
@@ -68,7 +71,7 @@ std::string render(const archive::Experiment& experiment, const Options& options
   if (part || loops) view = view_loops(experiment, options, tree);
   // Programs that read JSON know an empty list when they see one.
   if (part || (loops && options.format != Format::Json)) require_loops(view);
-  if (part) return render_part(part_of_run(experiment, options, view), terminal, symbolizer);
+  if (part) return render_part(experiment, part_of_run(experiment, options, view), terminal, symbolizer);
 
   std::vector<analysis::FunctionTotals> functions;
   if (options.flat) functions = function_totals(tree);

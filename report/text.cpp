@@ -63,6 +63,13 @@ class TextReport : TextPage {
     line(text);
   }
 
+  std::string how_sampled() const {
+    const std::string& source = d_.overview.sampling_source;
+    if (source == "task_clock") return ", by the task clock";
+    if (source == "wall") return ", by the wall clock";
+    return source == "timer" ? ", by the kernel's tick" : "";
+  }
+
   void shares() {
     const analysis::Totals& t = d_.tree.totals;
     const std::size_t count = d_.tree.locations.size();
@@ -70,16 +77,23 @@ class TextReport : TextPage {
     for (const auto& l : d_.tree.locations) longest = std::max(longest, l.wall_s);
     share_line("wall time", t.wall_s,
                count > 1 ? fmt::format("sum of {} threads, the longest {}", count, human_time(longest)) : "");
-    share_line("  MPI", t.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
-    share_line("  user code", t.user_s, plural(t.ticks_user, "sample", "samples"));
-    share_line("    not on CPU", t.not_on_cpu_s,
-               t.not_on_cpu_high_s > 0
-                   ? fmt::format("between {} and {}", human_time(t.not_on_cpu_low_s), human_time(t.not_on_cpu_high_s))
-                   : "");
     const Overview& o = d_.overview;
-    share_line("  Refrain", t.refrain_s,
-               fmt::format("{} per MPI call, {} per tick", human_time(o.call_cost_ns.median * 1e-9),
-                           human_time(o.tick_cost_ns.median * 1e-9)));
+    if (!o.without_mpi) share_line("  MPI", t.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
+    share_line("  user code", t.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
+    share_line("    not on CPU", t.not_on_cpu_s,
+               t.not_on_cpu_high_s > 0 ? fmt::format("{}between {} and {}", o.not_on_cpu_uncertain ? "uncertain: " : "",
+                                                     human_time(t.not_on_cpu_low_s), human_time(t.not_on_cpu_high_s))
+                                       : "");
+    const auto cost = [&](measurement::OwnTime of, const archive::Cost& calibrated, const char* what) {
+      const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
+      if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);
+      const std::string mean = fmt::format("{} per {}", human_time(timed.mean_ns * 1e-9), what);
+      return timed.error_ns > 0 ? fmt::format("{} (+- {})", mean, human_time(timed.error_ns * 1e-9)) : mean;
+    };
+    std::string each = t.mpi_calls > 0 ? cost(measurement::OwnTime::Call, o.call_cost_ns, "MPI call") : "";
+    if (t.ticks_user + t.ticks_mpi + t.ticks_lost > 0)
+      each += (each.empty() ? "" : ", ") + cost(measurement::OwnTime::Tick, o.tick_cost_ns, "tick");
+    share_line("  Refrain", t.refrain_s, each);
     if (t.stopped_s > 0) share_line("  off", t.stopped_s, "stopped by the program (MPI_Pcontrol)");
     line();
   }
@@ -163,9 +177,20 @@ class TextReport : TextPage {
     return metric.unit == "B" ? human_bytes(value) : human_count(value);
   }
 
-  static std::string site(const TreeNode& node) {
-    if (node.file.empty()) return node.module.empty() ? "" : fmt::format("  [{}]", analysis::base_name(node.module));
-    return fmt::format("  [{}:{}]", analysis::base_name(node.file), node.line);
+  /// File and line; the place in the module where there are none, or where two call sites have the same.
+  std::string site(const TreeNode& node) const {
+    if (node.module.empty()) return "";
+    const std::string place = fmt::format("{}+0x{:x}", analysis::base_name(node.module), node.offset);
+    if (node.name == place) return "";
+    if (node.file.empty()) return "  [" + place + "]";
+    const auto& siblings = d_.tree.nodes[static_cast<std::size_t>(std::max(node.parent, 0))].children;
+    const bool alone = std::none_of(siblings.begin(), siblings.end(), [&](std::uint32_t at) {
+      const TreeNode& other = d_.tree.nodes[at];
+      return other.name == node.name && other.file == node.file && other.line == node.line &&
+             other.offset != node.offset;
+    });
+    const std::string line = fmt::format("{}:{}", analysis::base_name(node.file), node.line);
+    return "  [" + line + (alone ? "]" : ", " + place + "]");
   }
 
   struct Shown {
@@ -282,6 +307,17 @@ class TextReport : TextPage {
               0, style_.faint);
     }
     totals_of_extra();
+    if (d_.overview.not_on_cpu_uncertain)
+      wrapped("",
+              "How much of the user code's time was not on a CPU cannot be trusted: threads waited for cores, or in "
+              "MPI, and "
+              "samples alone tell where. Shares of functions among themselves and all times of MPI are not touched.",
+              0, style_.warning);
+    if (!d_.overview.sampling_reason.empty())
+      wrapped("",
+              "Samples came at the kernel's tick (" + d_.overview.sampling_reason +
+                  "): what lasts less than a few milliseconds after a wait may be seen too often or too rarely.",
+              0, style_.faint);
     if (!d_.options.flat)
       wrapped("",
               "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
@@ -308,8 +344,9 @@ class TextReport : TextPage {
     std::size_t longest_name = 0;
     for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
     for (const LossLine& loss : d_.overview.losses)
-      wrapped(right(human_count(loss.count), 11) + "  " + left(loss.name, longest_name + 1), loss.help,
-              14 + longest_name);
+      wrapped(right(loss.is_time ? human_time(static_cast<double>(loss.count) * 1e-9) : human_count(loss.count), 11) +
+                  "  " + left(loss.name, longest_name + 1),
+              loss.help, 14 + longest_name);
   }
 
   const Document& d_;

@@ -9,9 +9,11 @@ namespace refrain::report {
 namespace {
 
 constexpr Style coloured{"\033[0m", "\033[1m", "\033[2m", "\033[36m", "\033[33m"};
-constexpr Glyphs unicode{"├ ", "└ ", "│ ", "  ", "…", "×", "│", "└", "─", "┴", "░", "█", {"·", "░", "▒", "▓", "█"}, 5};
-constexpr Glyphs ascii{
-    "|-", "`-", "| ", "  ", "...", "x", "|", "+", "-", "+", ":", "#", {".", ":", "-", "=", "+", "*", "#", "@"}, 8};
+constexpr Glyphs unicode{"├ ", "└ ", "│ ", "  ", "…", "×", "±", "│", "└", "─", "┴", "░", "█", {"·", "░", "▒", "▓", "█"},
+                         5};
+constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...", "x", "+-",
+                       "|",  "+",  "-",  "+",  ":",   "#", {".", ":", "-", "=", "+", "*", "#", "@"},
+                       8};
 
 /// "2024-05-06T07:08:09Z" without what people do not read; anything else as it is.
 std::string short_time(const std::string& iso) {
@@ -66,13 +68,16 @@ void TextPage::wrapped(const std::string& first, const std::string& text, std::s
 void TextPage::warnings(const Document& d) {
   const Overview& o = d.overview;
   if (o.state != "complete") {
-    std::string text = "the experiment is incomplete: the program ended without MPI_Finalize, or was killed";
+    // Rank 0 writes last that it has ended.
+    std::string text = "the experiment is incomplete: the program ";
+    text += o.rank_0_is_snapshot ? "still runs, or was killed" : "ended without MPI_Finalize, or was killed";
     if (!o.missing_ranks.empty())
       text += fmt::format("; no data of rank{} {}", o.missing_ranks.size() == 1 ? "" : "s", rank_list(o.missing_ranks));
     const std::string first = fmt::format("{:.1f} s", o.first_end_s), last = fmt::format("{:.1f} s", o.last_end_s);
     if (o.last_end_s > 0)
       text += fmt::format("; the data ends {}{} after the start", first == last ? "" : first + " to ", last);
-    if (o.rank_0_is_snapshot) text += "; rank 0 still runs, or could not write at its end: its last snapshot is shown";
+    if (o.rank_0_is_snapshot && !std::ranges::count(o.missing_ranks, 0))
+      text += "; of rank 0 its last snapshot is shown";
     warning(text);
   }
   for (const std::string& note : d.tree.notes) warning(note);
@@ -84,7 +89,7 @@ void TextPage::heading(const Document& d) {
   std::string command;
   for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
   if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
-  std::string about = plural(d.overview.ranks, "rank", "ranks");
+  std::string about = d.overview.without_mpi ? "1 process without MPI" : plural(d.overview.ranks, "rank", "ranks");
   if (!d.options.ranks.empty()) {
     auto ranks = d.options.ranks;
     std::sort(ranks.begin(), ranks.end());

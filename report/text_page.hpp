@@ -14,7 +14,7 @@ struct Style {
 };
 
 struct Glyphs {
-  const char *branch, *last, *through, *space, *ellipsis, *times;
+  const char *branch, *last, *through, *space, *ellipsis, *times, *plus_minus;
   const char *axis, *corner, *dash, *tick;  ///< of graphs
   const char *range, *middle;               ///< from minimum to maximum; the median
   const char* shades[8];                    ///< light to dark

@@ -12,6 +12,8 @@ namespace refrain::runtime {
 namespace {
 
 using measurement::Location;
+using measurement::OwnTime;
+using measurement::OwnTimes;
 using platform::Ticks;
 
 constexpr int batches = 21;
@@ -59,17 +61,49 @@ archive::CalibratedCost calibrate_call(Location& location) {
   return summary(costs);
 }
 
-archive::CalibratedCost calibrate_tick(int signal) {
-  double costs[batches];
+/// Mean of what own_time.hpp has seen of a class since `before`; negative: nothing.
+double timed_since(const Location& location, OwnTime of, const OwnTimes& before) {
+  const OwnTimes& now = location.own_times[static_cast<std::size_t>(of)];
+  if (now.each == before.each) return -1;
+  return static_cast<double>(now.each_sum - before.each_sum) / static_cast<double>(now.each - before.each);
+}
+
+/// Median over batches that were seen; the cost itself when none was: then nothing lies outside.
+double median_seen(double* seen, const archive::CalibratedCost& cost) {
+  double* first = std::partition(seen, seen + batches, [](double s) { return s < 0; });
+  if (first == seen + batches) return cost.median;
+  double* middle = first + (seen + batches - first) / 2;
+  std::nth_element(first, middle, seen + batches);
+  return *middle;
+}
+
+/// The same calls with each of them timed.
+double calibrate_timed_call(Location& location, const archive::CalibratedCost& cost) {
+  double seen[batches];
+  location.call_timing.each_left = (batches + 1) * calls_per_batch;
+  descend(depth);
+  for (double& s : seen) {
+    const OwnTimes before = location.own_times[static_cast<std::size_t>(OwnTime::Call)];
+    descend(depth);
+    s = timed_since(location, OwnTime::Call, before);
+  }
+  return median_seen(seen, cost);
+}
+
+void calibrate_tick(Location& location, int signal, Calibration& result) {
+  double costs[batches], seen[batches];
   const int process = platform::process_id();
   const int thread = platform::thread_id();
   for (int i = 0; i < 3; ++i) syscall(SYS_tgkill, process, thread, signal);
-  for (double& cost : costs) {
+  for (int i = 0; i < batches; ++i) {
+    const OwnTimes before = location.own_times[static_cast<std::size_t>(OwnTime::Tick)];
     const Ticks begin = platform::now();
     syscall(SYS_tgkill, process, thread, signal);
-    cost = static_cast<double>(platform::now() - begin);
+    costs[i] = static_cast<double>(platform::now() - begin);
+    seen[i] = timed_since(location, OwnTime::Tick, before);
   }
-  return summary(costs);
+  result.tick = summary(costs);
+  result.timed_tick = median_seen(seen, result.tick);
 }
 
 }  // namespace
@@ -80,9 +114,10 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
   if (!location) return result;
   (void)measurement::enter_location(*location);
   result.call = calibrate_call(*location);
+  result.timed_call = calibrate_timed_call(*location, result.call);
   if (signal) {
     location->sampling = true;
-    result.tick = calibrate_tick(signal);
+    calibrate_tick(*location, signal, result);
     location->sampling = false;
   }
   measurement::current_location = nullptr;

@@ -12,10 +12,12 @@
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/clock.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/helper_thread.hpp"
 #include "platform/interval_timer.hpp"
 #include "platform/next_definition.hpp"
+#include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/runtime.hpp"
@@ -28,6 +30,8 @@ namespace {
 using measurement::Inside;
 
 /// Batch systems give a second between SIGTERM and SIGKILL, and the program's own end may need some of it.
+/// All ranks of a job are told to end at the same time, and at the first death launchers kill the others at once: so
+/// none of several dies before this time.
 constexpr std::int64_t patience_when_asked_ns = 450'000'000;
 /// Nobody waits for a process that crashes; but a lock that it held may never be given back.
 constexpr std::int64_t patience_in_crash_ns = 2'000'000'000;
@@ -84,11 +88,11 @@ bool write_aside(Ending ending, std::int64_t patience_ns) {
   // One that is sent meanwhile waits until handlers are the program's again: this thread cannot wait for itself.
   const sigset_t faults = platform::fault_signal_set();
   sigset_t mask;
-  pthread_sigmask(SIG_BLOCK, &faults, &mask);
+  platform::change_signal_mask(SIG_BLOCK, &faults, &mask);
   take_faults(on_fault_meanwhile);
   const Result result = helper.run(do_work, nullptr, patience_ns);
   give_back_faults();
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
   if (result == Result::Unavailable && ending == Ending::Left && !is_inside_measurement()) do_work(nullptr);
   // One that takes too long still uses everything.
@@ -133,7 +137,10 @@ void on_default(int signal, siginfo_t* info, void*) {
     if (dying.test_and_set()) {  // another thread is about to end the process
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
     } else if (!is_inside_measurement()) {
+      const std::int64_t begin = platform::monotonic_ns();
       write_aside(Ending::Killed, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      while (!is_crash(signal) && is_one_of_several() && platform::monotonic_ns() < begin + patience_when_asked_ns)
+        platform::pause_ms(1);
     }
   }
   struct sigaction by_default {};
@@ -183,6 +190,13 @@ void unwatch_endings() { unwatch_ending_signals(); }
 
 void write_before_exit() {
   if (write_aside(Ending::Left, patience_at_exit_ns)) was_written_for_exit.store(true);
+}
+
+bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
+  using Result = platform::HelperThread::Result;
+  const Result result = helper.run(work, nullptr, patience_s * 1'000'000'000, platform::HelperThread::Signals::Come);
+  if (result == Result::Unavailable) work(nullptr);
+  return result != Result::TimedOut;
 }
 
 }  // namespace refrain::runtime

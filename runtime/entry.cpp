@@ -4,7 +4,8 @@
 
 namespace {
 
-[[gnu::constructor]] void loaded() { refrain::runtime::start_process(); }
+/// With the arguments of main, as the dynamic linker of glibc does.
+[[gnu::constructor]] void loaded(int, char** arguments) { refrain::runtime::start_process(arguments); }
 [[gnu::destructor]] void unloaded() { refrain::runtime::end_process(); }
 
 }  // namespace

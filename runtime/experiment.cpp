@@ -8,11 +8,13 @@
 #include "archive/manifest.hpp"
 #include "archive/tree_exchange.hpp"
 #include "archive/writer.hpp"
+#include "config/line.hpp"
 #include "platform/clock.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/verbose.hpp"
+#include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -72,7 +74,11 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
     for (; count < config::option_count && count < most_options; ++count) {
       char* text = &texts[count * value_size];
       config::format_option(configuration, count, text, value_size);
-      values[count] = {config::option_table[count].variable, text};
+      const char* variable = config::option_table[count].variable;
+      // What is in force: where the task clock is not allowed that is the timer, and why.
+      if (std::strcmp(variable, "REFRAIN_SAMPLING_SOURCE") == 0 && *sampling::why_not_the_task_clock())
+        config::Line(text, value_size) << "timer: " << sampling::why_not_the_task_clock();
+      values[count] = {variable, text};
     }
   }
   record.command = command.arguments();
@@ -109,17 +115,22 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     // Ranks that never initialize MPI have an experiment each, and the same name for it.
     const bool expected = made && !mpi_library[0] && rank_by_environment() >= 0;
     if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
-    if (!made) directory.path[0] = 0;
+    if (made) note_experiment(directory.path);
+    else note_said(), directory.path[0] = 0;
     auto& text = mpi_library_text.get();
     if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
       archive::ManifestRecord record{};
       record.state = archive::ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
-      put_manifest(configuration, record, true);
+      put_manifest(configuration, record, false);  // one that fails for good is told at the end
     }
-    if (!message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1))
+    if (peers.size > 1 &&
+        !message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1)) {
+      say("no memory to tell the ranks where the experiment is; the program runs unmeasured");
+      note_said();
       return false;
+    }
   }
   if (peers.size > 1) {
     if (!archive::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
@@ -162,7 +173,10 @@ bool write_experiment(const config::Configuration& configuration, const Calibrat
       ending == Ending::Complete
           ? archive::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
           : archive::write_part(record, directory.path);
-  if (outcome.line[0]) say("%s", outcome.line);
+  if (outcome.line[0]) {
+    say("%s", outcome.line);
+    if (!outcome.written) note_said();
+  }
   if (outcome.written && record.spilled_bytes == 0) remove_superfluous(outcome.in_part);
   if (ending == Ending::Warned) return outcome.written;
   if (configuration.verbose) tell_end(record, directory.path);

@@ -1,21 +1,40 @@
 #pragma once
 /// How this process was started, and the traces of that which its children must not see.
 
+#include <string_view>
+
 namespace refrain::runtime {
 
 enum class LaunchMode {
   Linked,   ///< the runtime is a needed library of the program, or was preloaded by hand
   Program,  ///< `refrain exec` named this image as the one to measure
-  Through,  ///< `refrain exec` started a script, shell or wrapper: wait for an image that needs MPI, or for MPI_Init
+  Through,  ///< the same under a launcher, with a shell or another wrapper: wait for an image that needs MPI, or
+            ///< MPI_Init
+  Script,   ///< without a launcher: wait as well, and for a launcher
 };
 
 LaunchMode launch_mode();
+
+/// For LaunchMode::Script: a launcher becomes `refrain run` of the same words, a program that needs MPI `refrain exec`,
+/// so that what a script starts is measured as if that had been written there. Returns when this is neither, or if that
+/// fails.
+void become_measured(char** arguments);
+
+/// Keeps what later would be gone from the environment.
+void remember_run();
+/// Tells the `refrain run` that waits, if there is one, of this job's results.
+void note_experiment(const char* directory);
+/// ... or that it was said why there are none.
+void note_said();
 
 /// True when an MPI library is mapped into this process.
 bool mpi_is_loaded();
 
 /// World rank that the launcher told in the environment, -1 when it told none.
 int rank_by_environment();
+
+/// What `refrain exec` has told of inlined functions (config/inlined_code.hpp), empty: nothing. Valid to the end.
+std::string_view inlined_code();
 
 /// Takes Refrain's own entries out of the environment (LD_PRELOAD, REFRAIN_INTERNAL_*): children run without us.
 void clean_environment();

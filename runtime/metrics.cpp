@@ -142,8 +142,11 @@ void say_left_out(std::string_view name, const char* reason, bool with_near) {
   config::Line text(line, sizeof line);
   text << "REFRAIN_METRICS: ";
   text.foreign(name, config::longest_metric_name) << " cannot be counted here (" << std::string_view(reason) << ")";
-  if (with_near && near.count() == 0) text << "; nothing is near it, refrain info metrics lists what there is";
-  for (std::size_t i = 0; i < near.count(); ++i) text << (i == 0 ? "; near it: " : ", ") << near.name(i);
+  // A name that is right needs no other.
+  const bool show_near = with_near && !near.is_known() && near.count() > 0;
+  if (with_near && !show_near)
+    text << (near.is_known() ? "; " : "; nothing is near it, ") << "refrain info metrics lists what there is";
+  for (std::size_t i = 0; show_near && i < near.count(); ++i) text << (i == 0 ? "; near it: " : ", ") << near.name(i);
   text << ". The run goes on without it.";
   say("%s", line);
 }

@@ -132,13 +132,24 @@ bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
   record.log = loop.closed.view();
   record.log_tail = loop.log.closed();
   if (!loop.samples.data().empty()) {
-    record.samples = {loop.samples.data(),   loop.samples.references(),
-                      loop.samples.stride(), loop.samples.count(),
-                      NodeKind::Function,    measurement::column_of(measurement::MetricId::Samples)};
+    record.samples = {loop.samples.data(), loop.samples.references(),
+                      loop.samples.kept(), loop.samples.count(),
+                      NodeKind::Function,  measurement::column_of(measurement::MetricId::Samples)};
   }
   const std::size_t first_slope = slopes_.size();
   return add_slopes(loop) && loops_.push_back(record) && loop_clusters_.push_back(clusters) &&
          loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
+}
+
+/// What is timed, and what of each lies outside of it.
+void RankRecordBuilder::add_own_times(const Location& l, archive::LocationRecord& location) const {
+  for (std::size_t i = 0; i < measurement::own_time_count; ++i) location.own_times[i] = mean_of(l.own_times[i]);
+  const auto add = [&](measurement::OwnTime of, double outside) {
+    auto& cost = location.own_times[static_cast<std::size_t>(of)];
+    if (cost.timed > 0) cost.mean = std::max(cost.mean + outside, 0.0);
+  };
+  add(measurement::OwnTime::Call, outside_call_);
+  add(measurement::OwnTime::Tick, outside_tick_);
 }
 
 bool RankRecordBuilder::add(const Location& l) {
@@ -186,7 +197,13 @@ bool RankRecordBuilder::add(const Location& l) {
   location.begin = l.first_begin;
   location.end = end;
   std::memcpy(location.losses, l.losses, sizeof location.losses);
+  if (l.thread == 0)
+    location.losses[static_cast<std::size_t>(measurement::Loss::ModuleTableFull)] = platform::modules_left_out();
+  if (l.in_use.load(std::memory_order_relaxed))
+    location.losses[static_cast<std::size_t>(measurement::Loss::CpuTimeWithoutTicks)] +=
+        measurement::cpu_time_without_ticks(l);
   if (in_call >= 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
+  add_own_times(l, location);
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
 }
@@ -212,14 +229,28 @@ void RankRecordBuilder::point() {
   }
 }
 
+/// They are copied last: all code that a location has seen by then can be told. Other threads may add to them.
+bool RankRecordBuilder::copy_modules() {
+  platform::Module module;
+  for (std::size_t i = 0; platform::copy_module(i, module); ++i)
+    if (!modules_.push_back(module)) return false;
+  record_.modules = modules_.view();
+  return true;
+}
+
 /// One that has begun since the others were held goes on.
 bool RankRecordBuilder::is_held(const Location& l) const {
   return threads_ == Threads::Ended || &l == measurement::current_location ||
          l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
 }
 
-bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads) {
+bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
+                              Threads threads) {
   record_ = frame;
+  record_.call_cost = calibration.call;
+  record_.tick_cost = calibration.tick;
+  outside_call_ = calibration.call.median - calibration.timed_call;
+  outside_tick_ = calibration.tick.median - calibration.timed_tick;
   threads_ = threads;
   wall_clock_weights_ = wall_clock_weights;
   for (const auto names : {frame.region_names, measurement::user_region_names()})
@@ -235,7 +266,7 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, bool wall_clock_
       if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
   point();
   record_.locations = locations_.view();
-  return true;
+  return copy_modules();
 }
 
 }  // namespace refrain::runtime

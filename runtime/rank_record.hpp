@@ -4,7 +4,9 @@
 #include "archive/rank_profile.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
+#include "platform/modules.hpp"
 #include "platform/pages.hpp"
+#include "runtime/calibration.hpp"
 
 namespace refrain::runtime {
 
@@ -17,7 +19,8 @@ class RankRecordBuilder {
     Cut       ///< the same, and the process may end now: a call in progress counts as far as it has come
   };
   /// False: no memory. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
-  [[nodiscard]] bool build(const archive::RankRecord& frame, bool wall_clock_weights, Threads threads);
+  [[nodiscard]] bool build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
+                           Threads threads);
   const archive::RankRecord& record() const { return record_; }
 
  private:
@@ -30,7 +33,9 @@ class RankRecordBuilder {
     Extent nodes, units, loops;
   };
 
+  [[nodiscard]] bool copy_modules();
   [[nodiscard]] bool add(const measurement::Location& location);
+  void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
   /// `in_call`: how long the call in progress has lasted; negative: there is none, or it is not counted.
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
@@ -48,8 +53,10 @@ class RankRecordBuilder {
 
   archive::RankRecord record_{};
   bool wall_clock_weights_ = false;
+  double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
   Threads threads_ = Threads::Ended;
   platform::GrowableArray<const char*> region_names_;
+  platform::GrowableArray<platform::Module> modules_;
   platform::GrowableArray<archive::NodeRecord> nodes_;
   platform::GrowableArray<std::int64_t> numbers_;
   platform::GrowableArray<archive::ValueRecord> values_;

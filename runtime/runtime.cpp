@@ -14,17 +14,21 @@
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
+#include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
+#include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/endings.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/longer_work.hpp"
 #include "runtime/message.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/rank_record.hpp"
+#include "runtime/signal_sets.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/snapshot.hpp"
 #include "sampling/sampler.hpp"
@@ -47,6 +51,7 @@ std::int64_t begin_epoch_ns;
 int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
+bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
 bool experiment_is_open = false, experiment_is_refused = false;
 bool is_without_mpi = false;  ///< no MPI was loaded when the measurement began, and none has come since
 measurement::Peers world;     ///< known from MPI_Init on
@@ -60,6 +65,12 @@ bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
   if (!location) return false;
   if (!measurement::enter_location(*location)) return false;
+  const platform::StackBounds stack = location->walker.stack();
+  if (stack.high - stack.low < platform::least_stack_for_handlers()) {
+    location->count_loss(measurement::Loss::StackTooSmall);
+    return true;
+  }
+  unblock_inherited_signal();
   sampling::start_sampling(*location);
   return true;
 }
@@ -79,27 +90,28 @@ thread_local sigset_t mask_before_fork __attribute__((tls_model("initial-exec"))
 
 /// A tick during fork makes the kernel start it over: with a large process and a short period it never ends.
 void before_fork() {
-  sigset_t tick;
-  sigemptyset(&tick);
-  if (const int signal = sampling::sampling_signal()) sigaddset(&tick, signal);
-  pthread_sigmask(SIG_BLOCK, &tick, &mask_before_fork);
+  change_mask_of_program(SIG_BLOCK, nullptr, &mask_before_fork);
+  block_sampling_signal();
 }
-void after_fork_in_parent() { pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr); }
+void after_fork_in_parent() { change_mask_of_program(SIG_SETMASK, &mask_before_fork, nullptr); }
 
 /// The child has no timers and is not measured: it runs as if Refrain were not there.
 void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
+  for (Location* l = measurement::first_location(); l; l = l->next) l->task_clock.close_copy();
   if (measurement::current_location) pthread_setspecific(thread_end_key, nullptr);
   measurement::current_location = nullptr;
   measurement::forget_locations();
   measurement::lifecycle = {};
   unwatch_endings();
+  give_back_handler_masks();
+  forget_inherited_signal();
   if (const int signal = sampling::sampling_signal()) {
     struct sigaction by_default {};
     kernel_sigaction(signal, &by_default, nullptr);
   }
-  pthread_sigmask(SIG_SETMASK, &mask_before_fork, nullptr);
+  platform::change_signal_mask(SIG_SETMASK, &mask_before_fork, nullptr);
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
@@ -136,8 +148,9 @@ bool configure() {
 void start_sampler() {
   const auto clock = configuration.sampling_clock == config::SamplingClock::Wall ? platform::TimerClock::Wall
                                                                                  : platform::TimerClock::ThreadCpu;
-  const auto result = sampling::start_sampler(
-      {configuration.sampling_frequency, clock, static_cast<int>(configuration.sampling_signal)});
+  const auto result = sampling::start_sampler({configuration.sampling_frequency, clock,
+                                               configuration.sampling_source == config::SamplingSource::TaskClock,
+                                               static_cast<int>(configuration.sampling_signal)});
   if (result == sampling::SamplerStart::NoSignal && rank_by_environment() <= 0)
     say("no real-time signal is free for sampling (REFRAIN_SAMPLING_SIGNAL=%d); user code has no samples",
         static_cast<int>(configuration.sampling_signal));
@@ -172,10 +185,12 @@ bool begin_measurement() {
                                                                              : unwind::Backend::Incremental};
   if (!unwind::start_rule_cache() || pthread_key_create(&thread_end_key, on_thread_end) != 0) {
     say("no memory to start; the program runs unmeasured");
+    note_said();
     return false;
   }
   choose_metrics(configuration);
   start_sampler();
+  protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -187,6 +202,7 @@ bool begin_measurement() {
     say(configuration.unwinder == config::Unwinder::Libunwind
             ? "REFRAIN_UNWINDER=libunwind: libunwind.so.8 cannot be loaded; the program runs unmeasured"
             : "no memory to start; the program runs unmeasured");
+    note_said();
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
@@ -227,9 +243,6 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.first_anchor = first_anchor;
   frame.last_anchor = platform::read_anchor();
   frame.begin_epoch_ns = begin_epoch_ns;
-  frame.call_cost = calibration.call;
-  frame.tick_cost = calibration.tick;
-  frame.modules = platform::all_modules();
   frame.region_names = measurement::mpi_region_names;
   if (adapter_in_use.communicators) {
     // Each refers to the next, and other threads may be adding to them.
@@ -247,6 +260,7 @@ void write_everything(Ending ending) {
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", world.rank);
+    note_said();
     return;
   }
   write_experiment(configuration, calibration, builder.record(), world, ending);
@@ -259,10 +273,13 @@ void begin_iterations_at_calls() {
   const auto at = config::parse_iteration_at(configuration.iteration_at);
   if (!at.good) return;
   const auto names = measurement::mpi_region_names;
+  measurement::set_inlined_code(inlined_code());
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] && at.mpi_function == names[i])
+    if (names[i] && at.mpi_function == names[i]) {
+      begins_iterations_at_calls = true;
       return measurement::set_trigger(measurement::RegionId{static_cast<std::uint16_t>(i)}, at.function, at.every,
                                       configuration.iteration_at);
+    }
   if (world.rank == 0)
     say("REFRAIN_ITERATION_AT=%s: this MPI has no function of that name; no iterations begin there",
         configuration.iteration_at);
@@ -293,7 +310,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     }
   }
   if (state.load() != State::Measuring) return;
-  const platform::Ticks begin = platform::now();
+  const LongerWork work;
   mpi_was_initialized = true;
   is_without_mpi = false;
   adapter_in_use = adapter;
@@ -303,7 +320,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
   if (Location* location = measurement::current_location) {
-    location->unit.own += platform::now() - begin;
+    work.charge(*location, first_anchor);
     measurement::leave_out_own_work(*location);
   }
 }
@@ -314,12 +331,23 @@ void on_peers_are_late(int rank) {
       rank);
 }
 
+/// The marks of one that contains MPI_Finalize match, and nobody will see the last of them.
+void end_iteration_in_progress() {
+  Location* location = measurement::current_location;
+  // Within an MPI call (an error handler may end MPI) the call is still alive and its thread is closed as it is.
+  if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
+  if (!measurement::enter_scope(*location, {location->scope_pc, location->scope_sp, 0})) return;
+  measurement::end_with_finalize(*location);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  location->inside.store(measurement::Inside::User, std::memory_order_relaxed);
+}
+
 void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   world = adapter.peers;
-  if (world.rank == 0 && !measurement::trigger_function_was_found())
-    say("REFRAIN_ITERATION_AT=%s: no loaded module has a function of that name; no iteration began there",
-        configuration.iteration_at);
+  end_iteration_in_progress();
+  if (const char* why = measurement::why_nothing_was_triggered(); why && world.rank == 0 && begins_iterations_at_calls)
+    say("REFRAIN_ITERATION_AT=%s: no iteration began there: %s", configuration.iteration_at, why);
   end_measurement();
   adapter_in_use = adapter;
   write_everything(Ending::Complete);
@@ -332,13 +360,16 @@ void on_mpi_aborting() {
 }  // namespace
 
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
-  return builder.build(make_frame(spilled), configuration.sampling_clock == config::SamplingClock::Wall, threads);
+  return builder.build(make_frame(spilled), calibration, configuration.sampling_clock == config::SamplingClock::Wall,
+                       threads);
 }
 
 bool write_record(const RankRecordBuilder& builder, Ending ending) {
   if (ending == Ending::Left && !mpi_was_initialized) ending = Ending::Complete;
   return write_experiment(configuration, calibration, builder.record(), world, ending);
 }
+
+bool is_one_of_several() { return world.size > 1; }
 
 bool is_home_process() { return platform::process_id() == home_process; }
 
@@ -354,20 +385,27 @@ bool have_experiment(Ending reason) {
 
 bool is_measuring() { return state.load(std::memory_order_acquire) == State::Measuring; }
 
-void on_signal_taken() { sampling::give_up_signal(); }
+void on_signal_taken() {
+  give_back_handler_masks();
+  sampling::give_up_signal();
+}
 
 void on_module_unloaded() {
   unwind::refresh_tables();
   unwind::forget_rules();
 }
 
-void start_process() {
+void start_process(char** arguments) {
   remember_stderr();
+  remember_run();
+  measurement::say = [](const char* line) { say("%s", line); };
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
   measurement::lifecycle.peers_are_late = on_peers_are_late;
   measurement::lifecycle.mpi_finalizing = on_mpi_finalizing;
   measurement::lifecycle.mpi_aborting = on_mpi_aborting;
-  if (launch_mode() == LaunchMode::Through && !mpi_is_loaded()) return;
+  const LaunchMode mode = launch_mode();
+  if (mode == LaunchMode::Script) become_measured(arguments);
+  if (mode != LaunchMode::Program && mode != LaunchMode::Linked && !mpi_is_loaded()) return;
   clean_environment();
   if (!begin_measurement()) stay_out();
 }
@@ -377,7 +415,12 @@ void end_process() {
   // A destructor that runs later may still call MPI_Finalize.
   if (mpi_was_initialized) return write_before_exit();
   end_measurement();
-  if (have_experiment(Ending::Left)) write_everything(Ending::Complete);
+  const auto write = [](void*) {
+    if (have_experiment(Ending::Left)) write_everything(Ending::Complete);
+  };
+  if (do_at_end(write, configuration.finalize_timeout)) return;
+  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without", experiment_directory());
+  note_said();
 }
 
 }  // namespace refrain::runtime

@@ -11,7 +11,7 @@
 namespace refrain::runtime {
 
 /// Constructor of the library. Measures from here, or stays dormant until MPI is initialised.
-void start_process();
+void start_process(char** arguments);
 
 /// The process ends by exit(), return from main, or a library's own ending without MPI_Finalize.
 void end_process();
@@ -26,6 +26,8 @@ bool is_measuring();
 
 /// This is the measured process, not a child that shares its memory or has a copy of it. Async-signal-safe.
 bool is_home_process();
+/// The job has other ranks. Async-signal-safe.
+bool is_one_of_several();
 
 /// Whether the experiment's directory is there. MPI_Init makes it; a process that has no MPI makes it here, at its
 /// first snapshot, or at its end, and so does one that leaves without having initialized MPI. One thread at a time.

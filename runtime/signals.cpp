@@ -13,8 +13,10 @@
 
 #include "platform/fault_signals.hpp"
 #include "platform/next_definition.hpp"
+#include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/runtime.hpp"
+#include "runtime/signal_sets.hpp"
 #include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
@@ -59,12 +61,12 @@ class Changing {
   Changing() {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_);
+    platform::change_signal_mask(SIG_SETMASK, &all, &mask_);
     while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
   }
   ~Changing() {
     busy.clear(std::memory_order_release);
-    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    platform::change_signal_mask(SIG_SETMASK, &mask_, nullptr);
   }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;
@@ -165,15 +167,19 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* old
     errno = ENOSYS;
     return -1;
   }
-  if (is_watched(signal)) {
+  if (!is_sampling(signal)) {
+    const bool was_masked = is_masked_by_us(signal);
+    struct sigaction for_kernel;
+    if (action) for_kernel = action_for_kernel(signal, *action);
     auto change = [&] {
-      const int result = next(signal, action, old);
+      const int result = next(signal, action ? &for_kernel : nullptr, old);
       if (result == 0 && old && is_ours(*old)) *old = watched[signal].program;
       return result;
     };
-    return action ? changed(signal, change) : change();
+    const int result = action && is_watched(signal) ? changed(signal, change) : change();
+    if (result == 0 && old && was_masked) sigdelset(&old->sa_mask, sampling::sampling_signal());
+    return result;
   }
-  if (!is_sampling(signal)) return next(signal, action, old);
   const struct sigaction before = sampling_view;
   if (action) {
     if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
@@ -298,6 +304,16 @@ extern "C" {
 [[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   auto* next = next_sigset.get();
   if (!next) return SIG_ERR;
+  if (is_sampling(signal)) {
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
+    const bool held = sigismember(&before, signal) == 1;
+    const sighandler_t view =
+        handler == SIG_HOLD ? sampling_view.sa_handler : set_handler(next_sigset, signal, handler);
+    return held ? SIG_HOLD : view;
+  }
   if (!is_watched(signal)) return next(signal, handler);
   if (!is_home_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
   // It changes the mask too, so it is done here.
@@ -319,11 +335,16 @@ extern "C" {
 [[gnu::visibility("default")]] int sigignore(int signal) noexcept {
   auto* next = next_sigignore.get();
   if (!next) return -1;
+  if (is_sampling(signal)) {
+    sampling_view.sa_handler = SIG_IGN;
+    return 0;
+  }
   return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);
 }
 [[gnu::visibility("default")]] int siginterrupt(int signal, int interrupt) noexcept {
   auto* next = next_siginterrupt.get();
   if (!next) return -1;
+  if (is_sampling(signal)) return 0;  // it has no handler of the program
   if (!is_watched(signal) || !is_home_process()) return next(signal, interrupt);
   const Changing one_at_a_time;
   kernel_sigaction(signal, &watched[signal].program, nullptr);

@@ -1,5 +1,6 @@
 #include "runtime/snapshot.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
 #include "runtime/experiment.hpp"
+#include "runtime/longer_work.hpp"
 #include "runtime/message.hpp"
 #include "runtime/rank_record.hpp"
 #include "runtime/runtime.hpp"
@@ -30,6 +32,8 @@ using measurement::Location;
 
 /// More than this stays in a file of its own: a process at its end shall not need much memory.
 constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
+/// A job that is killed early, or by one who does not wait for large ranks, shall leave something.
+constexpr std::int64_t first_after_ns = 3'000'000'000;
 /// What a loop may keep in memory when its file cannot be written.
 constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
@@ -42,11 +46,11 @@ std::int32_t own_rank = 0;
 platform::ClockAnchor first_anchor;
 std::uint64_t random_state = 0;
 
-/// Uniform in [0.9, 1.1) of the period: thousands of ranks do not write at once.
-std::int64_t jittered_period() {
+/// Uniform in [0.9, 1.1) of `period`: thousands of ranks do not write at once.
+std::int64_t jittered(std::int64_t period) {
   random_state = random_state * 6364136223846793005u + 1442695040888963407u;
   const double uniform = static_cast<double>(random_state >> 11) * 0x1p-53;
-  return static_cast<std::int64_t>(static_cast<double>(period_ns) * (0.9 + 0.2 * uniform));
+  return static_cast<std::int64_t>(static_cast<double>(period) * (0.9 + 0.2 * uniform));
 }
 
 void set_due(std::int64_t nanoseconds) {
@@ -98,9 +102,11 @@ void on_spill_wanted(Location& location) {
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
   if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
-  const bool can_be = have_experiment(Ending::Warned);          // not before MPI_Init: later
+  const LongerWork work;
+  const bool can_be = have_experiment(Ending::Warned);  // not before MPI_Init: later
   if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.clear(std::memory_order_release);
+  if (measurement::current_location) work.charge(*measurement::current_location, first_anchor);
 }
 
 /// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
@@ -146,7 +152,7 @@ void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
-  const platform::Ticks begin = platform::now();
+  const LongerWork work;
   constexpr std::int64_t soon = 100'000'000;
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   if (!have_experiment(Ending::Warned)) {
@@ -156,10 +162,10 @@ void on_snapshot_is_due(Location& location) {
   } else {
     write_snapshot();
     measurement::resume_others();
-    set_due(jittered_period());
+    set_due(jittered(period_ns));
   }
   writing.clear(std::memory_order_release);
-  location.unit.own += platform::now() - begin;
+  work.charge(location, first_anchor);
 }
 
 }  // namespace
@@ -172,7 +178,7 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
   period_ns = configuration.snapshot * 1'000'000'000;
   random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
   measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
-  set_due(jittered_period());
+  set_due(jittered(std::min(period_ns, first_after_ns)));
 }
 
 void stop_snapshots() {

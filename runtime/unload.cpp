@@ -16,6 +16,7 @@ extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
   if (!next) return -1;
   if (!refrain::runtime::is_measuring()) return next(handle);
   refrain::platform::refresh_modules();  // the module may have come since the last look
+  const refrain::platform::Unloading unloading;
   const int result = next(handle);
   if (refrain::platform::refresh_modules()) refrain::runtime::on_module_unloaded();
   return result;

@@ -8,12 +8,14 @@
 namespace refrain::runtime {
 
 void tell_begin(const config::Configuration& configuration, const char* mpi, const char* directory) {
-  const bool wall = configuration.sampling_clock == config::SamplingClock::Wall;
   say("version %s measures this program (%.*s)", REFRAIN_VERSION,
       mpi ? static_cast<int>(std::strcspn(mpi, "\n\r\t,")) : 6, mpi ? mpi : "no MPI");
+  const char* source = "the task clock";
+  if (sampling::sampling_source() == sampling::Source::WallTimer) source = "the wall clock";
+  if (sampling::sampling_source() == sampling::Source::CpuTimer) source = "the kernel's tick";
   if (sampling::sampling_signal())
-    say("samples: %ld Hz of %s time, signal %d", static_cast<long>(configuration.sampling_frequency),
-        wall ? "wall" : "CPU", sampling::sampling_signal());
+    say("samples: %ld Hz, by %s, signal %d", static_cast<long>(configuration.sampling_frequency), source,
+        sampling::sampling_signal());
   else say("samples: none");
   say("results: %s", directory);
 }
@@ -33,7 +35,10 @@ void tell_end(const archive::RankRecord& record, const char* directory) {
     say("rank %d: %ld locations, %ld call-tree nodes, %ld MPI calls, %ld samples, written to %s", record.rank,
         static_cast<long>(record.locations.size()), nodes, calls, samples, directory);
   for (std::size_t i = 0; i < measurement::loss_count; ++i)
-    if (losses[i])
+    if (losses[i] && measurement::loss_table[i].is_time)
+      say("rank %d: lost: %s, %.3f s", record.rank, measurement::loss_table[i].name,
+          static_cast<double>(losses[i]) * 1e-9);
+    else if (losses[i])
       say("rank %d: lost: %s, %ld", record.rank, measurement::loss_table[i].name, static_cast<long>(losses[i]));
 }
 

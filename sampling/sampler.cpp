@@ -1,19 +1,25 @@
 #include "sampling/sampler.hpp"
 
+#include <errno.h>
 #include <signal.h>
 
 #include "measurement/locations.hpp"
 #include "sampling/tick.hpp"
+
+/// The library's other name for it: a program may define the common one.
+extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
 
 namespace refrain::sampling {
 namespace {
 
 int signal_in_use = 0;
 bool capped = false;
+Source source = Source::None;
+const char* why_not = "";
 
 bool is_default(int signal) {
   struct sigaction action;
-  return sigaction(signal, nullptr, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
+  return __sigaction(signal, nullptr, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL;
 }
 
 int choose_signal(int wanted) {
@@ -24,26 +30,46 @@ int choose_signal(int wanted) {
   return 0;
 }
 
+/// SIGURG: a stray one, after exec for example, does no harm, since its default is to be ignored; debuggers let it
+/// pass; hardly anybody uses what it is for.
+constexpr int task_clock_signal = SIGURG;
+
+/// Null, or why samples cannot come from the task clock.
+const char* try_task_clock(const SamplerSettings& settings) {
+  if (!settings.task_clock) return "REFRAIN_SAMPLING_SOURCE=timer";
+  if (settings.signal) return "REFRAIN_SAMPLING_SIGNAL names a signal";
+  if (!is_default(task_clock_signal)) return "the program uses SIGURG";
+  platform::TaskClockEvent event;
+  if (event.open(task_clock_signal)) return event.close(), nullptr;
+  switch (errno) {
+    case EACCES:
+    case EPERM: return "perf_event_open is not permitted: see kernel.perf_event_paranoid, which may be 2 at most";
+    case EMFILE:
+    case ENFILE: return "too few file descriptors";
+    case ENOSYS: return "there is no perf_event_open here";
+    default: return "the kernel refuses";
+  }
+}
+
 }  // namespace
 
 SamplerStart start_sampler(const SamplerSettings& settings) {
   if (settings.frequency == 0) return SamplerStart::Off;
-  const int signal = choose_signal(settings.signal);
+  const bool cpu = settings.clock == platform::TimerClock::ThreadCpu;
+  const char* reason = cpu ? try_task_clock(settings) : "";
+  const int signal = reason ? choose_signal(settings.signal) : task_clock_signal;
   if (!signal) return SamplerStart::NoSignal;
 
-  std::int64_t period = 1'000'000'000 / settings.frequency;
-  const bool cpu = settings.clock == platform::TimerClock::ThreadCpu;
+  const std::int64_t period = 1'000'000'000 / settings.frequency;
   const std::int64_t kernel_tick = platform::cpu_timer_resolution_ns();
-  capped = cpu && period < kernel_tick;
-  if (capped) period = kernel_tick;
-  tick_settings = {
-      .clock = settings.clock,
-      .period_ns = period,
-      .kernel_ticks_per_sample = (static_cast<std::uint64_t>(period) << 16) / static_cast<std::uint64_t>(kernel_tick),
-      .weight_ns = period,
-      .longest_gap_ns = 10 * period + 25 * kernel_tick,
-      .tick_cost = 0,
-      .running = true};
+  capped = cpu && reason && period < kernel_tick;
+  tick_settings = {.clock = settings.clock,
+                   .period_ns = period,
+                   .kernel_tick_ns = kernel_tick,
+                   .tick_period_ns = period > kernel_tick ? period : kernel_tick,
+                   .longest_gap_ns = 10 * period + 25 * kernel_tick,
+                   .tick_cost = 0,
+                   .running = true};
 
   struct sigaction action {};
   action.sa_sigaction = handle_tick;
@@ -51,32 +77,50 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
   // Not on the alternate stack: the smallest one that programs use is smaller than the kernel's own frame (AVX-512).
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigfillset(&action.sa_mask);
-  if (sigaction(signal, &action, nullptr) != 0) return SamplerStart::NoSignal;
+  if (__sigaction(signal, &action, nullptr) != 0) return SamplerStart::NoSignal;
   signal_in_use = signal;
+  source = !cpu ? Source::WallTimer : reason ? Source::CpuTimer : Source::TaskClock;
+  why_not = reason ? reason : "";
   return SamplerStart::Ok;
 }
 
 void stop_sampler() { tick_settings.running = false; }
+Source sampling_source() { return source; }
+const char* why_not_the_task_clock() { return why_not; }
 bool frequency_is_capped() { return capped; }
 int sampling_signal() { return signal_in_use; }
 void set_tick_cost(platform::Ticks cost) { tick_settings.tick_cost = cost; }
 
+namespace {
+
+/// Of the location's thread, which need not be the calling one.
+void mark_begin(measurement::Location& l) {
+  l.ticks_seen = platform::tick_times_of(l.os_thread_id);
+  l.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
+                                                                            : platform::monotonic_ns();
+  l.ticks_without_event_ns = l.kernel_time_owed_ns = 0;
+}
+
+}  // namespace
+
 void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;
-  if (!location.timer.create(tick_settings.clock, signal_in_use)) {
-    location.count_loss(measurement::Loss::TimerUnavailable);
-    return;
-  }
+  location.late_user_ns = location.late_cpu_ns = location.late_ticks = location.late_ticks_in_mpi = 0;
+  location.ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
+  mark_begin(location);
+  const bool has_event = source == Source::TaskClock && location.task_clock.open(signal_in_use);
+  if (source == Source::TaskClock && !has_event) location.count_loss(measurement::Loss::TaskClockUnavailable);
+  const bool has_timer = location.timer.create(tick_settings.clock, signal_in_use);
+  if (!has_timer) location.count_loss(measurement::Loss::TimerUnavailable);
+  if (!has_timer && !has_event) return;
   location.sampling = true;
-  location.last_tick_ns = sampling_clock_ns();
-  arm_next(location);
+  begin_ticks(location);
 }
 
 void resume_sampling(measurement::Location& location) {
   if (!location.sampling) return;
-  const bool cpu = tick_settings.clock == platform::TimerClock::ThreadCpu;
-  location.last_tick_ns = cpu ? platform::thread_cpu_ns_of(location.os_thread_id) : platform::monotonic_ns();
-  arm_next(location);
+  mark_begin(location);
+  begin_ticks(location);
 }
 
 void give_up_signal() {
@@ -86,6 +130,7 @@ void give_up_signal() {
     if (!l->sampling) continue;
     l->sampling = false;
     l->timer.destroy();
+    l->task_clock.close();
     l->count_loss(measurement::Loss::SignalTaken);
   }
 }

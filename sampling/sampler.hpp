@@ -1,8 +1,11 @@
 #pragma once
-/// Timer samples: one one-shot timer per thread, re-armed by its handler so that samples come after a random 0.5 to 1.5
-/// periods: a fixed period aliases with the program's own (a 10 % path was seen as 31.5 %). On the CPU clock the
-/// kernel's ticks that find the thread running are counted; on the wall clock a sample weighs the time since the last
-/// one.
+/// Samples, a random 0.5 to 1.5 periods after one another: a fixed period aliases with the program's own (a 10 % path
+/// was seen as 31.5 %).
+///
+/// On the CPU clock, where it is allowed, an event of the task clock per thread (platform/task_clock_event.hpp) samples
+/// user mode, however short the phases are. A timer beside it, at which the kernel looks on its own tick, tells where
+/// the thread is in the kernel. Where the event is not allowed the timer makes all samples.
+/// On the wall clock there is a timer, and a sample weighs the time since the last one.
 
 #include <cstdint>
 
@@ -14,7 +17,9 @@ namespace refrain::sampling {
 struct SamplerSettings {
   std::int64_t frequency;  ///< Hz of the clock below; 0: no sampling
   platform::TimerClock clock;
-  int signal;  ///< 0: the first real-time signal from the top that the program has left at its default
+  bool task_clock;  ///< wanted; on the CPU clock only
+  int signal;  ///< a real-time signal, which only the timer can use; 0: SIGURG for the task clock, and for the timer
+               ///< the first real-time signal from the top, of those that the program has left at their default
 };
 
 enum class SamplerStart : std::uint8_t { Ok, Off, NoSignal };
@@ -23,6 +28,12 @@ enum class SamplerStart : std::uint8_t { Ok, Off, NoSignal };
 SamplerStart start_sampler(const SamplerSettings& settings);
 /// The handler stays installed (a tick may be on its way) and ignores everything.
 void stop_sampler();
+
+/// What makes the samples.
+enum class Source : std::uint8_t { None, TaskClock, CpuTimer, WallTimer };
+Source sampling_source();
+/// Why that is the timer on the CPU clock; empty when it is not.
+const char* why_not_the_task_clock();
 
 /// True when more ticks per second were asked for than the kernel's own tick delivers on the CPU clock.
 bool frequency_is_capped();

@@ -1,6 +1,7 @@
 #include "sampling/tick.hpp"
 
 #include <errno.h>
+#include <utility>
 
 #include "platform/signal_context.hpp"
 
@@ -29,27 +30,131 @@ std::uint64_t random_of(Location& location) {
   return (x * 0x2545f4914f6cdd1du) >> 32;
 }
 
-/// Uniform in [0.5, 1.5) of `mean`.
-std::uint64_t jittered(Location& location, std::uint64_t mean) { return mean / 2 + (random_of(location) * mean >> 32); }
+/// Uniform in [0.5, 1.5) of `mean`: a period of no program.
+std::int64_t jittered(Location& location, std::int64_t mean) {
+  return mean / 2 + static_cast<std::int64_t>(random_of(location) * static_cast<std::uint64_t>(mean) >> 32);
+}
 
 constexpr std::int64_t at_next_kernel_tick = 1;
 
-}  // namespace
+bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
 
-void arm_next(Location& location) {
-  if (tick_settings.clock == platform::TimerClock::Wall) {
-    location.timer.arm(
-        static_cast<std::int64_t>(jittered(location, static_cast<std::uint64_t>(tick_settings.period_ns))));
-    return;
-  }
-  // A random number of kernel ticks with the right mean: the fraction is rounded up as often as it is large.
-  const std::uint64_t ticks =
-      (jittered(location, tick_settings.kernel_ticks_per_sample) + (random_of(location) >> 16)) >> 16;
-  location.ticks_to_pass = ticks > 1 ? static_cast<std::uint32_t>(ticks - 1) : 0;
-  location.timer.arm(at_next_kernel_tick);
+void arm_timer(Location& location) {
+  location.timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick);
 }
 
-namespace {
+// ---- the task clock: overflows in user mode -------------------------------------------------------------------------
+
+/// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
+/// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
+void choose_event_period(Location& location) {
+  constexpr double least_part = 0.25;
+  double part = location.late_cpu_ns > 0 ? location.late_user_ns / location.late_cpu_ns : 1;
+  if (part < least_part) part = least_part;
+  location.event_period_ns =
+      jittered(location, static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns)));
+}
+
+constexpr double kept = 1 - 1.0 / 32;  ///< of what is faded, at each step
+
+/// CPU time that a tick stands for: where it found the thread, and besides in MPI calls.
+struct Weight {
+  std::int64_t here, in_mpi;
+};
+
+/// Its period, as far as the thread was in user mode: each moment there has the same chance. What has passed beyond it
+/// was in the kernel, where the event is not heard. Who called the kernel is plain when no MPI call has begun or ended
+/// since. Else the calls have that part of it which the kernel's ticks of late say. The rest is the next sample's, in
+/// portions of a period: short stays in the kernel are close to it.
+Weight weight_of_event(Location& location, Inside inside) {
+  const std::int64_t now = sampling_clock_ns();
+  const std::int64_t elapsed = now - location.last_sample_ns, period = location.event_period_ns;
+  const bool mixed = location.call_begin != location.event_call_begin || inside != location.event_inside;
+  location.last_sample_ns = now;
+  location.event_call_begin = location.call_begin;
+  location.event_inside = inside;
+  location.ticks_without_event_ns = 0;
+  if (elapsed <= 0) return {period, 0};
+  location.late_user_ns = kept * location.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  location.late_cpu_ns = kept * location.late_cpu_ns + static_cast<double>(elapsed);
+  std::int64_t& owed = location.kernel_time_owed_ns;
+  Weight weight{period, 0};
+  if (mixed && elapsed > period && location.late_ticks > 0) {
+    const double part = location.late_ticks_in_mpi / location.late_ticks;
+    weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
+  }
+  owed += elapsed - period - weight.in_mpi;
+  if (owed > tick_settings.period_ns) weight.here += std::exchange(owed, 0);
+  return weight;
+}
+
+/// CPU time that a kernel tick beside an event stands for, when `kernel_ns` of ticks have found the thread in the
+/// kernel: the whole of a long stay, which nothing else can tell of.
+std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
+  if (kernel_ns <= 0) return 0;
+  location.late_ticks = kept * location.late_ticks + 1;
+  location.late_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Mpi) location.late_ticks_in_mpi += 1;
+  if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
+  location.kernel_time_owed_ns -= kernel_ns;
+  return kernel_ns;
+}
+
+/// Leaves all samples to the timer.
+void give_up_event(Location& location) {
+  location.task_clock.close();
+  location.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  location.count_loss(Loss::TaskClockUnavailable);
+}
+
+/// At a tick of the timer: the program may have closed the event's descriptor, and nobody else would notice.
+void look_after_event(Location& location, std::int64_t user_ns) {
+  location.ticks_without_event_ns += user_ns;
+  const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
+  if (location.ticks_without_event_ns < long_enough) return;
+  location.ticks_without_event_ns = 0;
+  if (!location.task_clock.is_open() || sampling_clock_ns() - location.last_sample_ns > tick_settings.longest_gap_ns)
+    give_up_event(location);
+}
+
+// ---- the timer on the CPU clock: the kernel's ticks -----------------------------------------------------------------
+
+/// CPU time that the samples due at this tick stand for, 0: none is.
+///
+/// The kernel looks at CPU-clock timers on its own tick only, so what can be sampled are ticks that find the thread
+/// running; each must have the same chance whatever the thread did before. Choosing by CPU time elapsed, or letting a
+/// tick stand for it, favours what comes after long stretches without a tick: with bursts of 2 ms between sleeps a 10 %
+/// path was seen as 6.6 %. So ticks are counted. The timer comes at the first one; further ones that the kernel has
+/// counted were in the same stay in the kernel, or the signal was held back.
+std::int64_t weight_of_ticks(Location& location) {
+  const platform::TickTimes now = platform::tick_times_of(0);
+  const std::int64_t all_ns = now.all - location.ticks_seen.all, user_ns = now.user - location.ticks_seen.user;
+  location.ticks_seen = now;
+  const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
+  if (all_ns >= two && user_ns >= two) {
+    location.count_loss(Loss::TickLate);
+    location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
+    location.last_sample_ns = sampling_clock_ns();
+    location.kernel_time_owed_ns = 0;
+    return 0;
+  }
+  if (location.task_clock.exists()) {
+    look_after_event(location, user_ns);
+    return weight_beside_event(location, all_ns - user_ns);
+  }
+  location.to_next_sample_ns -= all_ns;
+  if (location.to_next_sample_ns > 0) return 0;
+  const std::int64_t mean = tick_settings.tick_period_ns;
+  std::int64_t samples = -location.to_next_sample_ns / mean;  // of a long stay in the kernel
+  location.to_next_sample_ns += samples * mean;
+  do {
+    location.to_next_sample_ns += jittered(location, mean);
+    ++samples;
+  } while (location.to_next_sample_ns <= 0);
+  return samples * mean;
+}
+
+// ---- what a tick does to the location -------------------------------------------------------------------------------
 
 /// A tick that found the program's own code.
 void sample(Location& location, std::int64_t weight, const void* context) {
@@ -63,20 +168,6 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   ++unit.ticks_user;
   unit.weight_user_ns += weight;
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
-}
-
-/// CPU time that the tick at `now` stands for.
-///
-/// A CPU-clock timer is looked at on the kernel's own tick only, so samples are a choice among those kernel ticks that
-/// find the thread running, and each of these must have the same chance whatever the thread did before. Choosing by CPU
-/// time elapsed, or letting a tick stand for it, favours what comes after long stretches without a tick: with bursts of
-/// 2 ms between sleeps a 10 % path was seen as 6.6 %. So kernel ticks are counted, and all samples weigh the same.
-std::int64_t weight_of_tick(Location& location, std::int64_t now) {
-  const std::int64_t elapsed = now - location.last_tick_ns;
-  location.last_tick_ns = now;
-  if (tick_settings.clock == platform::TimerClock::Wall) return elapsed;
-  if (elapsed > tick_settings.longest_gap_ns) location.count_loss(Loss::TickLate);
-  return tick_settings.weight_ns;
 }
 
 /// After entering Measurement: another thread reads the location, or soon will. Then nothing of it may be written.
@@ -99,47 +190,84 @@ void pass(Location& location, Inside inside) {
   if (inside == Inside::Mpi) location.handler_time_in_call += tick_settings.tick_cost;
 }
 
-void tick(Location& location, const void* context) {
-  const Inside inside = location.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Closed || location.stopped) return;
-  if (location.ticks_to_pass > 0) {
-    --location.ticks_to_pass;
-    pass(location, inside);
-    location.timer.arm(at_next_kernel_tick);
-    return;
-  }
+/// A tick that stands for something. False: the measurement of this location is ending.
+bool take(Location& location, Inside inside, Weight weight, const void* context) {
   if (inside == Inside::Measurement) {
     pass(location, inside);
     location.count_loss(Loss::InsideMeasurement);
-  } else {
-    location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (is_read_by_another(location)) {
-      location.inside.store(inside, std::memory_order_relaxed);
-      if (location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut) arm_next(location);
-      return;
-    }
-    if (location.following) measurement::keep_up(location, inside);
-    const std::int64_t weight = weight_of_tick(location, sampling_clock_ns());
-    if (inside == Inside::Mpi) {
-      ++location.unit.ticks_mpi;
-      location.unit.weight_mpi_ns += weight;
-      location.handler_time_in_call += tick_settings.tick_cost;
-    } else {
-      sample(location, weight, context);
-    }
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    location.inside.store(inside, std::memory_order_relaxed);
+    return true;
   }
-  arm_next(location);
+  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (is_read_by_another(location)) {
+    location.inside.store(inside, std::memory_order_relaxed);
+    return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut;
+  }
+  if (location.following) measurement::keep_up(location, inside);
+  if (inside == Inside::Mpi) {
+    ++location.unit.ticks_mpi;
+    location.unit.weight_mpi_ns += weight.here;
+    location.handler_time_in_call += tick_settings.tick_cost;
+  } else {
+    sample(location, weight.here, context);
+  }
+  location.unit.weight_mpi_ns += weight.in_mpi;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  location.inside.store(inside, std::memory_order_relaxed);
+  return true;
+}
+
+/// A sample of the wall clock weighs the time since the last one.
+std::int64_t wall_weight(Location& location) {
+  const std::int64_t now = sampling_clock_ns();
+  const std::int64_t elapsed = now - location.last_sample_ns;
+  location.last_sample_ns = now;
+  return elapsed;
+}
+
+void tick(Location& location, const siginfo_t& info, const void* context) {
+  const Inside inside = measurement::place_of_tick(location, platform::interrupted_registers(context).sp);
+  if (inside == Inside::Closed) return;
+  if (location.stopped) return location.task_clock.pause();
+  if (is_on_wall_clock()) {
+    if (take(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
+  } else if (info.si_code == SI_TIMER) {
+    const std::int64_t weight = weight_of_ticks(location);
+    if (weight == 0) pass(location, inside);
+    else if (!take(location, inside, {weight, 0}, context)) return;
+    arm_timer(location);
+  } else if (!location.task_clock.exists()) {
+    (void)take(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
+  } else if (info.si_code > 0 && info.si_fd == location.task_clock.descriptor()) {
+    if (!take(location, inside, weight_of_event(location, inside), context)) return;
+    choose_event_period(location);
+    if (!location.task_clock.set_period(location.event_period_ns)) give_up_event(location);
+  }
 }
 
 }  // namespace
 
-void handle_tick(int, siginfo_t*, void* context) {
+void begin_ticks(Location& location) {
+  if (!is_on_wall_clock()) location.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  arm_timer(location);
+  if (!location.task_clock.exists()) return;
+  choose_event_period(location);
+  if (!location.task_clock.start(location.event_period_ns)) give_up_event(location);
+}
+
+void handle_tick(int, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   Location* location = measurement::current_location;
-  if (location && location->sampling && tick_settings.running) tick(*location, context);
+  if (location && location->sampling && tick_settings.running) {
+    const Inside inside = location->inside.load(std::memory_order_relaxed);
+    if (inside == Inside::User || inside == Inside::Mpi) {
+      const measurement::OwnTimeBegin begin = measurement::begin_own_time(*location);
+      tick(*location, *info, context);
+      (void)measurement::take_own_time(*location, measurement::OwnTime::Tick, begin);
+    } else {
+      tick(*location, *info, context);  // part of what it has interrupted
+    }
+  }
   errno = saved_errno;
 }
 

@@ -1,6 +1,7 @@
 /// refrain-mpicc, refrain-mpicxx, refrain-mpifort, refrain-cc, refrain-cxx: one program that goes by the name it is
 /// called. It runs the compiler behind that name, with the public header's directory and, when a program is linked, the
-/// runtime in front of the MPI library, so that the runtime's MPI functions are found first.
+/// runtime in front of the MPI library, so that the runtime's MPI functions are found first when the program starts.
+/// The linker sees a library without symbols in its place (runtime/link_only.c).
 
 #include <algorithm>
 #include <cstdlib>
@@ -91,15 +92,9 @@ std::string output_of(const Words& command) {
   return output;
 }
 
-/// The MPI library that an MPI compiler links.
-struct LinkedMpi {
-  RuntimeLibrary mpi;
-  fs::path file;
-};
-
 /// The SONAME of the library that the compiler's own link line (-show, which all of them have) finds tells which MPI it
 /// is.
-std::optional<LinkedMpi> mpi_of_compiler(const std::string& compiler) {
+std::optional<RuntimeLibrary> mpi_of_compiler(const std::string& compiler) {
   std::istringstream line{output_of({compiler, "-show"})};
   Words words{std::istream_iterator<std::string>(line), {}};
   Words directories;
@@ -111,21 +106,16 @@ std::optional<LinkedMpi> mpi_of_compiler(const std::string& compiler) {
     for (const std::string& directory : directories) {
       fs::path file = fs::path(directory) / ("lib" + word.substr(2) + ".so");
       if (auto image = read_elf_image(file))
-        if (auto mpi = mpi_of_library(image->soname)) return LinkedMpi{*mpi, file};
+        if (auto mpi = mpi_of_library(image->soname)) return mpi;
     }
   }
   return std::nullopt;
 }
 
-/// The words that link the runtime in front of everything else, whether or not the program refers to it. The MPI
-/// library stands there too: the runtime defines all of its functions, so that the linker might find it superfluous.
-Words linking(const fs::path& library, const fs::path& mpi_library) {
-  std::string name = library.stem().string().substr(std::string_view("lib").size());
-  std::string directory = library.parent_path().lexically_normal().string();
-  Words words{"-Wl,--push-state,--no-as-needed", "-L" + directory, "-Wl,-rpath," + directory, "-l" + name};
-  if (!mpi_library.empty()) words.push_back(mpi_library.string());
-  words.push_back("-Wl,--pop-state");
-  return words;
+/// The words that link the runtime in front of everything else, whether or not the program refers to it.
+Words linking(const fs::path& library, const fs::path& link_library) {
+  return {"-Wl,--push-state,--no-as-needed", link_library.lexically_normal().string(), "-Wl,--pop-state",
+          "-Wl,-rpath," + library.parent_path().lexically_normal().string()};
 }
 
 struct OwnOptions {
@@ -164,14 +154,13 @@ Words additions(const std::string& self, const std::string& command, const Compi
     fmt::print(stderr, "{}: the program is linked statically: without Refrain\n", self);
     return added;
   }
-  std::optional<LinkedMpi> linked = compiler.is_mpi ? mpi_of_compiler(command) : std::nullopt;
   std::optional<RuntimeLibrary> wanted;
   if (!options.library.empty()) wanted = runtime_library_of(options.library);
-  else if (linked) wanted = linked->mpi;
-  else if (!compiler.is_mpi) wanted = RuntimeLibrary::Serial;
-  std::optional<fs::path> library;
+  else wanted = compiler.is_mpi ? mpi_of_compiler(command) : RuntimeLibrary::Serial;
+  std::optional<fs::path> library, link_library;
   if (wanted) library = find_runtime_library(executable, *wanted);
-  if (library) std::ranges::copy(linking(*library, linked ? linked->file : fs::path()), std::back_inserter(added));
+  if (wanted) link_library = find_link_library(executable, *wanted);
+  if (library && link_library) std::ranges::copy(linking(*library, *link_library), std::back_inserter(added));
   else if (wanted) fmt::print(stderr, "{}: no librefrain-{}.so here: linked without Refrain\n", self, name_of(*wanted));
   else
     fmt::print(stderr, "{}: which MPI does {} use? --refrain-library=openmpi or mpich; linked without Refrain\n", self,

@@ -2,16 +2,23 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <elf.h>
 #include <fmt/core.h>
 #include <fstream>
 #include <gnu/libc-version.h>
+#include <iterator>
+#include <linux/perf_event.h>
 #include <memory>
+#include <set>
 #include <signal.h>
 #include <sstream>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +26,7 @@
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/library_search.hpp"
+#include "tools/mpi_coverage.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
 
@@ -65,8 +73,16 @@ bool examine_kind(const std::string& name, const Program& program, Findings& fin
     case Program::Kind::Missing: findings.cannot(fmt::format("{} is not found", name)); return false;
     case Program::Kind::NotExecutable: findings.cannot(fmt::format("{} cannot be executed", name)); return false;
     case Program::Kind::Script:
-      findings.ok(fmt::format("{} is a script{}: the programs that need MPI below it are measured", name,
-                              program.interpreter.empty() ? "" : " of " + program.interpreter.string()));
+      if (is_shell(program))
+        findings.ok(fmt::format(
+            "{} is a script{}: launchers and programs that need MPI, started by it, are measured, each job by itself; "
+            "what does not need MPI is not (write 'refrain exec -- ./app' there)",
+            name, program.interpreter.empty() ? "" : " of " + program.interpreter.string()));
+      else
+        findings.ok(
+            fmt::format("{} is a script of {}, which is measured itself, MPI loaded later from MPI_Init on; what it "
+                        "starts is not (write 'refrain run -- mpirun ...' there)",
+                        name, program.interpreter.string()));
       return false;
     case Program::Kind::Dynamic:
       findings.ok(fmt::format("{} is an x86-64 program and linked dynamically", program.file.string()));
@@ -80,7 +96,12 @@ void examine_libraries(const Program& program, const Invocation& invocation, Fin
     if (library.file.empty()) findings.cannot(fmt::format("it needs {}, which is not found", library.name));
   RuntimeLibrary runtime = program.mpi.value_or(RuntimeLibrary::Serial);
   if (!program.mpi) {
-    findings.ok("it does not need MPI itself: each process is measured by itself, MPI loaded later from MPI_Init on");
+    findings.ok(
+        is_shell(program)
+            ? "it is a shell: launchers and programs that need MPI, started by it, are measured, each job by itself"
+            : "it does not need MPI itself: started without a launcher it is measured by itself, under one from "
+              "MPI_Init on "
+              "if it loads MPI (--library serial: each process by itself)");
   } else {
     auto needed = std::find_if(program.libraries.begin(), program.libraries.end(),
                                [](const NeededLibrary& library) { return mpi_of_library(library.name).has_value(); });
@@ -129,6 +150,7 @@ void examine_symbols(const Program& program, Findings& findings) {
 std::vector<std::string> intercepted(const ElfImage& image) {
   std::vector<std::string> names;
   for (const std::string& name : image.defined) {
+    if (!is_mpi_function(name)) continue;
     if (name[0] == 'P' || name[0] == 'p') return {};
     names.push_back(name);
   }
@@ -141,8 +163,36 @@ std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) text += (i > 0 ? ", " : "") + names[i];
-  if (names.size() > most) text += fmt::format(" and {} others", names.size() - most);
+  if (names.size() > most)
+    text += fmt::format(" and {} other{}", names.size() - most, names.size() == most + 1 ? "" : "s");
   return text;
+}
+
+/// MPI's libraries may have been left out when the program was linked: where the linker leaves out what seems
+/// superfluous
+/// (--as-needed), a library that defines MPI's functions may stand in front of them, as Refrain's does when it is
+/// linked by hand. Each rank would be alone.
+void examine_missing_functions(const Program& program, Findings& findings) {
+  std::set<std::string> used, defined{program.image.defined.begin(), program.image.defined.end()};
+  const auto use = [&](const ElfImage& image) {
+    std::ranges::copy_if(image.undefined, std::inserter(used, used.end()), is_mpi_function);
+  };
+  use(program.image);
+  for (const NeededLibrary& library : program.libraries) {
+    const auto image = library.name.starts_with("librefrain-") ? std::nullopt : read_elf_image(library.file);
+    if (!image) continue;
+    use(*image);
+    defined.insert(image->defined.begin(), image->defined.end());
+  }
+  std::vector<std::string> missing;
+  std::ranges::set_difference(used, defined, std::back_inserter(missing));
+  if (missing.empty()) return;
+  const bool is_fortran =
+      std::ranges::any_of(missing, [](const std::string& name) { return std::islower(name[1]) != 0; });
+  findings.cannot(
+      fmt::format("none of its libraries has {}: MPI's {}library was left out when it was linked; link it "
+                  "again, with {}",
+                  listed(missing), is_fortran ? "Fortran " : "", is_fortran ? "refrain-mpifort" : "refrain-mpicc"));
 }
 
 /// Other tools that sit between the program and MPI.
@@ -176,6 +226,29 @@ void examine_other_tools(const Program& program, Findings& findings) {
   }
 }
 
+/// An event of the task clock that is heard in user mode only, as the sampling makes them.
+void examine_task_clock(Findings& findings) {
+  perf_event_attr attributes = {};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = 1'000'000'000;
+  attributes.disabled = attributes.exclude_kernel = attributes.exclude_hv = 1;
+  const long descriptor = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (descriptor >= 0) {
+    close(static_cast<int>(descriptor));
+    findings.ok("samples come from the task clock of each thread: short phases of work are seen as they are");
+    return;
+  }
+  const char* reason = std::strerror(errno);
+  const std::string level = first_line("/proc/sys/kernel/perf_event_paranoid");
+  findings.warning(
+      fmt::format("no task clock (perf_event_open: {}; kernel.perf_event_paranoid is {}, may be 2 at most; containers "
+                  "often forbid it): samples come at the kernel's tick, work of a few milliseconds after waits is seen "
+                  "too often or too rarely",
+                  reason, level.empty() ? "not there" : level));
+}
+
 /// One timer on this thread's CPU clock, as the sampling makes them.
 void examine_timers(Findings& findings) {
   sigevent event = {};
@@ -194,7 +267,7 @@ void examine_timers(Findings& findings) {
   if (getrlimit(RLIMIT_SIGPENDING, &limit) == 0 && limit.rlim_cur < enough_signals)
     findings.warning(fmt::format("only {} pending signals (ulimit -i): each thread needs one", limit.rlim_cur));
   if (value_in("/proc/self/status", "Seccomp:") == "2")
-    findings.ok("a seccomp filter is in force (container); neither perf events nor ptrace are needed");
+    findings.ok("a seccomp filter is in force (container); ptrace is not needed, perf events make samples better");
 }
 
 void examine_machine(Findings& findings) {
@@ -243,10 +316,12 @@ int doctor(const std::string& name, const Invocation& invocation) {
   Program program = inspect_program(name);
   if (examine_kind(name, program, findings)) {
     examine_libraries(program, invocation, findings);
+    examine_missing_functions(program, findings);
     examine_launcher(program, findings);
     examine_symbols(program, findings);
     examine_other_tools(program, findings);
   }
+  examine_task_clock(findings);
   examine_timers(findings);
   examine_machine(findings);
   examine_settings(findings);
@@ -258,7 +333,7 @@ int doctor(const std::string& name, const Invocation& invocation) {
 void add_doctor(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("doctor", "Say what will and will not work for a program, before it runs");
   auto name = std::make_shared<std::string>();
-  command->add_option("PROGRAM", *name, "the program, as it would be started")->required();
+  command->add_option("PROGRAM", *name, "the program, as it would be started")->type_name("PROGRAM")->required();
   command->footer("Exit code 0: it can be measured, perhaps with warnings; 1: it cannot.");
   command->callback([name, &invocation] { invocation.exit_code = doctor(*name, invocation); });
 }

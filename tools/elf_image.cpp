@@ -57,13 +57,15 @@ void read_dynamic_symbols(Elf* elf, const GElf_Shdr& header, Elf_Data* data, Elf
     if (!gelf_getsym(data, static_cast<int>(i), &symbol)) return;
     const char* name = elf_strptr(elf, header.sh_link, symbol.st_name);
     if (!name) continue;
+    const auto type = GELF_ST_TYPE(symbol.st_info);
+    const bool is_data = type == STT_OBJECT || type == STT_COMMON || type == STT_TLS;
     if (symbol.st_shndx == SHN_UNDEF) {
       image.loads_libraries |= std::strcmp(name, "dlopen") == 0;
+      if (is_mpi_name(name) && !is_data && GELF_ST_BIND(symbol.st_info) != STB_WEAK) image.undefined.emplace_back(name);
       continue;
     }
-    if (is_mpi_name(name)) image.defined.emplace_back(name);
-    if (strncasecmp(name, "mpi", 3) == 0 && GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-      image.functions_in_any_case.emplace_back(name);
+    if (is_mpi_name(name) && !is_data) image.defined.emplace_back(name);
+    if (strncasecmp(name, "mpi", 3) == 0 && type == STT_FUNC) image.functions_in_any_case.emplace_back(name);
   }
 }
 

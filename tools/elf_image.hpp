@@ -18,12 +18,14 @@ struct ElfImage {
   std::vector<std::string> needed;
   std::string rpath;
   std::string runpath;
-  bool has_symbols = false;          ///< .symtab
-  bool has_debug_info = false;       ///< .debug_info
-  bool has_debug_link = false;       ///< .gnu_debuglink or a build-id: names may come from a separate file
-  bool has_unwind_tables = false;    ///< .eh_frame_hdr
-  bool loads_libraries = false;      ///< calls dlopen
-  std::vector<std::string> defined;  ///< dynamic symbols here that are functions of MPI: MPI_, PMPI_, mpi_, pmpi_
+  bool has_symbols = false;        ///< .symtab
+  bool has_debug_info = false;     ///< .debug_info
+  bool has_debug_link = false;     ///< .gnu_debuglink or a build-id: names may come from a separate file
+  bool has_unwind_tables = false;  ///< .eh_frame_hdr
+  bool loads_libraries = false;    ///< calls dlopen
+  /// Dynamic symbols that begin as functions of MPI do (MPI_, PMPI_, mpi_, pmpi_) and are no data: those that are here,
+  /// and those that are to be found elsewhere, but for weak ones.
+  std::vector<std::string> defined, undefined;
   std::vector<std::string> functions_in_any_case;  ///< functions whose name begins with mpi, in small or large letters
 };
 

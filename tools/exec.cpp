@@ -1,17 +1,21 @@
 /// `refrain exec`: becomes a program with the runtime preloaded. It runs on the compute node, once per rank, started by
 /// any launcher, and prints nothing unless the program cannot be measured.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/core.h>
 #include <memory>
 #include <unistd.h>
 
+#include "analysis/inlined_code.hpp"
 #include "config/configuration.hpp"
+#include "config/inlined_code.hpp"
+#include "config/iteration_at.hpp"
+#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/program.hpp"
+#include "tools/run_notes.hpp"
 #include "tools/start.hpp"
 #include "tools/subcommands.hpp"
 
@@ -24,13 +28,17 @@ struct ExecOptions {
   std::vector<std::string> settings;
 };
 
-/// One line per job, not per rank: the first rank speaks for all, or a process that knows of no others.
-void say_once(const std::string& text) {
+/// The first rank speaks for all, or a process that knows of no others.
+bool is_first_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "ALPS_APP_PE"})
-    if (const char* rank = std::getenv(name)) {
-      if (std::string_view(rank) != "0") return;
-      break;
-    }
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
+}
+
+/// One line per job, not per rank.
+void say_once(const std::string& text) {
+  if (!is_first_rank()) return;
+  leave_note(note_said, text);
   fmt::print(stderr, "refrain: {} The program runs unmeasured.\n", text);
 }
 
@@ -50,7 +58,7 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
   // supports.
   std::vector<RuntimeLibrary> candidates{wanted.value_or(RuntimeLibrary::Serial)};
   // One that no launcher has started, and that may load MPI by itself.
-  if (!wanted && may_load_mpi(program))
+  if (!wanted && (may_load_mpi(program) || is_shell(program)))
     if (const auto expected = mpi_that_may_be_loaded()) candidates.insert(candidates.begin(), *expected);
   if (!program.mpi && options.library.empty() && mpi_of_launcher() == RuntimeLibrary::Serial)
     candidates = {RuntimeLibrary::OpenMpi, RuntimeLibrary::Mpich};
@@ -60,17 +68,58 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
   return {};
 }
 
-/// A program that needs MPI is measured from its start, and so is one that no launcher started; what merely leads to
-/// the program (a shell, numactl, an interpreter that may load MPI) lets the measurement through.
-bool leads_to_another(const Program& program, const std::string& command) {
-  return !program.mpi && (mpi_of_launcher().has_value() || is_prefix_program(command));
+/// How the runtime takes the program: its LaunchMode (runtime/launch.hpp).
+const char* launch_mode(const ExecOptions& options, const Program& program, const std::string& command) {
+  // A program that needs MPI is measured from its start, and so is one that no launcher started or that is to be
+  // measured without MPI.
+  if (program.mpi || options.library == name_of(RuntimeLibrary::Serial)) return "program";
+  if (mpi_of_launcher()) return "through";
+  return is_prefix_program(command) || is_shell(program) ? "script" : "program";
 }
 
-void preload(const fs::path& library, bool through) {
+/// A launcher of another MPI: the program would run, several times by itself.
+void warn_of_foreign_launcher(const std::string& command, const Program& program) {
+  const auto launcher = foreign_launcher(program);
+  if (launcher && is_first_rank())
+    fmt::print(
+        stderr,
+        "refrain: {} uses {}, but the launcher is that of {}: each process runs alone, as rank 0 of 1. Start it with "
+        "mpiexec.{}.\n",
+        command, name_of(*program.mpi), name_of(*launcher), name_of(*program.mpi));
+}
+
+/// Where the function of REFRAIN_ITERATION_AT was inlined into others, for the runtime (config/inlined_code.hpp).
+void tell_inlined_code(const Program& program, const config::Configuration& configuration) {
+  const auto at = config::parse_iteration_at(configuration.iteration_at);
+  if (!at.good || at.function.empty()) return;
+  std::vector<fs::path> files{program.file};
+  for (const NeededLibrary& library : program.libraries) files.push_back(library.file);
+  std::string text;
+  for (const fs::path& file : files) {
+    if (file.empty()) continue;
+    const analysis::CodeOfFunction code = analysis::code_of_function(file.string(), at.function);
+    if (code.ranges.empty()) continue;
+    std::string module = code.build_id.empty() ? fs::weakly_canonical(file).string() : code.build_id;
+    if (module.find_first_of(":;") != std::string::npos) continue;
+    std::string line = (text.empty() ? "" : ";") + module;
+    char separator = ':';
+    for (const auto& range : code.ranges) {
+      line += fmt::format("{}{:x}-{:x}", separator, range.begin, range.end);
+      separator = ',';
+    }
+    if (text.size() + line.size() <= config::longest_inlined_code) text += line;
+  }
+  if (!text.empty()) setenv(config::inlined_code_variable, text.c_str(), 1);
+}
+
+void preload(const fs::path& library, std::string_view mode, const Invocation& invocation) {
   std::string list = library.string();
   if (const char* present = std::getenv("LD_PRELOAD"); present && *present) list += ":" + std::string(present);
   setenv("LD_PRELOAD", list.c_str(), 1);
-  setenv("REFRAIN_INTERNAL_MODE", through ? "through" : "program", 1);
+  setenv("REFRAIN_INTERNAL_MODE", std::string(mode).c_str(), 1);
+  if (mode != "script") return;
+  setenv("REFRAIN_INTERNAL_TOOL", invocation.executable.c_str(), 1);
+  setenv("REFRAIN_INTERNAL_LAUNCHERS", names_of_launchers().c_str(), 1);
 }
 
 int exec(const ExecOptions& options, const Invocation& invocation) {
@@ -82,22 +131,35 @@ int exec(const ExecOptions& options, const Invocation& invocation) {
     std::size_t equals = setting.find('=');
     if (equals != std::string::npos) setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
   }
+  forget_preload();
   config::Configuration configuration;
   config::ConfigurationError error;
-  bool off = config::read_configuration(configuration, error) && !configuration.enable;
+  const bool understood = config::read_configuration(configuration, error);
+  const bool off = understood && !configuration.enable;
   Program program = inspect_program(invocation.command[0]);
   bool exists = program.kind != Program::Kind::Missing && program.kind != Program::Kind::NotExecutable;
   if (off || !exists) return become(invocation.command);
+  warn_of_foreign_launcher(invocation.command[0], program);
 
+  std::vector<std::string> command = invocation.command;
+  if (program.found_by_env && !is_shell(program)) {
+    // What env would do: it would be the image that is measured.
+    command[0] = program.file.string();
+    command.insert(command.begin(), program.interpreter.string());
+  }
   if (std::string why = why_not_measurable(program); !why.empty()) {
     say_once(fmt::format("{} {}.", invocation.command[0], why));
   } else if (fs::path library = chosen_library(options, invocation, program); !library.empty()) {
-    if (library.string().find_first_of(": \t\n") == std::string::npos)
-      preload(library, leads_to_another(program, invocation.command[0]));
-    else
+    const std::string_view mode = launch_mode(options, program, invocation.command[0]);
+    if (library.string().find_first_of(": \t\n") == std::string::npos) {
+      if (mode != "program") leave_note(note_through, invocation.command[0]);
+      preload(library, mode, invocation);
+      if (understood) tell_inlined_code(program, configuration);
+    } else {
       say_once(fmt::format("{} has a colon or a blank in its path, which LD_PRELOAD cannot carry.", library.string()));
+    }
   }
-  return become(invocation.command);
+  return become(command);
 }
 
 }  // namespace
@@ -106,10 +168,9 @@ void add_exec(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command =
       app.add_subcommand("exec", "Become a program with the measurement preloaded (under any launcher)");
-  command
-      ->add_option("--library", options->library,
-                   "runtime: openmpi, mpich, serial or a file; else found out from the program")
-      ->type_name("NAME");
+  likely_one_of(command->add_option("--library", options->library,
+                                    "runtime: openmpi, mpich, serial or a file; else found out from the program"),
+                {"openmpi", "mpich", "serial"}, "NAME");
   command->add_option("--env", options->settings, "set an environment variable first")
       ->type_name("NAME=VALUE")
       ->expected(1)

@@ -1,6 +1,5 @@
 /// `refrain info`: what this copy of Refrain is and what is in force.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/core.h>
@@ -8,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/configuration.hpp"
+#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/metric_names.hpp"
@@ -54,13 +54,13 @@ void add_info(CLI::App& app, Invocation& invocation) {
   info->require_subcommand(1);
   auto format = std::make_shared<std::string>("text");
   CLI::App* config = info->add_subcommand("config", "All settings, their defaults and the values in force");
-  config->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json", "markdown", "man"}));
+  one_of(config->add_option("--format", *format, "how to print"), {"text", "json", "markdown", "man"});
   config->callback([format, &invocation] { invocation.exit_code = print_config(*format); });
   auto mpi = std::make_shared<std::string>();
   CLI::App* functions =
       info->add_subcommand("mpi", "The functions of the installed MPIs, and which of them are measured");
-  functions->add_option("--mpi", *mpi, "only this one")->check(CLI::IsMember({"openmpi", "mpich"}));
-  functions->add_option("--format", *format, "how to print")->check(CLI::IsMember({"text", "json"}));
+  one_of(functions->add_option("--mpi", *mpi, "only this one"), {"openmpi", "mpich"});
+  one_of(functions->add_option("--format", *format, "how to print"), {"text", "json"});
   functions->callback([format, mpi, &invocation] {
     std::vector<MpiCoverage> all;
     for (const char* name : {"openmpi", "mpich"})

@@ -48,13 +48,26 @@ std::vector<fs::path> library_directories(const fs::path& executable) {
   return {prefix / REFRAIN_LIBRARY_DIRECTORY, prefix / "lib", prefix / "lib64"};
 }
 
-std::optional<fs::path> find_runtime_library(const fs::path& executable, RuntimeLibrary library) {
+namespace {
+
+/// In the first of the library directories that has it.
+std::optional<fs::path> find_file(const fs::path& executable, const std::string& name) {
   for (const fs::path& directory : library_directories(executable)) {
-    fs::path file = directory / (std::string("librefrain-") + name_of(library) + ".so");
+    fs::path file = directory / name;
     std::error_code error;
     if (fs::exists(file, error)) return file;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_runtime_library(const fs::path& executable, RuntimeLibrary library) {
+  return find_file(executable, std::string("librefrain-") + name_of(library) + ".so");
+}
+
+std::optional<fs::path> find_link_library(const fs::path& executable, RuntimeLibrary library) {
+  return find_file(executable, std::string("refrain/librefrain-") + name_of(library) + "-link.so");
 }
 
 fs::path include_directory(const fs::path& executable) { return executable.parent_path().parent_path() / "include"; }

@@ -27,6 +27,9 @@ std::vector<std::filesystem::path> library_directories(const std::filesystem::pa
 std::optional<std::filesystem::path> find_runtime_library(const std::filesystem::path& executable,
                                                           RuntimeLibrary library);
 
+/// What the linker is to see instead of it (runtime/link_only.c), if this copy has it.
+std::optional<std::filesystem::path> find_link_library(const std::filesystem::path& executable, RuntimeLibrary library);
+
 /// The directory for -I, below which refrain/refrain.h lies.
 std::filesystem::path include_directory(const std::filesystem::path& executable);
 

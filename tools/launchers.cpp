@@ -145,6 +145,13 @@ class Options {
 
 bool is_prefix_program(const std::string& word) { return lists(prefix_programs, base_name(word)); }
 
+std::string names_of_launchers() {
+  std::string names = "mpirun mpiexec";
+  for (const char* mpi : {".openmpi", ".mpich"}) names += std::string(" mpirun") + mpi + " mpiexec" + mpi;
+  for (const Launcher& launcher : launchers) names += std::string(" ") + launcher.names;
+  return names;
+}
+
 LaunchLine parse_launch_line(const std::vector<std::string>& words) {
   LaunchLine line;
   if (words.empty()) return line;

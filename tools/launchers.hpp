@@ -21,6 +21,9 @@ LaunchLine parse_launch_line(const std::vector<std::string>& words);
 std::vector<std::string> with_insertion(const std::vector<std::string>& words, const LaunchLine& line,
                                         const std::vector<std::string>& insertion);
 
+/// The names by which launchers are known, separated by blanks.
+std::string names_of_launchers();
+
 /// Whether `word` names a program whose only purpose is to start another one (env, nice, numactl ...).
 bool is_prefix_program(const std::string& word);
 

@@ -63,11 +63,11 @@ struct FortranName {
   MpiInterface interface;
 };
 
-/// What a program calls by this symbol; nothing when it is none that a compiler makes of a Fortran name.
+/// What a program calls by this symbol; nothing when it is none that a compiler makes of a Fortran name unless told to
+/// (adapters/mpi/generate.py).
 std::optional<FortranName> read_fortran_name(const std::string& symbol) {
-  std::string name = in_small_letters(symbol);
-  const bool large_letters = std::ranges::none_of(symbol, [](unsigned char c) { return std::islower(c) != 0; });
-  if (name != symbol && !large_letters) return std::nullopt;  // "MPI_Send", "MPI_Send_f08": not by a compiler
+  std::string name = symbol;
+  if (!name.ends_with('_') || name != in_small_letters(name)) return std::nullopt;
   if (!name.starts_with("mpi_") && !name.starts_with("mpix_")) return std::nullopt;
   while (strip(name, "_")) {
   }
@@ -98,6 +98,24 @@ void take(MpiFunctionCoverage& function, MpiInterface interface, bool wrapped) {
 }
 
 }  // namespace
+
+bool is_mpi_function(const std::string& symbol) {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+    for (const KnownFunction& function : adapters::mpi::known_functions()) all.insert(function.function);
+    for (const auto& function : adapters::mpi::function_coverage()) all.insert(function.function);
+    return all;
+  }();
+  static const std::set<std::string> small_names = [] {
+    std::set<std::string> all;
+    for (const std::string& name : names) all.insert(in_small_letters(name));
+    return all;
+  }();
+  const std::string name = symbol.starts_with('P') || symbol.starts_with('p') ? symbol.substr(1) : symbol;
+  if (names.contains(name)) return true;
+  const auto fortran = read_fortran_name(name);
+  return fortran && small_names.contains(fortran->function);
+}
 
 MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) {
   MpiCoverage coverage{mpi, false, {}};

@@ -30,6 +30,10 @@ struct MpiCoverage {
 /// Of "openmpi" or "mpich". `executable`: the running `refrain`, beside which the runtime libraries lie.
 MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi);
 
+/// Whether a symbol is the name of one of MPI's functions, in C or as a Fortran compiler spells it, by the MPI_ or the
+/// PMPI_ name. Programs have functions and data of their own whose names begin like these.
+bool is_mpi_function(const std::string& symbol);
+
 /// Prints it; "text" or "json".
 void print_mpi_coverage(const std::vector<MpiCoverage>& all, const std::string& format);
 

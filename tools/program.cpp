@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <elf.h>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -35,16 +36,26 @@ void find_file(const std::string& command, Program& program) {
     if (consider(fs::path(directory.empty() ? "." : directory) / command)) return;
 }
 
-/// The interpreter of a #! line; empty when there is none.
-fs::path interpreter_of(const fs::path& file) {
-  std::ifstream stream{file, std::ios::binary};
+/// The interpreter of a #! line, if there is one.
+void read_first_line(Program& program) {
+  std::ifstream stream{program.file, std::ios::binary};
   char line[256] = {};
   stream.read(line, sizeof line - 1);
   std::string text{line, static_cast<std::size_t>(stream.gcount())};
-  if (!text.starts_with("#!")) return {};
-  std::size_t begin = text.find_first_not_of(" \t", 2);
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_first_of(" \t\r\n", begin) - begin);
+  if (!text.starts_with("#!")) return;
+  std::istringstream stream_of_words{text.substr(2, text.find_first_of("\r\n") - 2)};
+  std::vector<std::string> words;
+  for (std::string word; stream_of_words >> word;) words.push_back(word);
+  if (words.empty()) return;
+  program.interpreter = words[0];
+  if (program.interpreter.filename() != "env") return;
+  // "#!/usr/bin/env [-S] [A=1] NAME": the name decides.
+  const auto name = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
+    return !word.starts_with('-') && word.find('=') == std::string::npos;
+  });
+  if (name == words.end()) return;
+  program.interpreter = *name;
+  program.found_by_env = words.size() == 2;
 }
 
 bool is_privileged(const fs::path& file) {
@@ -65,7 +76,7 @@ Program inspect_program(const std::string& command) {
   auto image = read_elf_image(program.file);
   if (!image) {
     program.kind = Program::Kind::Script;
-    program.interpreter = interpreter_of(program.file);
+    read_first_line(program);
     return program;
   }
   program.image = std::move(*image);
@@ -96,6 +107,23 @@ std::optional<RuntimeLibrary> mpi_of_launcher() {
   return std::nullopt;
 }
 
+std::optional<RuntimeLibrary> foreign_launcher(const Program& program) {
+  const auto has = [](const char* name) { return std::getenv(name) != nullptr; };
+  const auto processes = [](const char* name) { return std::getenv(name) ? std::atoi(std::getenv(name)) : 0; };
+  const bool by_openmpi = has("OMPI_COMM_WORLD_RANK");
+  const bool by_mpich = has("PMI_RANK") || has("PMI_ID") || has("PMI_FD");
+  // Either MPI may understand what these tell; and one launcher may have started the other.
+  if (by_openmpi == by_mpich || has("SLURM_PROCID") || has("ALPS_APP_PE")) return std::nullopt;
+  if (program.mpi == RuntimeLibrary::Mpich && by_openmpi && processes("OMPI_COMM_WORLD_SIZE") > 1) {
+    const bool knows_pmix = std::ranges::any_of(
+        program.libraries, [](const NeededLibrary& library) { return library.name.starts_with("libpmix.so"); });
+    if (!knows_pmix) return RuntimeLibrary::OpenMpi;
+  }
+  if (program.mpi == RuntimeLibrary::OpenMpi && by_mpich && !has("PMIX_RANK") && processes("PMI_SIZE") > 1)
+    return RuntimeLibrary::Mpich;
+  return std::nullopt;
+}
+
 bool may_load_mpi(const Program& program) {
   if (program.kind == Program::Kind::Script)
     return !program.interpreter.empty() && may_load_mpi(inspect_program(program.interpreter.string()));
@@ -108,6 +136,16 @@ std::optional<RuntimeLibrary> mpi_that_may_be_loaded() {
   if (!find_library("libmpi.so.40").empty()) return RuntimeLibrary::OpenMpi;
   if (!find_library("libmpich.so.12").empty() || !find_library("libmpi.so.12").empty()) return RuntimeLibrary::Mpich;
   return std::nullopt;
+}
+
+bool is_shell(const Program& program) {
+  // A script without a first line is the shell's.
+  const bool script = program.kind == Program::Kind::Script;
+  if (script && program.interpreter.empty()) return true;
+  const std::string name = (script ? program.interpreter : program.file).filename().string();
+  constexpr const char* shells[] = {"sh",  "ash",   "bash", "busybox", "csh",  "dash", "fish",
+                                    "ksh", "ksh93", "mksh", "rbash",   "tcsh", "yash", "zsh"};
+  return std::ranges::find(shells, name) != std::end(shells);
 }
 
 std::string why_not_measurable(const Program& program) {

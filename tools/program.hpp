@@ -24,7 +24,8 @@ struct Program {
   };
   Kind kind = Kind::Missing;
   std::filesystem::path file;            ///< as found; empty when missing
-  std::filesystem::path interpreter;     ///< of a script
+  std::filesystem::path interpreter;     ///< of a script; that which env finds, if it names env
+  bool found_by_env = false;             ///< the first line is "#!/usr/bin/env INTERPRETER" and nothing else
   ElfImage image;                        ///< Dynamic, Static, Foreign, Privileged
   std::vector<NeededLibrary> libraries;  ///< Dynamic: transitively
   std::optional<RuntimeLibrary> mpi;     ///< the MPI among them
@@ -40,11 +41,18 @@ std::optional<RuntimeLibrary> mpi_of_library(const std::string& soname);
 /// The MPI whose launcher started this process, as its environment tells. Serial: a launcher, but which MPI is unknown.
 std::optional<RuntimeLibrary> mpi_of_launcher();
 
+/// The MPI whose launcher started this process with others when the program's own MPI cannot know that launcher: then
+/// each process is a job of its own. Nothing when they fit, or when nobody can tell (launchers of batch systems).
+std::optional<RuntimeLibrary> foreign_launcher(const Program& program);
+
 /// Whether the program loads libraries while it runs, as an interpreter does.
 bool may_load_mpi(const Program& program);
 /// The MPI that a program without a launcher is expected to load, if any: Open MPI when it is installed, because its
 /// runtime lets calls of MPICH through unharmed (adapters/mpi/library.hpp), which does not hold the other way round.
 std::optional<RuntimeLibrary> mpi_that_may_be_loaded();
+
+/// Whether it is a shell, or a script of one: its purpose is to start programs.
+bool is_shell(const Program& program);
 
 /// Why the program cannot be measured, for one line on stderr; empty when it can.
 std::string why_not_measurable(const Program& program);

@@ -1,11 +1,11 @@
 /// `refrain`: one program, one file per subcommand.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fmt/core.h>
 
+#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/report.hpp"
@@ -20,12 +20,6 @@ constexpr const char* footer =
     "\n"
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
     "  refrain report EXPERIMENT                   see where its time went";
-
-/// "refrain report": as far as the command line was understood.
-std::string command_of(const CLI::App& app) {
-  const auto chosen = app.get_subcommands();
-  return chosen.empty() ? app.get_name() : app.get_name() + " " + command_of(*chosen.front());
-}
 
 }  // namespace
 
@@ -55,18 +49,19 @@ int main(int argc, char** argv) {
   app.name("refrain");
   app.set_version_flag("--version", "refrain " REFRAIN_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(footer);
   add_run(app, invocation);
   add_exec(app, invocation);
   add_report(app, invocation.exit_code);
   add_info(app, invocation);
   add_doctor(app, invocation);
+  add_completion(app);
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // the text of --help or --version
-    const std::string command = command_of(app);
-    fmt::print(stderr, "{}: {} (see {} --help)\n", command, error.what(), command);
+    fmt::print(stderr, "{}\n", usage_line(app, error));
     return exit_usage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "refrain: {}\n", error.what());

@@ -1,8 +1,5 @@
 #include "tools/report.hpp"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -14,8 +11,10 @@
 #include <memory>
 #include <unistd.h>
 
+#include "analysis/iteration_metrics.hpp"
 #include "archive/reader.hpp"
 #include "report/report.hpp"
+#include "tools/command_line.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -101,34 +100,45 @@ int run(Request request) {
 }
 
 /// The largest number fits the names of iterations and clusters.
-const CLI::Validator counted_from_0(
-    [](const std::string& text) {
-      const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
-      return number ? std::string() : text + ": a number, counted from 0";
-    },
-    "NUMBER");
+CLI::Option* counted_from_0(CLI::Option* option, const char* type) {
+  return option->type_name(type)->check([](const std::string& text) {
+    const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+    return number ? std::string() : text + ": a number, counted from 0";
+  });
+}
+
+CLI::Option* within(CLI::Option* option, double least, double most, const char* type) {
+  return option->type_name(type)->check([=](const std::string& text) {
+    double value = least - 1;
+    const char* end = text.data() + text.size();
+    const auto at = std::from_chars(text.data(), end, value);
+    const bool good = at.ec == std::errc() && at.ptr == end && value >= least && value <= most;
+    return good ? std::string() : fmt::format("{} is not a number from {} to {}", text, least, most);
+  });
+}
 
 /// What is shown of marked loops.
 void add_loop_options(CLI::App& command, report::Options& options) {
   CLI::Option* iterations =
       command.add_flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
-  command
-      .add_option("--metric", options.metric,
-                  "With --iterations: wall, mpi, user, mpi_calls, bytes_sent, ..., or one of REFRAIN_METRICS")
+  const std::vector<std::string> metrics = analysis::iteration_metric_names();
+  likely_one_of(
+      command.add_option("--metric", options.metric,
+                         fmt::format("With --iterations: {}, or one of REFRAIN_METRICS", fmt::join(metrics, ", "))),
+      metrics, "NAME")
       ->needs(iterations)
       ->capture_default_str();
   command
       .add_option("--callpath", options.callpath,
                   "With --iterations: only below these functions, as in main/solve/MPI_Allreduce; reconstructed")
+      ->type_name("NAMES")
       ->needs(iterations);
-  command.add_option("--loop", options.loop, "Only the marked loop of this name");
+  command.add_option("--loop", options.loop, "Only the marked loop of this name")->type_name("NAME");
   CLI::Option* clusters = command.add_flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
-  CLI::Option* iteration =
-      command.add_option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
-          ->check(counted_from_0);
-  CLI::Option* cluster =
-      command.add_option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)")
-          ->check(counted_from_0);
+  CLI::Option* iteration = counted_from_0(
+      command.add_option("--iteration", options.iteration, "The call tree of this iteration, counted from 0"), "N");
+  CLI::Option* cluster = counted_from_0(
+      command.add_option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)"), "K");
   for (CLI::Option* one : {iteration, cluster}) one->excludes(iterations)->excludes(clusters);
   iteration->excludes(cluster);
 }
@@ -138,9 +148,8 @@ void add_loop_options(CLI::App& command, report::Options& options) {
 void add_report(CLI::App& app, int& exit_code) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand("report", "Show where the time of an experiment went");
-  command->add_option("experiment", request->experiment, "Experiment directory")->required();
-  command->add_option("--format", request->format, "text, json or csv")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
+  command->add_option("experiment", request->experiment, "Experiment directory")->type_name("EXPERIMENT")->required();
+  one_of(command->add_option("--format", request->format, "How to print"), {"text", "json", "csv"})
       ->capture_default_str();
   command->add_flag("--flat", request->options.flat, "By function instead of by call path");
   add_loop_options(*command, request->options);
@@ -150,17 +159,17 @@ void add_report(CLI::App& app, int& exit_code) {
     windows->excludes(command->get_option(other));
   command->add_flag("--callsites", request->options.callsites,
                     "Keep the call sites of one function apart, with module, file and line");
-  command
-      ->add_option("--callpath-depth", request->options.callpath_depth,
-                   "Frames to keep of each call path; MPI functions stay below the last one")
-      ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")->delimiter(',');
-  command
-      ->add_option("--min-share", request->options.min_share,
-                   "Percent of the wall time below which the text folds a call path")
-      ->check(CLI::Range(0.0, 100.0))
+  within(command->add_option("--callpath-depth", request->options.callpath_depth,
+                             "Frames to keep of each call path; MPI functions stay below the last one"),
+         1, 1'000'000, "N");
+  command->add_option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
+      ->type_name("LIST")
+      ->delimiter(',');
+  within(command->add_option("--min-share", request->options.min_share,
+                             "Percent of the wall time below which the text folds a call path"),
+         0, 100, "PERCENT")
       ->capture_default_str();
-  command->add_option("-o,--output", request->output, "File to write instead of standard output");
+  command->add_option("-o,--output", request->output, "File to write instead of standard output")->type_name("FILE");
   command->footer(
       "Values are sums over all locations (threads of all ranks).\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.");

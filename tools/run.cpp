@@ -1,20 +1,24 @@
 /// `refrain run`: starts a launcher's command line with `refrain exec` before each of its programs. The launcher itself
-/// is never touched by the measurement; it replaces this process, so that its exit status is the command's.
+/// is never touched by the measurement. It runs below this process, which ends as it does, after one line on stderr
+/// about the results.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
+#include "tools/run_notes.hpp"
 #include "tools/start.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/supervise.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -38,6 +42,13 @@ std::vector<std::string> settings_in_force() {
   return settings;
 }
 
+/// Waits for the command, and says where the results are.
+int run_and_tell(const std::vector<std::string>& command, const RunNotes& notes) {
+  const CommandEnd end = run_and_wait(command);
+  if (const std::string line = notes.line(); end.started && !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+  return end_alike(end);
+}
+
 int run(const RunOptions& options, const Invocation& invocation) {
   const std::vector<std::string>& command = invocation.command;
   if (command.empty()) {
@@ -48,7 +59,9 @@ int run(const RunOptions& options, const Invocation& invocation) {
     setenv("REFRAIN_EXPERIMENT_DIRECTORY", std::filesystem::absolute(options.experiment).c_str(), 1);
   if (!options.frequency.empty()) setenv("REFRAIN_SAMPLING_FREQUENCY", options.frequency.c_str(), 1);
 
+  forget_preload();
   std::vector<std::string> started = command;
+  std::optional<RunNotes> notes;
   config::Configuration configuration;
   config::ConfigurationError error;
   LaunchLine line = parse_launch_line(command);
@@ -62,6 +75,12 @@ int run(const RunOptions& options, const Invocation& invocation) {
     std::vector<std::string> insertion{invocation.executable, "exec"};
     if (!options.library.empty()) insertion.insert(insertion.end(), {"--library", options.library});
     for (std::string& word : settings_in_force()) insertion.push_back(std::move(word));
+    // One that runs below another leaves the last word to that one.
+    const bool is_below = std::getenv(notes_variable) != nullptr;
+    if (!options.dry_run && !is_below && !notes.emplace().file().empty())
+      setenv(notes_variable, notes->file().c_str(), 1);
+    if (const char* file = std::getenv(notes_variable); file && !options.dry_run)
+      insertion.insert(insertion.end(), {"--env", std::string(notes_variable) + "=" + file});
     insertion.push_back("--");
     started = with_insertion(command, line, insertion);
   }
@@ -69,7 +88,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     fmt::print("{}\n", quoted(started));
     return exit_ok;
   }
-  return become(started);
+  return notes ? run_and_tell(started, *notes) : become(started);
 }
 
 }  // namespace
@@ -83,14 +102,14 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("DIR");
   command->add_option("--frequency", options->frequency, "samples per second and thread (REFRAIN_SAMPLING_FREQUENCY)")
       ->type_name("HZ");
-  command
-      ->add_option("--library", options->library,
-                   "runtime: openmpi, mpich, serial or a file; else found out for each program")
-      ->type_name("NAME");
+  likely_one_of(command->add_option("--library", options->library,
+                                    "runtime: openmpi, mpich, serial or a file; else found out for each program"),
+                {"openmpi", "mpich", "serial"}, "NAME");
   command->add_flag("--dry-run", options->dry_run, "print the command that would be started");
   command->footer(
       "refrain run [options] -- LAUNCHER... ./app ARGUMENTS...\n"
-      "The exit status is that of the command. Settings of the measurement: refrain info config.");
+      "The exit status is that of the command. At the end one line says where the results are, or why there are none.\n"
+      "Settings of the measurement: refrain info config.");
   command->prefix_command();
   command->callback([command, options, &invocation] {
     take_command(invocation, command->remaining());

@@ -1,12 +1,15 @@
 #include "tools/start.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "tools/exit_codes.hpp"
+#include "tools/run_notes.hpp"
 
 namespace refrain::tools {
 
@@ -16,8 +19,26 @@ int become(const std::vector<std::string>& command) {
   words.push_back(nullptr);
   execvp(words[0], words.data());
   int error = errno;
+  leave_note(note_said, std::strerror(error));
   fmt::print(stderr, "refrain: {}: {}\n", command[0], std::strerror(error));
   return error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable;
+}
+
+void forget_preload() {
+  for (const char* name : {"REFRAIN_INTERNAL_MODE", "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
+    unsetenv(name);
+  const char* list = std::getenv("LD_PRELOAD");
+  if (!list) return;
+  std::string kept, all = list;
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = std::min(all.find_first_of(": ", at), all.size());
+    const std::string file = all.substr(at, end - at);
+    const std::string name = file.substr(file.rfind('/') + 1);
+    if (!file.empty() && !name.starts_with("librefrain-")) kept += (kept.empty() ? "" : ":") + file;
+    at = end + 1;
+  }
+  if (kept.empty()) unsetenv("LD_PRELOAD");
+  else setenv("LD_PRELOAD", kept.c_str(), 1);
 }
 
 std::string quoted(const std::vector<std::string>& command) {

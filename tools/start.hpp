@@ -10,6 +10,10 @@ namespace refrain::tools {
 /// code (127 not found, 126 cannot be executed).
 int become(const std::vector<std::string>& command);
 
+/// Takes Refrain's libraries out of LD_PRELOAD and the traces of `refrain exec` out of the environment: this process
+/// may run below a script that was started with them (runtime/launch.hpp).
+void forget_preload();
+
 /// The command as one would type it into a shell.
 std::string quoted(const std::vector<std::string>& command);
 

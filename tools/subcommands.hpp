@@ -26,5 +26,6 @@ void add_run(CLI::App& app, Invocation& invocation);
 void add_exec(CLI::App& app, Invocation& invocation);
 void add_info(CLI::App& app, Invocation& invocation);
 void add_doctor(CLI::App& app, Invocation& invocation);
+void add_completion(CLI::App& app);
 
 }  // namespace refrain::tools

@@ -4,20 +4,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/found_object.hpp"
 #include "unwind/tables.hpp"
 
 namespace refrain::unwind {
 
-/// As glibc's <dlfcn.h> defines it since 2.35 for x86-64; its own so that we also build with older headers.
-struct FoundObject {
-  unsigned long long flags;
-  void* map_start;
-  void* map_end;
-  void* link_map;
-  void* eh_frame;
-  unsigned long long reserved[7];
-};
-using FindObject = int (*)(void* address, FoundObject* result);
+using platform::FindObject;
+using platform::FoundObject;
 
 inline constexpr std::uint32_t own_table_limit = 4096;
 

@@ -6,6 +6,7 @@
 
 #include "adapters/mpi/fortran.hpp"
 #include "adapters/mpi/library.hpp"
+#include "adapters/mpi/missing.hpp"
 #include "measurement/mpi_call.hpp"
 #include "regions.hpp"
 
@@ -59,18 +60,17 @@ extern "C" {
 // The machine code, and what it calls.
 std::atomic<void*> refrain_fortran_targets[fortran_symbol_count];
 void refrain_fortran_measured();
-void refrain_fortran_missing();
 std::uintptr_t refrain_pass_on(void* function, const std::uintptr_t* registers, const std::uintptr_t* stack,
                                std::uint64_t words);
 
 /// The target of a symbol, looked up at its first call.
 void* refrain_find_fortran(unsigned index) {
   const int saved_errno = errno;
-  void* next = next_fortran_function(fortran_symbol_names + fortran_symbols[index].name);
+  const char* name = fortran_symbol_names + fortran_symbols[index].name;
+  void* next = next_fortran_function(name);
+  if (!next) end_without_function(name);
   void* target = next;
-  if (!next) {
-    target = reinterpret_cast<void*>(&refrain_fortran_missing);
-  } else if (is_in_fortran_library(next)) {
+  if (is_in_fortran_library(next)) {
     next_functions[index].store(next, std::memory_order_release);
     target = reinterpret_cast<void*>(&refrain_fortran_measured);
   }
@@ -83,7 +83,7 @@ void* refrain_find_fortran(unsigned index) {
 std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, const std::uintptr_t* frame) {
   const FortranSymbol& symbol = fortran_symbols[index];
   void* next = next_functions[index].load(std::memory_order_acquire);
-  const auto pass_on = [&] { return refrain_pass_on(next, registers, frame + 2, symbol.words); };
+  auto pass_on = [&] { return refrain_pass_on(next, registers, frame + 2, symbol.words); };
   const refrain::platform::Registers caller{frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
   if (is_lifecycle(symbol.region)) [[unlikely]] {
     // IERROR may be absent in mpi_f08.
@@ -99,8 +99,16 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
         symbol.region, caller, [](void* state) { return (*static_cast<decltype(call)*>(state))(); }, &call);
     return 0;
   }
+  if (symbol.region == region::MPI_Pcontrol) [[unlikely]] {
+    call_fortran_control(
+        *reinterpret_cast<const MPI_Fint*>(registers[0]), caller,
+        [](void* state) { (*static_cast<decltype(pass_on)*>(state))(); }, &pass_on);
+    return 0;
+  }
   Location* location = current_location;
-  if (!location || is_of_session(symbol.region) || !enter_scope(*location, caller.sp)) return pass_on();
+  if (!location || is_of_session(symbol.region)) return pass_on();
+  count_call();
+  if (!enter_call(*location, caller)) return pass_on();
   return measured_in_scope(
       *location, caller, symbol.region, [] {},
       [&] {

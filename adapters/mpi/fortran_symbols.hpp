@@ -1,6 +1,6 @@
 #pragma once
-/// Wrappers of the Fortran functions of MPI: every spelling that MPI's Fortran libraries export (generate.py), from the
-/// same table as the C wrappers.
+/// Wrappers of the Fortran functions of MPI: every spelling that compilers make unless told otherwise (generate.py),
+/// from the same table as the C wrappers.
 ///
 /// A Fortran function converts handles, constants and strings and calls the C function. So its wrapper takes the call
 /// path and the time, passes all arguments on as they are, and *announces* its region on the location; the wrapper of
@@ -10,9 +10,9 @@
 ///
 /// Sentinels (MPI_IN_PLACE, MPI_BOTTOM, MPI_STATUS_IGNORE, ...) are addresses that only MPI's library can tell.
 ///
-/// Names like mpi_init are not rare, and a preloaded library comes before all others: what a name means is looked up at
-/// its first call, and when the next definition is not in MPI's Fortran libraries the call goes there untouched, with
-/// every register as it was (x86_64/fortran_stubs.cpp).
+/// Names like mpi_init_ are not rare, and a preloaded library comes before all others: what a name means is looked up
+/// at its first call, and when the next definition is not in MPI's Fortran libraries the call goes there untouched,
+/// with every register as it was (x86_64/fortran_stubs.cpp).
 ///
 /// Thread safety: any thread. Not for handlers.
 
@@ -39,5 +39,7 @@ void* next_fortran_function(const char* name);
 /// what it left in IERROR.
 int call_fortran_lifecycle(measurement::RegionId region, const platform::Registers& caller, int (*pass_on)(void*),
                            void* state);
+/// MPI_PCONTROL, which has no IERROR.
+void call_fortran_control(int level, const platform::Registers& caller, void (*pass_on)(void*), void* state);
 
 }  // namespace refrain::adapters::mpi

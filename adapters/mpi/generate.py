@@ -29,6 +29,9 @@ FILES = 4
 # What kind of request the non-blocking functions of a class begin, when their effect does not say it.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 BY_HAND = "Written"
+# What is true where there is no MPI. A library that can do without asks for these if their weak symbols are there, and
+# with a preloaded runtime they are.
+WITHOUT_MPI = {"MPI_Initialized": "*flag = 0", "MPI_Finalized": "*flag = 0"}
 
 # C types that a parameter of a kind may have, without const, stars, brackets.
 C_TYPES = {
@@ -47,10 +50,12 @@ C_TYPES = {
 
 
 # The names of a Fortran function by that of the C function, without "_c": {mpi} is "mpi" or "mpix", {name} what follows.
-# Fortran compilers add no, one or two underscores or make all letters large; the module mpi_f08 has functions of its own
-# where they differ, with TS 29113 descriptors ("ts") and for the large counts of the C functions "_c".
-PLAIN_SPELLINGS = ("{mpi}_{name}", "{mpi}_{name}_", "{mpi}_{name}__", "{MPI}_{NAME}",
-                   "p{mpi}_{name}", "p{mpi}_{name}_", "p{mpi}_{name}__", "P{MPI}_{NAME}")
+# Fortran compilers add one or two underscores; the module mpi_f08 has functions of its own where they differ, with TS 29113
+# descriptors ("ts") and for the large counts of the C functions "_c". MPI's libraries also have the names that a compiler may be
+# told to make: without underscores, in small or in large letters. These are left alone: programs in C have variables of such
+# names (mpi_comm_rank), and a library's own accesses to them would find ours. Calls by them are known by the PMPI_ functions
+# that MPI's library calls (fortran.hpp).
+PLAIN_SPELLINGS = ("{mpi}_{name}_", "{mpi}_{name}__", "p{mpi}_{name}_", "p{mpi}_{name}__")
 FORTRAN_SPELLINGS = {
     "openmpi": (*PLAIN_SPELLINGS, "{mpi}_{name}_f08_", "p{mpi}_{name}_f08_"),
     "mpich": (*PLAIN_SPELLINGS, "{mpi}_{name}_f08_", "{mpi}_{name}_f08ts_", "p{mpi}r_{name}_f08_", "p{mpi}r_{name}_f08ts_"),
@@ -291,12 +296,16 @@ def next_source(functions: list[tuple[Row, Prototype]]) -> str:
     for row, prototype in functions:
         types = signature(row, prototype) + (", ..." if prototype.variadic else "")
         for name in names(row):
+            missing = f'end_without_function("{name}")'
+            if row.name in WITHOUT_MPI:
+                missing = f"{{ {WITHOUT_MPI[row.name]}; return MPI_SUCCESS; }}"
             stubs.append(
                 f"int first_{name}({types or 'void'}) {{\n"
-                f'  return next.{name}.resolve("{name}")'
-                f" ? next.{name}({arguments(row)}) : MPI_ERR_OTHER;\n}}\n")
+                f'  if (!next.{name}.resolve("{name}")) {missing};\n'
+                f"  return next.{name}({arguments(row)});\n}}\n")
             entries.append(f"    {{first_{name}}},\n")
-    return (HEAD + '#include "next.hpp"\n' + NAMESPACE + "namespace {\n" + "".join(stubs) + "}  // namespace\n" +
+    return (HEAD + '#include "adapters/mpi/missing.hpp"\n#include "next.hpp"\n' + NAMESPACE + "namespace {\n" +
+            "".join(stubs) + "}  // namespace\n" +
             "constinit NextCalls next{\n" + "".join(entries) + "};\n" + END)
 
 
@@ -313,8 +322,7 @@ def fortran_names(mpi: str, name: str) -> list[str]:
     prefix, _, rest = name.removesuffix("_c").partition("_")
     rests = [rest] + ([rest + "_cptr"] if rest in FORTRAN_POINTER_FORMS else [])
     spellings = (LARGE_FORTRAN_SPELLINGS if large else FORTRAN_SPELLINGS).get(mpi, ())
-    found = [spelling.format(mpi=prefix.lower(), MPI=prefix.upper(), name=each.lower(), NAME=each.upper())
-             for each in rests for spelling in spellings]
+    found = [spelling.format(mpi=prefix.lower(), name=each.lower()) for each in rests for spelling in spellings]
     return found + list(OTHER_FORTRAN_SPELLINGS.get(mpi, {}).get(name, ()))
 
 
@@ -329,8 +337,6 @@ def fortran_symbols(mpi: str, rows: list[Row]) -> str:
     """Of all rows: a Fortran library may have functions that mpi.h has no more."""
     lines, offset = [], 0
     for row in rows:
-        if row.operation == "control":  # lifecycle.cpp
-            continue
         for name in fortran_names(mpi, row.name):
             lines.append(f'REFRAIN_FORTRAN_SYMBOL("{name}", {len(lines)}, {row.name}, {fortran_words(row)}, {offset})\n')
             offset += len(name) + 1

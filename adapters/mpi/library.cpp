@@ -45,7 +45,7 @@ void* in_some_module(const char* name) {
   platform::refresh_modules();
   platform::Module module;
   for (std::size_t i = 0; platform::copy_module(i, module); ++i) {
-    if (module.unloaded != platform::still_loaded) continue;
+    if (!module.mapped) continue;
     void* handle = dlopen(module.path, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) continue;
     void* found = dlsym(handle, name);

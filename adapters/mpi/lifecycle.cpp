@@ -8,6 +8,7 @@
 #include "adapters/mpi/communicators.hpp"
 #include "adapters/mpi/fortran.hpp"
 #include "adapters/mpi/fortran_symbols.hpp"
+#include "adapters/mpi/missing.hpp"
 #include "adapters/mpi/peers.hpp"
 #include "adapters/mpi/request_table.hpp"
 #include "adapters/mpi/sessions.hpp"
@@ -29,10 +30,12 @@ std::atomic<bool> initialized{false};  ///< and not finalized
 measurement::MpiAdapter adapter;
 char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
-/// A call from inside another MPI call, or while this thread's measurement has ended.
-bool is_nested() {
-  const measurement::Location* location = measurement::current_location;
-  return location && location->inside.load(std::memory_order_relaxed) != Inside::User;
+/// Where the thread is that makes a call, after leaving a call that it has abandoned.
+Inside place_of(const Registers& caller) {
+  measurement::Location* location = measurement::current_location;
+  if (!location) return Inside::User;
+  const Inside inside = location->inside.load(std::memory_order_relaxed);
+  return inside == Inside::User || leave_abandoned_scope(*location, caller.sp) ? Inside::User : inside;
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ void begin() {
 /// `caller`: registers where the program made the call.
 template <class Call>
 int measured_init(const Registers& caller, measurement::RegionId region, Call&& call) {
-  const bool nested = is_nested();
+  const bool nested = place_of(caller) != Inside::User;
   const int result = measured(
       caller, region, [] {}, call,
       [&](MpiCall&, int result) {
@@ -86,10 +89,12 @@ int measured_init(const Registers& caller, measurement::RegionId region, Call&& 
   return result;
 }
 
-/// The call is visited, but its time ends with the measurement, before MPI's own work.
+/// The call is visited, but its time ends with the measurement, before MPI's own work. From within an MPI call (an
+/// error handler may end MPI) it ends the measurement all the same: that call is counted as far as it had come.
 template <class Call>
 int measured_finalize(const Registers& caller, Call&& call) {
-  if (is_nested()) return call();
+  const Inside place = place_of(caller);
+  if (place != Inside::User && place != Inside::Mpi) return call();
   measured(
       caller, region::MPI_Finalize, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
   end_mpi();
@@ -106,10 +111,12 @@ int measured_abort(const Registers& caller, Call&& call) {
 
 /// 0 stops the measurement of the process, 1 resumes it; the standard leaves the rest to the tool.
 template <class Call>
-[[gnu::always_inline]] inline int measured_control(int level, Call&& call) {
-  return measured(region::MPI_Pcontrol, call, [level](MpiCall&, int) {
-    if (lifecycle.measurement_wanted && (level == 0 || level == 1)) lifecycle.measurement_wanted(level == 1);
-  });
+int measured_control(const Registers& caller, int level, Call&& call) {
+  return measured(
+      caller, region::MPI_Pcontrol, [] {}, call,
+      [level](MpiCall&, int) {
+        if (lifecycle.measurement_wanted && (level == 0 || level == 1)) lifecycle.measurement_wanted(level == 1);
+      });
 }
 
 }  // namespace
@@ -119,6 +126,13 @@ int call_fortran_lifecycle(measurement::RegionId region, const Registers& caller
   if (region == region::MPI_Finalize) return measured_finalize(caller, call);
   if (region == region::MPI_Abort) return measured_abort(caller, call);
   return measured_init(caller, region, call);
+}
+
+void call_fortran_control(int level, const Registers& caller, void (*pass_on)(void*), void* state) {
+  measured_control(caller, level, [&] {
+    pass_on(state);
+    return MPI_SUCCESS;
+  });
 }
 
 }  // namespace refrain::adapters::mpi
@@ -179,7 +193,7 @@ REFRAIN_EXPORT int PMPI_Abort(MPI_Comm comm, int errorcode) {
 
 REFRAIN_EXPORT int MPI_Pcontrol(const int level, ...) {
   REFRAIN_COLLECT_ARGUMENTS(level)
-  return measured_control(level, [&] {
+  return measured_control(calling_registers(), level, [&] {
     return next.MPI_Pcontrol(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
   });
 }
@@ -188,26 +202,12 @@ REFRAIN_EXPORT int PMPI_Pcontrol(const int level, ...) {
   REFRAIN_COLLECT_ARGUMENTS(level)
   auto call = [&] {
     const auto next_one = reinterpret_cast<decltype(&::PMPI_Pcontrol)>(next_function("PMPI_Pcontrol"));
-    if (!next_one) return MPI_ERR_OTHER;
+    if (!next_one) end_without_function("PMPI_Pcontrol");
     return next_one(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
   };
   if (!called_by_layer(region::MPI_Pcontrol, __builtin_return_address(0))) return call();
-  return measured_control(level, call);
+  return measured_control(calling_registers(), level, call);
 }
 #undef REFRAIN_COLLECT_ARGUMENTS
-
-/// Open MPI's Fortran function jumps to PMPI_Pcontrol and leaves no frame to be known by (fortran.hpp), so it is
-/// wrapped itself, in each spelling of Fortran compilers. It has the level and nothing else.
-#define REFRAIN_FORTRAN_PCONTROL(name)                                 \
-  REFRAIN_EXPORT void name(const MPI_Fint* level) {                    \
-    const int value = static_cast<int>(*level);                        \
-    measured_control(value, [&] { return next.MPI_Pcontrol(value); }); \
-  }
-REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol_)
-REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol__)
-REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol)
-REFRAIN_FORTRAN_PCONTROL(MPI_PCONTROL)
-REFRAIN_FORTRAN_PCONTROL(mpi_pcontrol_f08_)
-#undef REFRAIN_FORTRAN_PCONTROL
 
 }  // extern "C"

@@ -12,7 +12,7 @@ template <class Function>
 class NextFunction {
  public:
   constexpr NextFunction(Function first) : target_(first) {}  // NOLINT: the table is a list of stubs
-  /// False: the library has no such function; the stub stays.
+  /// False: there is no such function; the stub stays.
   bool resolve(const char* name) {
     void* found = next_function(name);
     if (found) target_.store(reinterpret_cast<Function>(found), std::memory_order_relaxed);

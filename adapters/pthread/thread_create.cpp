@@ -38,10 +38,13 @@ Slot* take_slot() {
   return nullptr;
 }
 
-/// True when the thread that is about to be made is one of the program's own.
-bool made_by_program() {
-  const auto* location = current_location;
-  return lifecycle.thread_begins && location && location->inside.load(std::memory_order_relaxed) == Inside::User;
+/// True when the thread that is about to be made is one of the program's own. `frame`: of the function that the program
+/// called.
+bool made_by_program(const void* frame) {
+  auto* location = current_location;
+  if (!lifecycle.thread_begins || !location) return false;
+  return location->inside.load(std::memory_order_relaxed) == Inside::User ||
+         leave_abandoned_scope(*location, reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*));
 }
 
 void* run_posix(void* argument) {
@@ -72,7 +75,7 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
                                                              void* (*routine)(void*), void* argument) {
   auto* next = next_pthread_create.get();
   if (!next) return EAGAIN;
-  if (!made_by_program()) return next(thread, attributes, routine, argument);
+  if (!made_by_program(__builtin_frame_address(0))) return next(thread, attributes, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
     current_location->count_loss(Loss::ThreadUnmeasured);
@@ -89,7 +92,7 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
 extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   if (!next) return thrd_error;
-  if (!made_by_program()) return next(thread, routine, argument);
+  if (!made_by_program(__builtin_frame_address(0))) return next(thread, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
     current_location->count_loss(Loss::ThreadUnmeasured);

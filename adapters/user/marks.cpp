@@ -21,8 +21,10 @@ using measurement::RegionName;
 /// not measured, or the mark is inside MPI (a callback) or in a signal handler that interrupted Refrain.
 class Scope {
  public:
-  explicit Scope(std::uintptr_t sp) : location_(current_location) {
-    if (location_ && !measurement::enter_scope(*location_, sp)) location_ = nullptr;
+  explicit Scope(const platform::Registers& caller) : location_(current_location) {
+    if (!location_) return;
+    entered_ = measurement::begin_own_time(*location_);
+    if (!measurement::enter_scope(*location_, caller)) location_ = nullptr;
   }
   ~Scope() {
     if (!location_) return;
@@ -31,9 +33,11 @@ class Scope {
   }
   explicit operator bool() const { return location_ != nullptr; }
   Location& location() { return *location_; }
+  const measurement::OwnTimeBegin& entered() const { return entered_; }
 
  private:
   Location* location_;
+  measurement::OwnTimeBegin entered_;
 };
 
 /// The registers of the function that called an entry, by the entry's own frame.
@@ -75,33 +79,33 @@ RegionId id_of(Location& location, unsigned* kept, const char* name) {
 
 [[gnu::noinline]] void loop_begin(unsigned* name_id, const char* name) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), name_id, name), caller);
+  if (Scope scope{caller}; scope)
+    measurement::begin_loop(scope.location(), id_of(scope.location(), name_id, name), caller, scope.entered());
 }
 [[gnu::noinline]] void loop_end() {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope) measurement::end_loop(scope.location(), caller);
+  if (Scope scope{caller}; scope) measurement::end_loop(scope.location(), caller, scope.entered());
 }
 [[gnu::noinline]] void iteration_begin() {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope) measurement::begin_iteration(scope.location(), caller);
+  if (Scope scope{caller}; scope) measurement::begin_iteration(scope.location(), caller, scope.entered());
 }
 [[gnu::noinline]] void iteration_end() {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope) measurement::end_iteration(scope.location(), caller);
+  if (Scope scope{caller}; scope) measurement::end_iteration(scope.location(), caller, scope.entered());
 }
 [[gnu::noinline]] void region_begin(unsigned* name_id, const char* name) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), name_id, name), caller);
+  if (Scope scope{caller}; scope)
+    measurement::begin_region(scope.location(), id_of(scope.location(), name_id, name), caller, scope.entered());
 }
-void end_named(Location& location, std::string_view name, const platform::Registers& caller) {
-  if (name.empty()) return measurement::end_region(location, {}, caller);
-  measurement::end_region(location, RegionName(name).view(), caller);
+void end_named(Scope& scope, std::string_view name, const platform::Registers& caller) {
+  if (name.empty()) return measurement::end_region(scope.location(), {}, caller, scope.entered());
+  measurement::end_region(scope.location(), RegionName(name).view(), caller, scope.entered());
 }
 [[gnu::noinline]] void region_end(const char* name) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope) end_named(scope.location(), name ? name : "", caller);
+  if (Scope scope{caller}; scope) end_named(scope, name ? name : "", caller);
 }
 
 // ---- Fortran ----
@@ -116,32 +120,33 @@ std::string_view text_of(const char* name, std::size_t length) {
 
 [[gnu::noinline]] void fortran_loop_begin(const char* name, std::size_t length) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), text_of(name, length)), caller);
+  if (Scope scope{caller}; scope)
+    measurement::begin_loop(scope.location(), id_of(scope.location(), text_of(name, length)), caller, scope.entered());
 }
 [[gnu::noinline]] void fortran_region_begin(const char* name, std::size_t length) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), text_of(name, length)), caller);
+  if (Scope scope{caller}; scope)
+    measurement::begin_region(scope.location(), id_of(scope.location(), text_of(name, length)), caller,
+                              scope.entered());
 }
 [[gnu::noinline]] void fortran_region_end(const char* name, std::size_t length) {
   const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller.sp}; scope) end_named(scope.location(), text_of(name, length), caller);
+  if (Scope scope{caller}; scope) end_named(scope, text_of(name, length), caller);
 }
 [[gnu::noinline]] void fortran_first_mark(int mark, const char* name, int length, const void* helper) {
   const auto near = REFRAIN_CALLER;
-  Scope scope{near.sp};
+  Scope scope{near};
   if (!scope) return;
   Location& location = scope.location();
   const auto caller = beyond(location, near, helper);
   const std::string_view text = text_of(name, length > 0 ? static_cast<std::size_t>(length) : 0);
   switch (mark) {
-    case 0: return measurement::begin_loop(location, id_of(location, text), caller);
-    case 1: return measurement::end_loop(location, caller);
-    case 2: return measurement::begin_iteration(location, caller);
-    case 3: return measurement::end_iteration(location, caller);
-    case 4: return measurement::begin_region(location, id_of(location, text), caller);
-    case 5: return end_named(location, text, caller);
+    case 0: return measurement::begin_loop(location, id_of(location, text), caller, scope.entered());
+    case 1: return measurement::end_loop(location, caller, scope.entered());
+    case 2: return measurement::begin_iteration(location, caller, scope.entered());
+    case 3: return measurement::end_iteration(location, caller, scope.entered());
+    case 4: return measurement::begin_region(location, id_of(location, text), caller, scope.entered());
+    case 5: return end_named(scope, text, caller);
     default: return;
   }
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "bench/clustering/shares.hpp"
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/reconstruct.hpp"
@@ -82,7 +83,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     for (const auto& block : blocks) out.vectors += block.size();
   if (keeps_vectors) out.vectors += merges.size() * sizeof(Merge);
   out.samples = store.data().size() + store.references().size_bytes();
-  out.sample_stride = store.stride();
+  out.sample_stride = store.kept().stride();
 
   // Labels to clusters: the merges backwards, each label looks at one that is resolved already.
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;
@@ -99,25 +100,6 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   }
   for (std::size_t m = merges.size(); m-- > 0;)
     index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
-
-  // Sampled shapes: the last column is the weight, pooled over the clusters of a class.
-  struct Pool {
-    SampledClass whole;
-    std::unordered_map<std::uint32_t, SampledPath> paths;
-  };
-  std::unordered_map<std::uint32_t, Pool> pools;  // by class and shape
-  if (keeps_vectors)
-    for (const Final& f : finals)
-      for (std::size_t s = 0; s < sequence.shapes.size(); ++s) {
-        if (sequence.shapes[s].exact) continue;
-        Pool& pool = pools[f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s)];
-        pool.whole.add_cluster(f.share_total[s]);
-        pool.whole.tick = sequence.tick_weight;
-        for (const PathRow& row : f.rows)
-          if (row.shape == s)
-            pool.paths[static_cast<std::uint32_t>(row.path)].add_cluster(static_cast<double>(row.sum[row.columns - 1]),
-                                                                         f.share_total[s]);
-      }
 
   // The vectors as a reader gets them.
   const std::size_t metrics = sequence.overall.size();
@@ -150,9 +132,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   std::vector<std::size_t> stamp;
   std::vector<double> user_at;
   std::vector<std::size_t> user_stamp;
-  std::vector<std::unordered_map<std::size_t, std::unordered_map<std::uint32_t, double>>> shares_of(finals.size());
+  std::vector<bool> kept_of(count, false);
   SampleReader samples;
-  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.stride(), store.count()))
+  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.kept(), store.count()))
     throw std::runtime_error("samples unreadable");
   bool more_samples = sample_bytes && samples.next();
   std::vector<std::int64_t> kept_value;  // by path and column, of an iteration whose samples are kept
@@ -161,6 +143,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     while (more_samples && samples.ordinal() < i) more_samples = samples.next();
     if (samples.damaged()) throw std::runtime_error("samples damaged");
     const bool samples_kept = more_samples && samples.ordinal() == i && samples.kept();
+    kept_of[i] = samples_kept;
     if (samples_kept)
       for (const TouchedPath& t : samples.paths()) {
         const auto path = static_cast<std::size_t>(t.path);
@@ -274,21 +257,15 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       const double total = f.share_total[row.shape];
       compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
     }
-    for (std::size_t s = 0; keeps_vectors && !sequence.user_time_of.empty() && s < sequence.shapes.size(); ++s) {
-      if (sequence.shapes[s].exact) continue;
-      const Pool& pool =
-          pools.at(f.view.class_index * static_cast<std::uint32_t>(max_shapes) + static_cast<std::uint32_t>(s));
-      std::unordered_map<std::uint32_t, double>& shares = shares_of[&f - finals.data()][s];
-      if (shares.empty()) {
-        for (const auto& [path, sums] : pool.paths) shares[path] = 0;
-        for (const PathRow& row : f.rows)
-          if (row.shape == s)
-            shares[static_cast<std::uint32_t>(row.path)] = static_cast<double>(row.sum[row.columns - 1]);
-        for (auto& [path, share] : shares)
-          share = sampled_share(pool.whole, pool.paths.at(path), share, f.share_total[s]);
-      }
-      for (const auto& [path, share] : shares) compare_user(path, share * user);
-    }
+  }
+  if (keeps_vectors) {
+    std::vector<std::uint32_t> cluster_of, class_of;
+    for (const Label label : labels) cluster_of.push_back(index_of.at(static_cast<std::uint32_t>(label)));
+    for (const Final& f : finals) class_of.push_back(f.view.class_index);
+    const SharesResult shares =
+        divide_user_time(sequence, cluster_of, class_of, [&](std::size_t i) { return sample_bytes && kept_of[i]; });
+    user_wrong = shares.wrong * user_size;
+    out.user_within = shares.within;
   }
   std::size_t families = 0;
   for (std::size_t s = 0; s < sequence.shapes.size(); ++s)
@@ -319,6 +296,35 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   }
   out.overall_mean /= static_cast<double>(std::max<std::size_t>(1, in_distance));
   return out;
+}
+
+SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level) {
+  const auto shapes = sequence.shape_views();
+  Settings settings;
+  settings.max_clusters = clusters;
+  settings.memory_limit = std::size_t{1} << 30;
+  settings.overall = sequence.overall;
+  settings.shapes = shapes;
+  Clusterer clusterer;
+  if (!clusterer.create(settings)) throw std::runtime_error("no memory");
+  std::vector<Label> labels;
+  std::vector<Merge> merges;
+  for (const auto& it : sequence.iterations) {
+    const auto touched = sequence.touched(it);
+    labels.push_back(clusterer.add(labels.size(), {it.overall, touched}).label);
+    merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
+    clusterer.drained();
+  }
+  std::unordered_map<std::uint32_t, std::uint32_t> index_of;
+  std::vector<std::uint32_t> cluster_of, class_of;
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+    index_of[static_cast<std::uint32_t>(clusterer.cluster(k).label)] = k;
+    class_of.push_back(clusterer.cluster(k).class_index);
+  }
+  for (std::size_t m = merges.size(); m-- > 0;)
+    index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
+  for (const Label label : labels) cluster_of.push_back(index_of.at(static_cast<std::uint32_t>(label)));
+  return divide_user_time(sequence, cluster_of, class_of, [&](std::size_t i) { return KeptIterations{level}.has(i); });
 }
 
 }  // namespace refrain::bench

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/clustering/sequence.hpp"
+#include "bench/clustering/shares.hpp"
 #include "clustering/types.hpp"
 
 namespace refrain::bench {
@@ -20,6 +21,7 @@ struct Result {
   double path_error_true = 0;  ///< the same with the user code's true time in the place of its samples
   double oracle = 0;           ///< path_error of somebody who knows everything but where chance let the samples fall
   double user_true = 0;        ///< that metric alone
+  double user_within = 1;      ///< part of the user code's rows that are within 3 errors of the truth
   double count_error = 0;      ///< largest over visits, messages, bytes
   std::vector<double> overall_error;
   double overall_exact = 0, overall_other = 0;  ///< largest over the metrics kept exactly, and rounded
@@ -36,5 +38,8 @@ struct Result {
 /// `sample_bytes`: room for the samples of single iterations, 0: none are kept.
 Result evaluate(const Sequence& sequence, clustering::Algorithm algorithm, std::uint32_t clusters,
                 std::size_t sample_bytes);
+
+/// Clusters it and divides the user time, the samples of one of 2^level iterations being kept.
+SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level);
 
 }  // namespace refrain::bench

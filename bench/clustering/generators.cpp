@@ -6,6 +6,9 @@
 // - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its
 // own;
 //   they are seen through samples only, at 100 Hz of CPU time with a jittered period;
+// - what user code alone does, MPI being the same: a cloud that comes after a quarter of the run and goes, and
+// functions
+//   that only odd or only even iterations call;
 // - which optional parts an iteration runs (output, rebalancing, diagnostics) makes its class.
 #include <algorithm>
 #include <cmath>
@@ -53,6 +56,7 @@ struct Model {
   double bursts;         ///< probability that a burst of 5 to 30 heavy iterations begins
   unsigned phases;       ///< parts of the run with different work and a different mix of user paths
   double hot_spot;       ///< growth of the hot spot that passes this process again and again
+  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< what user code alone does
 };
 
 constexpr Model models[] = {
@@ -75,6 +79,8 @@ constexpr Model models[] = {
     {"bursts", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.05, 0.00, 0, 0.01, 1, 0},
     {"noise", 2000, 120, 40, 3, 0.200, 0.20, 0.60, 0.50, 0.05, 0.00, 0.00, 0, 0.00, 1, 0},
     {"phases", 2000, 120, 40, 3, 0.200, 0.20, 0.15, 0.10, 0.01, 0.10, 0.00, 0, 0.00, 6, 0},
+    {"cloud", 2000, 48, 40, 3, 0.020, 0.20, 0.15, 0.10, 0.01, 0.00, 0.00, 0, 0.00, 1, 0, Model::Own::Cloud},
+    {"odd-even", 2000, 48, 40, 3, 0.020, 0.20, 0.15, 0.10, 0.01, 0.00, 0.00, 0, 0.00, 1, 0, Model::Own::OddEven},
 };
 
 class Random {
@@ -282,6 +288,8 @@ Sequence generate(const std::string& name) {
         if (path.time == Follows::Steps) seconds *= static_cast<double>(solver_steps) / steps_mean;
         if (path.time == Follows::HotSpot) seconds *= hot;
         if (model.phases > 1 && path.phase == phase) seconds *= 3;
+        if (model.own == Model::Own::Cloud && u == 0) seconds = t < 0.25 || t > 0.6 ? 0 : 2 * model.seconds;
+        if (model.own == Model::Own::OddEven && u < 2) seconds = u == i % 2 ? (0.5 + 0.1 * (i % 2)) * model.seconds : 0;
       }
       seconds = std::max(0.0, seconds);
       own += seconds;

@@ -1,5 +1,5 @@
 // bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--recorded DIRECTORY] [--save DIRECTORY] [--details] [--no-cost]
-//                  [--no-table] [FILE...]
+//                  [--no-table] [--no-clusters] [FILE...]
 // One table: error of what is reconstructed, memory and time, for the paper's algorithm, the one that Score-P ships and
 // Refrain's, over generated sequences and those recorded: in FILEs (bench/clustering/sequence.hpp has the format) or in
 // experiments and files in a DIRECTORY that record.py has filled.
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> names = generator_names(), files;
   std::vector<std::uint32_t> ks{4, 16, 64, 256};
   std::string save_to, recorded_in;
-  bool details = false, cost = true, table = true;
+  bool details = false, cost = true, table = true, clusters = true;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--only" && i + 1 < argc) {
@@ -177,10 +177,12 @@ int main(int argc, char** argv) {
       cost = false;
     } else if (arg == "--no-table") {
       table = false;
+    } else if (arg == "--no-clusters") {
+      clusters = false;
     } else if (arg.starts_with("--")) {
       std::fprintf(stderr,
                    "usage: bench_clustering [--only NAMES] [--k KS] [--recorded DIRECTORY] [--save DIRECTORY] "
-                   "[--details] [--no-cost] [--no-table] [FILE...]\n");
+                   "[--details] [--no-cost] [--no-table] [--no-clusters] [FILE...]\n");
       return 2;
     } else {
       files.push_back(arg);
@@ -216,7 +218,7 @@ int main(int argc, char** argv) {
   Summary totals[2] = {{"refrain", {}, {}, 0, {}, 0, 0}, {"refrain with samples", {}, {}, 0, {}, 0, 0}};
   double count_error = 0, exact_error = 0, other_error = 0;
   std::string count_at;
-  if (!sequences.empty())
+  if (!sequences.empty() && clusters)
     std::printf(
         "Errors in percent. path: relative L1 over iteration x call path, mean over the metrics, against the recorded "
         "values;\n"
@@ -233,6 +235,7 @@ int main(int argc, char** argv) {
         "of refrain at k, because what refrain keeps per iteration alone exceeds paper's bytes at k.\n\n",
         with_samples.sample_bytes >> 10);
   for (const Sequence& sequence : sequences) {
+    if (!clusters) break;
     Runs runs(sequence);
     std::size_t touched = 0;
     for (const auto& it : sequence.iterations) touched += it.path.size();
@@ -284,6 +287,22 @@ int main(int argc, char** argv) {
         "overall metrics, largest error: %.4f %% of those kept exactly, %.4f %% of others\n"
         "counts at k = 64 where classes are <= 64, largest error: %.2f %% (%s)\n",
         100 * exact_error, 100 * other_error, 100 * count_error, count_at.c_str());
+  }
+  if (!sequences.empty()) {
+    std::printf(
+        "\nUser time by call path and iteration, as the report divides it: error against the true times, rows within 3 "
+        "errors of them,\npools, in percent, at 64 clusters and the samples of all, one of 2 and one of 8 iterations "
+        "kept.\n");
+    for (const Sequence& sequence : sequences) {
+      if (sequence.iterations[0].true_user.empty()) continue;
+      std::printf("  %-10s", sequence.name.c_str());
+      for (const unsigned level : {0U, 1U, 3U}) {
+        const SharesResult r = evaluate_shares(sequence, 64, level);
+        std::printf(" | 1 of %u: %6.2f %6.2f %4zu", 1U << level, 100 * r.wrong, 100 * r.within, r.pools);
+      }
+      std::printf("\n");
+      std::fflush(stdout);
+    }
   }
   if (cost) {
     // Memory is measured where all call paths that there are have been seen early; time where sampled ones vary more.

@@ -48,6 +48,7 @@ rseq* own_structure() {
 
 void SwitchWatch::attach() {
   field_ = nullptr;
+  ++number_;
   rseq* structure = own_structure();
   if (!structure) return;
   flag_ = reinterpret_cast<std::uintptr_t>(&refrain_no_sequence);
@@ -55,7 +56,7 @@ void SwitchWatch::attach() {
 }
 
 void SwitchWatch::detach() {
-  if (holds()) *field_ = 0;
+  if (field_ && *field_ == flag_) *field_ = 0;
   field_ = nullptr;
 }
 

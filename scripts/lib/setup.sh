@@ -11,7 +11,7 @@ BUILD_PACKAGES=(cmake ninja-build g++ gfortran pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev)
 TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
-  netbase python3-mpi4py make xz-utils)
+  netbase python3-mpi4py make valgrind xz-utils autoconf automake libtool)
 DEMO_PACKAGES=(lammps netbase)
 
 say() { printf '%s\n' "-- $*" >&2; }

@@ -200,7 +200,7 @@ class Termination(Endings):
         self.experiment = self.directory / f"experiment-{self._runs}"
         ranks = int(command[command.index("-n") + 1]) if "-n" in command else 1
         running = subprocess.Popen([str(REFRAIN), "run", "--", *map(str, command)], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=self.directory, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, cwd=self.directory, stdin=subprocess.DEVNULL, start_new_session=True,
                                    env=clean_environment({"REFRAIN_EXPERIMENT_DIRECTORY": str(self.experiment)} | env))
         self.addCleanup(running.kill)
         processes, lines = [], []
@@ -276,6 +276,39 @@ class Termination(Endings):
                 if mpi == "openmpi":  # MPICH's says 0 when ranks take some milliseconds to end, also without Refrain
                     self.assertNotEqual(0, outcome.code)
                 self.check(outcome, "incomplete")
+
+    def test_interrupt_from_the_terminal(self) -> None:
+        """More ranks than cores: at the first death the launcher kills the others, and all have written before."""
+        for mpi in MPIS:
+            for _ in range(10 if FULL else 2):
+                with self.subTest(mpi):
+                    command = [*launcher(mpi, 4), PROGRAMS / f"endings_{mpi}", "wait", ROUNDS]
+                    running, _, lines = self.start(command)
+                    time.sleep(0.3)
+                    os.killpg(running.pid, signal.SIGINT)
+                    outcome = self.end(running, lines)
+                    self.assertNotEqual(0, outcome.code)
+                    self.assertEqual({0, 1, 2, 3}, self.ranks_of(self.check(outcome, "incomplete")))
+                    self.assertEqual([], list(outcome.experiment.glob("*.new")))
+                    self.assertIn("incomplete", outcome.last_line)
+
+    def test_the_first_snapshot_comes_early(self) -> None:
+        """With the usual period, too; without rank 0 nothing is said of its snapshot."""
+        for mpi in MPIS[:1]:
+            running, processes, lines = self.start([*launcher(mpi, 2), PROGRAMS / f"endings_{mpi}", "malloc_storm", ROUNDS])
+            for _ in range(300):
+                if len(list(self.experiment.glob("part-*.refrain"))) == 2:
+                    break
+                time.sleep(0.05)
+            for process in processes:
+                os.kill(process, signal.SIGKILL)
+            outcome = self.end(running, lines)
+            self.assertEqual({0, 1}, self.ranks_of(self.check(outcome, "incomplete")))
+            said = lambda: b" ".join(self.plain([REFRAIN, "report", outcome.experiment]).stdout.split())
+            self.assertIn(b"of rank 0 its last snapshot is shown", said())
+            (outcome.experiment / "part-0.refrain").unlink()
+            self.assertNotIn(b"snapshot", said())
+            self.assertIn(b"no data of rank 0", said())
 
     def test_a_file_system_that_hangs_keeps_nobody(self) -> None:
         """To open a pipe that nobody reads lasts for ever."""

@@ -1,7 +1,7 @@
 /* What does the sampling handler call? This program storms malloc, dlopen and new threads while it is sampled. It wraps
- * the handlers of all real-time signals that it finds installed at its start, by the system call itself so that nobody
- * notices, and defines malloc, locks and the loader's functions: one of them called while a wrapped handler runs is
- * reported and ends the program with status 99.
+ * the handlers of SIGURG and all real-time signals that it finds installed at its start, by the system call itself so
+ * that nobody notices, and defines malloc, locks and the loader's functions: one of them called while a wrapped handler
+ * runs is reported and ends the program with status 99.
  *
  *   faults_handler_calls PLUGIN SECONDS
  *
@@ -100,7 +100,7 @@ static void wrapper(int signal, siginfo_t* info, void* context) {
 
 static int wrap_handlers(void) {
   int wrapped = 0;
-  for (int s = 34; s <= 64; ++s) {
+  for (int s = SIGURG; s <= 64; s = s == SIGURG ? 34 : s + 1) {
     struct kernel_action action;
     if (syscall(SYS_rt_sigaction, s, NULL, &action, 8) || (unsigned long)action.handler < 2) continue;
     original[s] = action.handler;

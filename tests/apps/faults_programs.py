@@ -113,6 +113,7 @@ class Configuration(TestCase):
         "REFRAIN_SAMPLING_FREQUENCY": ["banana", "-1", "10001", "1e3", "99999999999999999999999", "100 Hz"],
         "REFRAIN_UNWINDER": ["fast", "INCREMENTAL "],
         "REFRAIN_SAMPLING_CLOCK": ["sundial"],
+        "REFRAIN_SAMPLING_SOURCE": ["perf"],
         "REFRAIN_CALLPATH_DEPTH": ["0", "x" * 100_000],
         "REFRAIN_MEMORY": ["1", "12Q"],
         "REFRAIN_ENABLE": ["perhaps"],
@@ -121,6 +122,7 @@ class Configuration(TestCase):
         "REFRAIN_SAMPLING_FREQUENCY": ["1", "100", ""],  # empty: the default
         "REFRAIN_UNWINDER": ["incremental", "libunwind"],
         "REFRAIN_SAMPLING_CLOCK": ["cpu"],
+        "REFRAIN_SAMPLING_SOURCE": ["task_clock", "timer"],
         "REFRAIN_CALLPATH_DEPTH": ["64"],
         "REFRAIN_MEMORY": ["4M"],
         "REFRAIN_ENABLE": ["on"],
@@ -160,7 +162,8 @@ class Configuration(TestCase):
         for command, code in (([self.PROGRAM, "0.3", "6"], 6),
                               (mpirun(2, PROGRAMS / "truth_paths", "2", "0.3", "none"), 0)):
             with self.subTest(command):
-                outcome = self.measured(command, {"REFRAIN_SAMPLING_FREQUENCY": "10000"})
+                outcome = self.measured(command, {"REFRAIN_SAMPLING_FREQUENCY": "10000",
+                                                   "REFRAIN_SAMPLING_SOURCE": "timer"})
                 self.assertEqual(code, outcome.code, outcome.stderr)
                 self.assertEqual(1, outcome.stderr.count("REFRAIN_SAMPLING_FREQUENCY"), outcome.stderr)
                 self.assertIn("frequency_capped", self.report(outcome).losses())

@@ -3,14 +3,17 @@
  *   faults_signals nothing|replace|block|replace_and_block|ignore|reset
  *
  * First the disposition of every signal and the mask are printed, as the program sees them: those of a fresh process.
- * Then all real-time signals are taken in the way that is named, CPU time is spent, the program's handler is proven to
- * run once per raise and never else, and the dispositions are printed again.
+ * Then SIGURG and all real-time signals are taken in the way that is named, CPU time is spent, the program's handler is
+ * proven to run once per raise and never else, and the dispositions are printed again.
  */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+/* What a tool may take: real-time signals and SIGURG. */
+#define FOR_EACH_FREE(s) for (int s = SIGURG; s <= SIGRTMAX; s = s == SIGURG ? SIGRTMIN : s + 1)
 
 static volatile sig_atomic_t handled[65];
 static void handler(int signal) { handled[signal]++; }
@@ -52,7 +55,7 @@ int main(int argc, char** argv) {
   print_signals("at start");
   work(0.2);
   int replace = !strncmp(how, "replace", 7), block = strstr(how, "block") != NULL;
-  for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) {
+  FOR_EACH_FREE(s) {
     if (replace) {
       struct sigaction a = {.sa_handler = handler};
       sigaction(s, &a, NULL);
@@ -64,8 +67,7 @@ int main(int argc, char** argv) {
       if (s != SIGKILL && s != SIGSTOP) signal(s, SIG_DFL);
   if (block) sigprocmask(SIG_BLOCK, &all, NULL);
   work(0.4);
-  if (replace || !strcmp(how, "ignore"))
-    for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) raise(s);
+  if (replace || !strcmp(how, "ignore")) FOR_EACH_FREE(s) raise(s);
   work(0.1);
   if (block) {
     print_signals("blocked");
@@ -73,7 +75,7 @@ int main(int argc, char** argv) {
   }
   work(0.3);
   printf("handled:");
-  for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) printf(" %d", (int)handled[s]);
+  FOR_EACH_FREE(s) printf(" %d", (int)handled[s]);
   puts("");
   print_signals("at end");
   return 5;

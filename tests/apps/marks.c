@@ -442,6 +442,26 @@ NOINLINE static void good(void) {
   REFRAIN_LOOP_END();
 }
 
+#ifdef WITH_MPI
+/* The last of ten iterations ends MPI; a region is open in it. */
+NOINLINE static void finalize_inside(void) {
+  REFRAIN_LOOP_BEGIN("until the end");
+  for (int i = 0; i < 10; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    spin(0.01);
+    communicate();
+    if (i == 9) {
+      REFRAIN_REGION_BEGIN("ending");
+      spin(0.02);
+      MPI_Finalize();
+      REFRAIN_REGION_END("ending");
+    }
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+}
+#endif
+
 int main(int argc, char** argv) {
 #ifdef WITH_MPI
   int provided;
@@ -449,6 +469,9 @@ int main(int argc, char** argv) {
 #endif
   if (argc > 1 && !strcmp(argv[1], "never_ended")) /* but by the end of the measurement, which is no misuse */
     REFRAIN_REGION_BEGIN("whole run");
+#ifdef WITH_MPI
+  if (argc > 1 && !strcmp(argv[1], "finalize_inside")) return finalize_inside(), 0;
+#endif
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     if (argc < 2 || strcmp(argv[1], cases[i].name)) continue;
     if (cases[i].right) cases[i].right();

@@ -10,7 +10,7 @@ from typing import Any
 from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, mpirun
 
 # A tick that comes while Refrain works on the thread; it has nothing to do with marks.
-BY_CHANCE = ("tick_inside_measurement", "tick_late")
+BY_CHANCE = ("tick_inside_measurement", "tick_late", "cpu_time_without_ticks")
 MISUSE_LINE = "marks of the program do not match"
 
 
@@ -133,6 +133,19 @@ class Marks(TestCase):
                     self.assertEqual([1 + i % 3 for i in range(30)] + [1 + i % 3 for i in range(20)],
                                      self.loop(report, "first")["mpi_calls"])
 
+    def test_an_iteration_that_ends_mpi(self) -> None:
+        """It is one of the loop, as far as it is measured; its marks match."""
+        for mpi in ("openmpi", "mpich"):
+            if not (PROGRAMS / f"marks_{mpi}").exists():
+                continue
+            outcome, report = self.run_case(f"marks_{mpi}", "finalize_inside", launcher=mpi)
+            self.assertEqual(({}, ""), (self.losses(report), outcome.stderr))
+            self.assertEqual({"until the end": [10]}, self.iterations(report))
+            loop = self.loop(report, "until the end")
+            self.assertGreaterEqual(loop["wall_s"][9], 0.03)
+            self.assertEqual(loop["mpi_calls"][0] + 1, loop["mpi_calls"][9], "with MPI_Finalize")
+            self.assert_region(report, ["until the end", "ending"], 1, 0.02, 0.5)
+
     def test_loops_of_threads(self) -> None:
         _, report = self.run_case("marks_openmpi", "threads")
         self.assertEqual({}, self.losses(report))
@@ -144,7 +157,18 @@ class Marks(TestCase):
     # ---- wrong ----
 
     def check_misuse(self, program: str, case: str, others: dict[str, int] | None = None, **how: Any) -> Report:
-        outcome, report = self.run_case(program, case, **how)
+        for attempt in range(4):
+            outcome, report = self.run_case(program, case, **how)
+            self.check_counts(outcome, report, case, others)
+            wall = sum(self.loop(report, "good")["wall_s"])
+            (good,) = self.regions(report, "good")
+            # A busy machine may take the core away between the end of an iteration and the next; hardly ever four times for so long.
+            if abs(wall - good["region"]["wall_s"]) <= 0.1:
+                break
+        self.assert_near(wall, good["region"]["wall_s"], 0.1, "the iterations are the loop")
+        return report
+
+    def check_counts(self, outcome: Outcome, report: Report, case: str, others: dict[str, int] | None) -> None:
         times = outcome.json_lines()[0]["misused"]
         losses = self.losses(report)
         self.assertEqual(times, losses.pop("mark_misused", 0), outcome.stderr)
@@ -155,12 +179,14 @@ class Marks(TestCase):
         self.assertEqual(1 if times else 0, len(outcome.stderr.splitlines()), outcome.stderr)
         self.assertEqual(1 if times else 0, outcome.stderr.count(MISUSE_LINE), outcome.stderr)
         self.assertEqual(20, min(self.iterations(report)["good"]))
-        wall = self.loop(report, "good")["wall_s"]
-        self.assertLessEqual(0.003, min(wall), "the right iterations")
+        self.assertLessEqual(0.003, min(self.loop(report, "good")["wall_s"]), "the right iterations")
         (good,) = self.regions(report, "good")
         self.assertEqual(1, good["region"]["visits"])
-        self.assert_near(sum(wall), good["region"]["wall_s"], 0.1, "the iterations are the loop")
-        return report
+
+    def check_short(self, wall: list[float]) -> None:
+        """Each is 2 ms of work. One may have lost its core meanwhile, but not most of them."""
+        self.assertLessEqual(0.002, min(wall))
+        self.assertLess(statistics.median(wall), 0.02)
 
     def both(self, case: str, **how: Any) -> list[Report]:
         reports = []
@@ -179,7 +205,7 @@ class Marks(TestCase):
     def test_iterations_begun_twice(self) -> None:
         for report in self.both("iteration_twice"):
             self.assertEqual([5], self.iterations(report)["bad"])
-            self.assertTrue(all(0.002 <= w < 0.02 for w in self.loop(report, "bad")["wall_s"]))
+            self.check_short(self.loop(report, "bad")["wall_s"])
 
     def test_a_loop_that_ends_inside_an_iteration(self) -> None:
         for report in self.both("loop_end_inside"):

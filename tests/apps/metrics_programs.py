@@ -232,6 +232,8 @@ class Papi(Metrics):
         outcome = self.run_pages("STAND_IN_BROKEN,STAND_IN_FAULT,ru_minflt", env=self.env())
         self.assertEqual(2, len(outcome.stderr.splitlines()), outcome.stderr)
         self.assertIn("near it: STAND_IN_FAULTS", outcome.stderr)
+        self.assertRegex(outcome.stderr, r"STAND_IN_BROKEN cannot be counted here \(.*\); refrain info metrics lists")
+        self.assertNotRegex(outcome.stderr, r"near it: .*STAND_IN_BROKEN", "what was asked for is no suggestion")
         self.assertEqual({"ru_minflt"}, set(self.report(outcome).totals["metrics"]))
 
     def test_a_library_of_another_version_is_one_line(self) -> None:

@@ -42,23 +42,12 @@ foreach(mpi ${REFRAIN_MPIS})
             $<TARGET_FILE:mpi_recorder_${mpi}> $<TARGET_FILE:mpi_counter_${mpi}> ${REFRAIN_MPIEXEC_${mpi}}
             $<TARGET_FILE:mpi_late> $<TARGET_FILE:mpi_plugin_${mpi}>)
   set_tests_properties(apps.mpi_adapter.${mpi} PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS "apps;unsanitized")
-  # Fortran, which the project itself does not speak, through MPI's own compiler wrapper.
   if(REFRAIN_HAS_FORTRAN_${mpi})
-    set(fortran_programs)
-    foreach(interface mpif_h use_mpi use_mpi_f08)
-      set(fortran_program ${mpi_dir}/mpi_fortran_${interface})
-      string(TOUPPER ${interface} definition)
-      add_custom_command(OUTPUT ${fortran_program}
-        COMMAND ${REFRAIN_MPIFORT_${mpi}} -D${definition} -O1 -g -fallow-argument-mismatch -w ${mpi_apps}/mpi_fortran.F90
-                -o ${fortran_program}
-        DEPENDS ${mpi_apps}/mpi_fortran.F90
-        VERBATIM)
-      list(APPEND fortran_programs ${fortran_program})
-    endforeach()
-    add_custom_target(mpi_fortran_${mpi} ALL DEPENDS ${fortran_programs})
+    refrain_fortran_programs(mpi_fortran_${mpi} ${mpi} ${mpi_apps}/mpi_fortran.F90 ${mpi_dir}/mpi_fortran_INTERFACE
+      INTERFACES mpif_h use_mpi use_mpi_f08 OPTIONS -O1 -g -fallow-argument-mismatch -w)
     add_test(NAME apps.mpi_fortran.${mpi}
       COMMAND Python3::Interpreter -B ${mpi_apps}/mpi_fortran.py ${mpi} $<TARGET_FILE:mpi_recorder_${mpi}>
-              ${REFRAIN_MPIEXEC_${mpi}} ${fortran_programs})
+              ${REFRAIN_MPIEXEC_${mpi}} ${mpi_fortran_${mpi}_PROGRAMS})
     set_tests_properties(apps.mpi_fortran.${mpi} PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS "apps;unsanitized")
   else()
     message(STATUS "tests: mpi_fortran is left out, there is no Fortran compiler for ${mpi}")

@@ -21,6 +21,7 @@ namespace refrain::measurement {
 
 thread_local Location* current_location __attribute__((tls_model("initial-exec"))) = nullptr;
 LifecycleHooks lifecycle;
+void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
 std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
 
@@ -124,6 +125,7 @@ std::int64_t* enter_region(Location& location, RegionId region, const platform::
 }
 
 bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
+bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
@@ -134,5 +136,8 @@ bool pass_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* keep_up_after_call(Location& location) { return location.call_values; }
 void take_due_snapshot(Location&) {}
+constinit thread_local std::int32_t calls_to_timing = no_call_is_timed;
+void pass_call(Location&) {}
+void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 
 }  // namespace refrain::measurement

@@ -134,7 +134,7 @@ static void run(int count) {
           _exit(0);
         }
         if (is("fork_exec"))
-          execl("/bin/sh", "sh", "-c", "env | grep -c -e REFRAIN_INTERNAL -e LD_PRELOAD=.*refrain; exit 17", NULL);
+          execl("/bin/sh", "sh", "-c", "env | grep -c -e ^REFRAIN_INTERNAL -e ^LD_PRELOAD=.*refrain; exit 17", NULL);
         if (is("fork_thread")) {
           pthread_t t;
           pthread_create(&t, NULL, nothing, NULL);
@@ -222,7 +222,7 @@ static void run(int count) {
     for (int i = 0; i < count; ++i) {
       pid_t child;
       char* const arguments[] = {
-          "sh", "-c", "echo spawned; env | grep -c -e REFRAIN_INTERNAL -e LD_PRELOAD=.*refrain; exit 16", NULL};
+          "sh", "-c", "echo spawned; env | grep -c -e ^REFRAIN_INTERNAL -e ^LD_PRELOAD=.*refrain; exit 16", NULL};
       if (posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ)) abort();
       wait_for(way, child);
     }

@@ -10,7 +10,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment
+from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, without_results
 
 MPIS = [mpi for mpi in ("openmpi", "mpich") if (PROGRAMS / f"processes_{mpi}").exists()]
 SERIAL = PROGRAMS / "processes_serial"
@@ -194,7 +194,9 @@ class Jobs(TestCase):
                 out, err = running.communicate(timeout=60)
                 self.assertEqual(0, running.returncode, err)
                 self.assertIn(b"parent", out)
-                lines = [line for line in err.splitlines() if line.startswith(b"refrain:")]
+                err, last = without_results(err.decode())
+                self.assertRegex(last, "no results: .* has vanished")
+                lines = [line for line in err.splitlines() if line.startswith("refrain:")]
                 self.assertIn(len(lines), (1, 2), err)  # of a snapshot, and of the end
 
 

@@ -9,18 +9,8 @@ foreach(mpi ${REFRAIN_MPIS})
   target_include_directories(mpi_control_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
   target_compile_options(mpi_control_${mpi} PRIVATE -Wno-stringop-overflow)
   if(REFRAIN_HAS_FORTRAN_${mpi})
-    set(fortran_programs)
-    foreach(interface mpif_h use_mpi use_mpi_f08)
-      set(fortran_program ${app_dir}/mpi_control_${interface}_${mpi})
-      string(TOUPPER ${interface} definition)
-      add_custom_command(OUTPUT ${fortran_program}
-        COMMAND ${REFRAIN_MPIFORT_${mpi}} -D${definition} -O1 -g -fallow-argument-mismatch -w ${apps}/mpi_control.F90
-                -o ${fortran_program}
-        DEPENDS ${apps}/mpi_control.F90
-        VERBATIM)
-      list(APPEND fortran_programs ${fortran_program})
-    endforeach()
-    add_custom_target(mpi_control_fortran_${mpi} ALL DEPENDS ${fortran_programs})
+    refrain_fortran_programs(mpi_control_fortran_${mpi} ${mpi} ${apps}/mpi_control.F90 ${app_dir}/mpi_control_INTERFACE_${mpi}
+      INTERFACES mpif_h use_mpi use_mpi_f08 OPTIONS -O1 -g -fallow-argument-mismatch -w)
   endif()
 endforeach()
 app_test(mpi_control 300)
@@ -30,6 +20,14 @@ foreach(mpi ${REFRAIN_MPIS})
   app_program(mpi_for_ever_${mpi} mpi_for_ever.c mpi_${mpi})
 endforeach()
 app_test(mpi_definitions 300)
+
+# Calls that are left by a jump: fault 20.
+foreach(mpi ${REFRAIN_MPIS})
+  app_program(abandoned_calls_${mpi} abandoned_calls.cpp mpi_${mpi})
+  target_include_directories(abandoned_calls_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  target_compile_options(abandoned_calls_${mpi} PRIVATE -Wno-clobbered)
+endforeach()
+app_test(abandoned_calls 300)
 
 # Other tools, in every place where they can stand.
 foreach(mpi ${REFRAIN_MPIS})
@@ -108,3 +106,6 @@ foreach(mpi ${REFRAIN_MPIS})
   endif()
 endforeach()
 app_test(same_results 600)
+
+# How programs are linked with Refrain.
+app_test(link 300)

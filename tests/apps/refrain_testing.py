@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,11 +53,21 @@ def mpiexec(mpi: str, ranks: int, *command: object) -> list[str]:
     return [f"mpiexec.{mpi}", "-n", str(ranks), *map(str, command)]
 
 
+def without_results(stderr: str) -> tuple[str, str]:
+    """What a command printed, and the line of `refrain run` about its results."""
+    lines = stderr.splitlines(keepends=True)
+    if lines and re.match("refrain: (no )?results", lines[-1]):
+        return "".join(lines[:-1]), lines[-1].strip()
+    return stderr, ""
+
+
 class Outcome:
-    """How a program ended: exit status, stdout, stderr, and its experiment directory when there is one."""
+    """How a program ended: exit status, stdout, stderr, and its experiment directory when there is one. What `refrain run` says
+    of the results at the end is `last_line`, and not in stderr."""
 
     def __init__(self, code: int, stdout: bytes, stderr: bytes, experiment: Path | None = None):
-        self.code, self.stdout, self.stderr, self.experiment = code, stdout, stderr.decode(errors="replace"), experiment
+        self.code, self.stdout, self.experiment = code, stdout, experiment
+        self.stderr, self.last_line = without_results(stderr.decode(errors="replace"))
 
     def json_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.stdout.decode().splitlines() if line.startswith("{")]
@@ -93,8 +104,10 @@ class Report:
         """Exclusive seconds of a pseudo path such as "(not on CPU)"."""
         return self.sum("exclusive_s", lambda c: bool(c["path"]) and c["path"][-1] == label)
 
-    def losses(self) -> dict[str, int]:
-        return {k: v for k, v in self.totals.get("losses", {}).items() if v}
+    def losses(self) -> dict[str, float]:
+        """Those that happened. A few of the kernel's ticks may find nobody, as when a virtual machine stands still: up to five."""
+        return {k: v for k, v in self.totals.get("losses", {}).items()
+                if v and not (k == "cpu_time_without_ticks" and v <= 0.02)}
 
 
 def run_to_the_end(command: list[str], timeout: float, env: dict[str, str],

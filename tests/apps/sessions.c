@@ -1,5 +1,5 @@
-/* MPI by a session alone, without MPI_Init: every rank adds up the ranks ten times, then opens a second session inside
-   the first. Prints the sum on rank 0. */
+/* sessions [PROCESS SET]: MPI by a session alone, without MPI_Init: every rank adds up the ranks ten times, then opens
+   a second session inside the first. Prints the sum on rank 0. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -9,13 +9,13 @@ __attribute__((noinline)) static int add_up(MPI_Comm comm, int rank) {
   return sum;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   MPI_Session session, second;
   MPI_Group all;
   MPI_Comm comm;
   int rank;
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+  MPI_Group_from_session_pset(session, argc > 1 ? argv[1] : "mpi://WORLD", &all);
   MPI_Comm_create_from_group(all, "test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
   MPI_Comm_rank(comm, &rank);
   const int sum = add_up(comm, rank);

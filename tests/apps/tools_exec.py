@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -70,10 +71,10 @@ class Exec(ToolsTest):
         self.exec("/bin/true", LD_PRELOAD=str(other))
         self.assertEqual(self.images(), [("true", "program", f"{PROBE}:{other}")])
 
-    def test_a_script_is_let_through_under_a_launcher_and_measured_without(self):
+    def test_a_script_of_a_shell_is_let_through(self):
         script = self.file("script", "#!/bin/sh\n/bin/true\nexit 9\n")
         self.assertEqual(self.exec(script).returncode, 9)
-        self.assertEqual(self.images()[0][1], "program")
+        self.assertEqual([mode for _, mode, _ in self.images()], ["script", "script"])
         self.assertEqual(self.exec(script, OMPI_COMM_WORLD_RANK="0").returncode, 9)
         self.assertEqual([mode for _, mode, _ in self.images()], ["through", "through"])
 
@@ -82,7 +83,12 @@ class Exec(ToolsTest):
 
     def test_what_only_starts_another_program_is_let_through(self):
         self.exec("env", "A=1", "/bin/true")
-        self.assertEqual([mode for _, mode, _ in self.images()], ["through", "through"])
+        self.assertEqual([mode for _, mode, _ in self.images()], ["script", "script"])
+
+    def test_another_interpreter_is_measured_itself(self):
+        for first in (f"#!{sys.executable}", "#!/usr/bin/env python3"):
+            self.assertEqual(self.exec(self.file("script.py", f"{first}\nimport sys\nsys.exit(6)\n")).returncode, 6)
+            self.assertEqual([mode for _, mode, _ in self.images()], ["program"])
 
     def test_an_mpi_program_is_measured_from_its_start_under_a_launcher(self):
         program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
@@ -145,6 +151,19 @@ class Run(ToolsTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(name for name, _, _ in self.images()), ["hello", "second", "second"])
 
+    def test_a_launcher_of_another_mpi_is_said_once(self):
+        for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi")):
+            program = self.compile(f"mpicc.{mpi}", SOURCE / "tests/apps/tools_hello.c", "hello")
+            for launcher, ranks in ((other, 3), (other, 1), (mpi, 3)):
+                command = (f"mpiexec.{launcher}", "-n", str(ranks), program, "0")
+                measured, plain = self.run_command(*command), self.start(*command)
+                self.assertEqual((measured.returncode, sorted(measured.stdout)), (plain.returncode, sorted(plain.stdout)))
+                lines = [line for line in measured.stderr.splitlines() if "refrain:" in line and "no results" not in line]
+                self.assertEqual(len(lines), launcher == other and ranks > 1, (command, measured.stderr))
+                for line in lines:
+                    self.assertEqual(line, f"refrain: {program} uses {mpi}, but the launcher is that of {other}: each process runs "
+                                           f"alone, as rank 0 of 1. Start it with mpiexec.{mpi}.")
+
     def test_a_shell_between_launcher_and_program_is_let_through(self):
         self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
         done = self.run_command("mpirun.openmpi", "-n", "1", "sh", "-c", "./hello 2; exit $?")
@@ -159,7 +178,7 @@ class Run(ToolsTest):
         self.assertIn("refrain: REFRAIN_SAMPLING_FREQUENCY=banana is not a number; allowed: 0 to 10000 (Hz).", bad.stderr)
         self.assertEqual(self.images(), [])
         good = self.run_command("mpirun.openmpi", "-n", "2", program, "3", REFRAIN_SAMPLING_FREQUENCY="50")
-        self.assertEqual((good.returncode, "refrain:" in good.stderr), (3, False))
+        self.assertEqual((good.returncode, good.stderr.count("refrain:")), (3, 1), "the line about the results")
         self.assertEqual(len(self.images()), 2)
 
     def test_verbose_says_what_is_measured_where_it_goes_and_how_much_it_was(self):
@@ -169,12 +188,14 @@ class Run(ToolsTest):
         self.assertEqual({line.split(":")[0] for line in lines}, {"refrain"})
         # What was lost depends on where a machine's ticks fall: a line for each kind, or none.
         lines = [line for line in lines if not re.fullmatch(r"refrain: rank \d: lost: \w+, \d+", line)]
-        self.assertEqual(len(lines), 4, lines)
+        self.assertEqual(len(lines), 5, lines)
         self.assertIn("Open MPI", lines[0])
         self.assertIn("100 Hz", lines[1])
         self.assertIn("exp", lines[2])
+        self.assertEqual(lines[4], "refrain: results in exp; to see them: refrain report exp")
         self.assertRegex(lines[3], r"rank 0: 1 locations, \d+ call-tree nodes, \d+ MPI calls, \d+ samples")
-        self.assertEqual(self.start(*run, REFRAIN_EXPERIMENT_DIRECTORY="exp2").stderr, "")
+        self.assertEqual(self.start(*run, REFRAIN_EXPERIMENT_DIRECTORY="exp2").stderr,
+                         "refrain: results in exp2; to see them: refrain report exp2\n")
 
     def test_invalid_empty_and_enormous_settings_leave_the_program_alone(self):
         for name in ("REFRAIN_ENABLE", "REFRAIN_MEMORY", "REFRAIN_UNWINDER", "REFRAIN_EXPERIMENT_DIRECTORY", "REFRAIN_NO_SUCH"):

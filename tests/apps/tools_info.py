@@ -99,10 +99,10 @@ class MpiFunctions(ToolsTest):
         for found, own, _, libraries in self.each_installed_mpi():
             wanted = {"fortran": {}, "fortran_2008": {}}
             for symbol in self.exported(*libraries):
-                plain = re.fullmatch(r"(mpix?_\w+?|MPIX?_[A-Z0-9_]+?)_{0,2}", symbol)
-                if not plain or "sizeof" in symbol.lower():
+                plain = re.fullmatch(r"(mpix?_[a-z0-9_]+?)_{1,2}", symbol)  # as compilers make them unless told otherwise
+                if not plain or "sizeof" in symbol:
                     continue
-                name = plain[1].lower().removesuffix("_cptr")
+                name = plain[1].removesuffix("_cptr")
                 modern = re.fullmatch(r"(mpix?_\w+?)_f08(?:ts)?(_large)?", name)
                 column = wanted["fortran_2008" if modern else "fortran"]
                 function = modern[1] + ("_c" if modern[2] else "") if modern else name
@@ -178,6 +178,21 @@ class Doctor(ToolsTest):
         self.assertEqual(self.doctor("/bin/true").returncode, 0)
         self.assertEqual(self.doctor("/bin/true", REFRAIN_MEMORY="0").returncode, 1)
         self.assertEqual(self.doctor("/bin/true", REFRAIN_EXPERIMENT_DIRECTORY=str(self.directory)).returncode, 1)
+
+    def test_a_fortran_program_is_well(self):
+        for mpi in ("openmpi", "mpich"):
+            for interface in ("MPIF_H", "USE_MPI", "USE_MPI_F08"):
+                program = self.compile(f"mpifort.{mpi}", SOURCE / "tests/apps/link_work.F90", "fortran", f"-D{interface}",
+                                       "-fallow-argument-mismatch", self.file("main.f90", "call work()\nend\n"))
+                done = self.doctor(program)
+                self.assertEqual((done.returncode, "intercept" in done.stdout), (0, False), f"{mpi} {interface}: {done.stdout}")
+
+    def test_a_programs_own_names_that_look_like_mpis_are_no_tool(self):
+        source = self.file("own.c", "int mpi_send_[4] = {1}, MPI_Recv = 2;\nvoid mpi_halo_(void) {}\nvoid MPI_Helper(void) {}\n"
+                                    "int main(void) { return 0; }")
+        self.assertNotIn("intercept", self.doctor(self.compile("gcc", source, "own", "-rdynamic")).stdout)
+        source = self.file("tool.c", "void mpi_send_(void) {}\nint main(void) { return 0; }")
+        self.assertIn("itself intercepts MPI calls (mpi_send_)", self.doctor(self.compile("gcc", source, "tool", "-rdynamic")).stdout)
 
     def test_another_tool_on_mpi_is_named(self):
         tool = self.compile("gcc", self.file("t.c", "int MPI_Send(void){return 0;}"), "libtool.so", "-shared", "-fPIC")

@@ -16,6 +16,34 @@ from refrain_testing import REFRAIN, SOURCE
 from tools_exec import ToolsTest
 
 
+# Three calls of one function, each long enough for many samples.
+ALONE = """#include <time.h>
+static volatile double x;
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+__attribute__((noinline)) void work(void) { double e = cpu() + 0.5; while (cpu() < e) for (int i = 0; i < 100000; ++i) x += 1; }
+int main(void) { work(); x += 1; work(); x += 1; work(); x += 1; return 0; }
+"""
+
+
+# Half a second each of user code and of polling, and a sleep.
+POLLS = """#include <mpi.h>
+#include <time.h>
+static volatile double x;
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+int main(int argc, char** argv) {
+  int flag;
+  MPI_Init(&argc, &argv);
+  for (double e = cpu() + 0.5; cpu() < e;) for (int i = 0; i < 100000; ++i) x += 1;
+  for (double e = cpu() + 0.6; cpu() < e;) for (int i = 0; i < 100; ++i)
+    MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  struct timespec t = {0, 300000000};
+  nanosleep(&t, NULL);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
 class Report(ToolsTest):
     experiment: Path | None = None  # measured once, copied for each test
 
@@ -59,6 +87,39 @@ class Report(ToolsTest):
         options = set(re.findall(r"--[a-z-]+", self.report("--help").stdout)) - {"--help"}
         self.assertIn("--windows", options)
         self.assertEqual(set(), {option for option in options if option not in page})
+
+    def test_a_program_without_mpi_is_one_process(self):
+        program = self.compile("gcc", self.file("alone.c", ALONE), "alone", "-O1")
+        done = self.start(REFRAIN, "run", "--experiment", "alone-exp", "--", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.report("alone-exp").stdout
+        self.assertIn("1 process without MPI", text)
+        self.assertIn("per tick", text)
+        self.assertNotIn("uncertain", text, "without MPI the clocks tell it all")
+        for wrong in ("rank", "per MPI call"):
+            self.assertNotIn(wrong, text.split("call path")[0])
+
+    def test_time_off_the_cpu_that_only_samples_tell_is_uncertain(self):
+        """0.3 s of sleep may be in user code or in MPI by the clocks. Of the CPU time both have much."""
+        program = self.compile("mpicc.openmpi", self.file("polls.c", POLLS), "polls", "-O1")
+        done = self.start(REFRAIN, "run", "--experiment", "polls-exp", "--", "mpirun.openmpi", "-n", "1", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        totals = json.loads(self.report("polls-exp", "--format", "json").stdout)["totals"]
+        self.assertGreater(totals["not_on_cpu_high_s"] - totals["not_on_cpu_low_s"], 0.25)
+        if totals["user_s"] < 2.5:  # else others had the cores for long, and the 0.3 s are less than a tenth
+            self.assertTrue(totals["not_on_cpu_uncertain"])
+            text = self.report("polls-exp").stdout
+            self.assertRegex(text, r"not on CPU .* uncertain: between")
+            self.assertIn("cannot be trusted", text)
+
+    def test_callsites_without_debug_information_are_told_apart(self):
+        program = self.compile("gcc", self.file("alone.c", ALONE), "alone", "-O1")
+        done = self.start(REFRAIN, "run", "--experiment", "alone-exp", "--frequency", "250", "--", program)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sites = re.findall(r" main  \[(alone\+0x[0-9a-f]+)\]", self.report("alone-exp", "--callsites").stdout)
+        self.assertEqual((len(sites), len(set(sites))), (3, 3))
+        paths = json.loads(self.report("alone-exp", "--callsites", "--format", "json").stdout)["callpaths"]
+        self.assertLessEqual(set(sites), {f"alone+0x{path['offset']:x}" for path in paths})
 
     def test_windows_that_are_not_there(self):
         self.assertIn("no windows", self.one_line(1, "exp", "--windows"))

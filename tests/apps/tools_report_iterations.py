@@ -21,8 +21,10 @@ STEPS, EVERY, PEAK_S, WORK_S = 300, 50, 0.020, 0.001
 PROGRAM = """
 #include <mpi.h>
 #include <refrain/refrain.h>
+#include <stdio.h>
 #include <time.h>
-static double now(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static double clock_s(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static double now(void) { return clock_s(CLOCK_THREAD_CPUTIME_ID); }
 static volatile double x;
 __attribute__((noinline)) static void work(double s) { double e = now() + s; while (now() < e) x += 1; }
 __attribute__((noinline)) static void peak(double s) {
@@ -36,11 +38,14 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   int rank;
   static char a[3000], b[3000];
+  static double wall[STEPS]; /* of the work, by the program's own clock */
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   REFRAIN_LOOP_BEGIN("step");
   for (int i = 0; i < STEPS; ++i) {
     REFRAIN_ITERATION_BEGIN();
+    double begin = clock_s(CLOCK_MONOTONIC);
     if (i % EVERY == EVERY - 1) peak(PEAK_S); else work(rank ? 3 * WORK_S : WORK_S);
+    wall[i] = clock_s(CLOCK_MONOTONIC) - begin;
     MPI_Sendrecv(a, 1000 * (i % 3 + 1), MPI_BYTE, !rank, 0, b, 3000, MPI_BYTE, !rank, 0, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     if (i % 10 == 0) MPI_Barrier(MPI_COMM_WORLD);
@@ -54,6 +59,11 @@ int main(int argc, char **argv) {
     REFRAIN_ITERATION_END();
   }
   REFRAIN_LOOP_END();
+  char name[4096];
+  snprintf(name, sizeof name, "%s/work-%d", argv[1], rank); /* launchers mix the lines of two ranks */
+  FILE *file = fopen(name, "w");
+  for (int i = 0; i < STEPS; ++i) fprintf(file, "%d %d %.9f\\n", rank, i, wall[i]);
+  fclose(file);
   MPI_Finalize();
   return 0;
 }
@@ -68,6 +78,7 @@ class Measured(ToolsTest):
     """One measurement serves all tests."""
 
     experiment: Path | None = None
+    work_s: dict[tuple[int, int], float] = {}  # of rank and iteration, as the program says: its wait for a core is in it
     without_loops: Path | None = None
 
     def setUp(self):
@@ -81,9 +92,13 @@ class Measured(ToolsTest):
                                  f"-DSTEPS={STEPS}", f"-DEVERY={EVERY}", f"-DPEAK_S={PEAK_S}", f"-DWORK_S={WORK_S}")
             hello = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", kept / "hello")
             for name, program in (("exp", steps), ("none", hello)):
-                done = self.start(REFRAIN, "run", "--", "mpirun.openmpi", "-n", "2", program, REFRAIN_CLUSTERS="8",
+                done = self.start(REFRAIN, "run", "--", "mpirun.openmpi", "-n", "2", program, *([kept] if name == "exp" else []),
+                                  REFRAIN_CLUSTERS="8",
                                   REFRAIN_SAMPLING_FREQUENCY="250", REFRAIN_EXPERIMENT_DIRECTORY=str(kept / name))
                 self.assertEqual(done.returncode, 0, done.stderr)
+                if name == "exp":
+                    Measured.work_s = {(int(r), int(i)): float(s) for rank in (0, 1)
+                                       for r, i, s in map(str.split, (kept / f"work-{rank}").read_text().splitlines())}
             Measured.experiment, Measured.without_loops = kept / "exp", kept / "none"
 
     def report(self, *options, experiment=None, **settings):
@@ -129,11 +144,20 @@ class Iterations(Measured):
             self.assertEqual((int(r["bytes_sent"]), int(r["mpi_calls"])),
                              (1000 * (i % 3 + 1), 1 + barrier + is_peak(i)))
             least = PEAK_S if is_peak(i) else WORK_S * (3 if r["rank"] == "1" else 1)
-            self.assertGreaterEqual(float(r["user_s"]), 0.99 * least)
-        typical = [statistics.median(float(r["user_s"]) for r in rows
-                                     if r["rank"] == str(rank) and not is_peak(int(r["iteration"]))) for rank in (0, 1)]
-        self.assertGreater(typical[1], 1.5 * typical[0], "the slow rank")
-        self.assertLess(typical[1], PEAK_S / 2)
+            # Planted by the wall clock: ticks and Refrain's own work in it are part of what the program has waited for.
+            self.assertGreaterEqual(float(r["user_s"]) + float(r["refrain_s"]), 0.99 * least)
+        self.assertEqual(2 * STEPS, len(self.work_s))
+        beyond = [float(r["user_s"]) - self.work_s[int(r["rank"]), int(r["iteration"])] for r in rows]
+        self.assertLess(abs(statistics.median(beyond)), 0.1 * WORK_S, "user time is that of the program's clock")
+        if self.slow_rank_is_slow():
+            typical = [statistics.median(float(r["user_s"]) for r in rows if r["rank"] == str(rank)) for rank in (0, 1)]
+            self.assertGreater(typical[1], 1.5 * typical[0], "the slow rank")
+
+    def slow_rank_is_slow(self):
+        """User time holds what the work has waited for a core, which can be any time and hide which rank is slow; the
+        program's own clock says whether it has."""
+        typical = [statistics.median(self.work_s[rank, i] for i in range(STEPS)) for rank in (0, 1)]
+        return typical[1] > 2 * typical[0]
 
     def graph(self, metric, title):
         """Line below the title, rows of the graph from the top, text. A column is an iteration."""
@@ -178,7 +202,8 @@ class Iterations(Measured):
             self.assertEqual(len(places), STEPS)
             darkness.append([shades.index(p) for i, p in enumerate(places) if not is_peak(i)])
             peaks += [shades.index(p) for i, p in enumerate(places) if is_peak(i)]
-        self.assertGreater(statistics.mean(darkness[1]), statistics.mean(darkness[0]))
+        if self.slow_rank_is_slow():
+            self.assertGreater(statistics.mean(darkness[1]), statistics.mean(darkness[0]))
         self.assertGreater(statistics.mean(peaks), statistics.mean(darkness[1]))
 
     def test_lines_fit_the_terminal_in_ascii_and_unicode(self):
@@ -284,6 +309,16 @@ class Parts(Measured):
                              (2, 2000 * (i % 3 + 1)))
             self.assertEqual(any(c["path"][-1] == "MPI_Barrier" for c in tree["callpaths"]), i % 10 == 0)
         self.assertEqual([l["rank"] for l in self.json("--iteration", 3, "--loop", "step", "--rank", 1)["locations"]], [1])
+
+    def test_parts_of_a_complete_experiment_are_complete(self):
+        """Also a part that not every rank has: a cluster is one rank's, and rank 1 made fewer outputs."""
+        for options in (("--cluster", 0, "--loop", "step"), ("--cluster", 0, "--loop", "step", "--rank", 1),
+                        ("--iteration", 4, "--loop", "output"), ("--iteration", 4, "--loop", "step")):
+            experiment = self.json(*options)["experiment"]
+            self.assertEqual((experiment["state"], experiment["missing_ranks"]), ("complete", []), options)
+            text = self.text(*options)
+            self.assertNotIn("incomplete", text)
+            self.assertNotIn("warning", text)
 
     def test_a_slow_iteration_shows_its_function(self):
         tree = self.json("--iteration", EVERY - 1, "--loop", "step")["callpaths"]

@@ -69,7 +69,7 @@ class Wrappers(ToolsTest):
                                   (("-shared", "-fPIC", "a.c"), False), (("-v",), False), (("--version",), False),
                                   (("-fsyntax-only", "a.c"), False), (("-x", "c", "-", "-o", "y"), True)):
             done = self.start(BUILD / "bin" / "refrain-cc", "--refrain-verbose", *arguments, REFRAIN_CC="echo")
-            self.assertEqual("-lrefrain-serial" in done.stdout, linked, arguments)
+            self.assertEqual("librefrain-serial-link.so" in done.stdout, linked, arguments)
         self.assertTrue(source.exists())
 
     def test_switched_off_the_wrapper_is_transparent(self):

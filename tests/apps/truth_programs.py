@@ -69,6 +69,17 @@ class Sessions(TestCase):
         self.assertEqual(30 * 3 * 4, report.below("add_up", "bytes_sent"))
 
 
+    def test_one_process(self) -> None:
+        """MPICH has not started its network then: nothing of ours may need it."""
+        for process_set in ("mpi://WORLD", "mpi://SELF"):
+            command = ["mpiexec.mpich", "-n", "1", PROGRAMS / "sessions", process_set]
+            outcome = self.measured(command)
+            self.assertEqual((0, b"0\n", ""), (outcome.code, outcome.stdout, outcome.stderr))
+            report = self.report(outcome)
+            self.assertEqual((1, "complete"), (report.data["experiment"]["ranks"], report.data["experiment"]["state"]))
+            self.assertEqual(10, report.below("add_up", "visits"))
+
+
 class WithoutMpi(TestCase):
     PROGRAM = PROGRAMS / "truth_no_mpi"
 

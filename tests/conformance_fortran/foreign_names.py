@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as scratch:
     experiment = str(Path(scratch) / "experiment")
     plain = run([mpiexec, "-n", "1", program])
     measured = run([refrain, "run", "--", mpiexec, "-n", "1", program], REFRAIN_EXPERIMENT_DIRECTORY=experiment)
-    truth = "".join(f"{0.5 + i + 0.25 + 97 + 6 + 4.5 + 5 + 60 + 700:g} 3 {i + 7} 219 1.5\n" for i in range(3))
+    truth = "".join(f"{0.5 + i + 0.25 + 97 + 6 + 4.5 + 5 + 60 + 700:g} 3 {i + 7} 219 1.5 {i + 10} {221 + 200 * i} 5\n" for i in range(3))
     checks.expect(plain.stdout == truth, f"without Refrain: {plain.stdout}, truth {truth}")
     checks.expect((measured.returncode, measured.stdout) == (0, truth), f"exit {measured.returncode}: {measured.stdout}{measured.stderr}")
     report = run([refrain, "report", experiment, "--format", "json"])

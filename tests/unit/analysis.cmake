@@ -6,6 +6,7 @@ add_executable(test_analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/call_tree_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_profile_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/analysis/user_shares_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/extra_metrics_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp)
 target_link_libraries(test_analysis PRIVATE refrain_analysis GTest::gtest_main)

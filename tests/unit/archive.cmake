@@ -6,10 +6,12 @@ add_executable(test_archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/damaged_file_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/experiment_directory_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/format_document_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp)
 target_link_libraries(test_archive PRIVATE refrain_analysis refrain_archive refrain_archive_writer refrain_clustering refrain_platform GTest::gtest_main
   ${CMAKE_DL_LIBS})
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
+  FORMAT_DOCUMENT="${PROJECT_SOURCE_DIR}/docs/file-format.md"
   REFRAIN_VERSION="${PROJECT_VERSION}")
 gtest_discover_tests(test_archive DISCOVERY_MODE PRE_TEST)

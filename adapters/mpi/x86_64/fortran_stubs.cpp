@@ -126,8 +126,4 @@ call *%r10
 refrain_unframe
 ret
 refrain_end refrain_pass_on
-
-refrain_function refrain_fortran_missing
-ret
-refrain_end refrain_fortran_missing
 )");

@@ -94,6 +94,23 @@ TEST(CallTree, frames_and_functions_of_one_name_are_one_node) {
   EXPECT_NEAR(exclusive_sum(tree), 1'000e-9, 1e-18);
 }
 
+TEST(CallTree, what_samples_decide_about_time_off_the_cpu_is_of_a_thread_not_of_its_units) {
+  Profile profile = small_profile();
+  auto& units = profile.ranks[0].locations[0].units;
+  units[0].mpi = 600, units[0].cpu_ns = 500;
+  units.push_back(units[0]);
+  Unit& other = units[1];  // its few ticks have found MPI only
+  other.ticks_user = 0, other.weight_user_ns = 0, other.weight_mpi_ns = 700, other.ticks_mpi = 4;
+  other.values.resize(2);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  // Each has 400 of user code, of which 0 to 400 were not on the CPU: 0 in the first, 400 in the second. So of 1,000 of
+  // CPU time 400 are user code and 600 MPI.
+  EXPECT_NEAR(tree.totals.not_on_cpu_s, 400e-9, 1e-18);
+  EXPECT_NEAR(tree.totals.not_on_cpu_high_s - tree.totals.not_on_cpu_low_s, 800e-9, 1e-18);
+  EXPECT_NEAR(tree.totals.not_on_cpu_at_stake_s, 400e-9, 1e-18);
+}
+
 TEST(CallTree, depth_keeps_mpi_functions_and_all_time) {
   Profile profile = small_profile();
   profile.paths.push_back({6, NodeKind::Region, -1, 0});  // not visited

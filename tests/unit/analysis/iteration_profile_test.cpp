@@ -66,7 +66,7 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
     profile.ranks[0].tick_cost.median = 2'000;
     const IterationProfiles profiles = profiles_of(profile);
     for (const Iteration& it : iterations) {
-      const auto unit = profiles.unit_of(it.cluster, test::vector_of(it));
+      const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
       const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
       ASSERT_EQ(exclusive_sum(times), it.wall);
       ASSERT_EQ(times.mpi, it.send[1] + it.allreduce[1]);
@@ -101,7 +101,7 @@ TEST(IterationProfile, it_is_so_with_learned_slopes_and_recorded_samples) {
   const IterationProfiles profiles = profiles_of(profile);
   const std::vector<SampledPath> recorded = {{test::function_20, 3}};
   for (const Iteration& it : iterations) {
-    const auto unit = profiles.unit_of(it.cluster, test::vector_of(it), &recorded);
+    const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it), &recorded);
     ASSERT_EQ(exclusive_sum(apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
     ASSERT_EQ(sum_of(profile, unit, MetricId::Visits), it.send[0] + it.allreduce[0]);
     ASSERT_EQ(sum_of(profile, unit, MetricId::BytesSent), it.send[3] + it.allreduce[3]);
@@ -127,7 +127,7 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
   sends.paths[test::send] = true;
   const auto sent = value_of_callpaths(profiles, sends, "bytes_sent");
   for (const Iteration& it : iterations) {
-    const auto unit = profiles.unit_of(0, test::vector_of(it));
+    const auto unit = profiles.unit_of(0, 0, test::vector_of(it));
     EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Visits), it.send[0]);
     EXPECT_EQ(value_at(profile, unit, test::send, MetricId::BytesSent), it.send[3]);
     EXPECT_EQ(value_at(profile, unit, test::allreduce, MetricId::BytesSent), it.allreduce[3]);
@@ -144,7 +144,7 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   const IterationProfiles profiles = profiles_of(profile);
   EXPECT_TRUE(profiles.is_exact(0));
   EXPECT_FALSE(profiles.is_exact(1));
-  const auto unit = profiles.unit_of(0, test::vector_of(it));
+  const auto unit = profiles.unit_of(0, 0, test::vector_of(it));
   const auto truth = test::unit_of(it);
   EXPECT_EQ(unit.columns, truth.columns);
   EXPECT_EQ(unit.weight_user_ns, truth.weight_user_ns);
@@ -157,7 +157,7 @@ TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the
   iterations[40] = {1, 9'000, {3, 1'000, 3, 24, 0, 0}, {}, {}, {}};
   const archive::Profile profile = test::profile_of(iterations);
   const IterationProfiles profiles = profiles_of(profile);
-  const auto unit = profiles.unit_of(1, test::vector_of(iterations[40]));
+  const auto unit = profiles.unit_of(40, 1, test::vector_of(iterations[40]));
   EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Time), 1'000);
   const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 9'000);
@@ -175,7 +175,7 @@ TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_on
   const archive::Profile profile = test::profile_of(iterations);
   const IterationProfiles profiles = profiles_of(profile);
   for (const Iteration& it : iterations) {
-    const auto unit = profiles.unit_of(it.cluster, test::vector_of(it));
+    const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
     EXPECT_EQ(value_at(profile, unit, test::allreduce, MetricId::Visits), 1) << it.send[0];
     EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Visits), it.send[0]);
   }
@@ -185,7 +185,7 @@ TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
   const Iteration it{-1, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}};
   const archive::Profile profile = test::profile_of({it});
   const IterationProfiles profiles = profiles_of(profile);
-  const auto unit = profiles.unit_of(-1, test::vector_of(it));
+  const auto unit = profiles.unit_of(0, -1, test::vector_of(it));
   const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 700);
@@ -200,7 +200,7 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   auto vector = test::vector_of(it);
   vector[1] = 800;
   const IterationProfiles profiles = profiles_of(profile);
-  const UnitTimes times = apply_time_rules(profiles.unit_of(0, vector), profile.paths, profiles.constants());
+  const UnitTimes times = apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 200);
 }
@@ -293,6 +293,9 @@ TEST(CallPathMatch, near_names_are_offered) {
   EXPECT_EQ(similar_functions(tree, "main/MPI_Alreduce", 5), (std::vector<std::string>{"MPI_Allreduce"}));
   EXPECT_EQ(similar_functions(tree, "Solve", 5), (std::vector<std::string>{"b::solve(Grid&, int)"}));
   EXPECT_TRUE(similar_functions(tree, "xyzzyplugh", 5).empty());
+  const auto elsewhere = similar_functions(tree, "main/MPI_Allreduce", 5);
+  ASSERT_FALSE(elsewhere.empty());
+  EXPECT_EQ(elsewhere[0], "main/b::solve(Grid&, int)/MPI_Allreduce") << "not just the name that was asked for";
 }
 
 TEST(ClusterDifferences, a_slow_function_is_named) {

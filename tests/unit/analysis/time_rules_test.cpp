@@ -75,13 +75,14 @@ TEST(TimeRules, a_worked_example_comes_out_as_by_hand) {
   const UnitTimes times = apply_time_rules(unit, paths, {3, 4, 2e9});
   EXPECT_EQ(times.refrain, 57);
   EXPECT_EQ(times.user, 1543);
-  // 1543 - 1400 * 600/700 = 343, within [max(0, 2000 - 1400 - 400), min(1543, 600)] = [200, 600]
-  EXPECT_EQ(times.not_on_cpu, 343);
+  // 1543 - (1400 - 57) * 600/700 = 392, within [max(0, 2000 - 1400 - 400), min(1543, 600)] = [200, 600]
+  EXPECT_EQ(times.not_on_cpu, 392);
   EXPECT_EQ(times.not_on_cpu_low, 200);
   EXPECT_EQ(times.not_on_cpu_high, 600);
+  EXPECT_EQ(times.cpu, 1400);
   ASSERT_EQ(times.user_paths.size(), 2u);
-  EXPECT_EQ(times.user_paths[0].ticks, 400);
-  EXPECT_EQ(times.user_paths[1].ticks, 800);
+  EXPECT_EQ(times.user_paths[0].ticks, 384);
+  EXPECT_EQ(times.user_paths[1].ticks, 767);
   ASSERT_EQ(times.mpi_paths.size(), 1u);
   EXPECT_EQ(times.mpi_paths[0].ticks, 400);
   expect_exact(times);
@@ -97,6 +98,35 @@ TEST(TimeRules, sleeping_programs_are_not_on_the_cpu) {
   const UnitTimes times = apply_time_rules(unit, paths, {0, 0, 1e9});
   EXPECT_EQ(times.not_on_cpu, 900'000);
   EXPECT_EQ(times.user_paths[0].ticks, 100'000);
+}
+
+TEST(TimeRules, own_work_is_no_cpu_time_of_user_code) {
+  // User code ran for 50 and was absent for 50, MPI and own work ran for 100 each.
+  Unit unit;
+  unit.wall = 300;
+  unit.mpi = unit.own = 100;
+  unit.cpu_ns = 250;
+  unit.ticks_user = 1;
+  unit.ticks_mpi = 2;
+  unit.weight_user_ns = 50;
+  unit.weight_mpi_ns = 100;
+  add_region(unit, 1, 1, 100);
+  add_function(unit, 2, 1, 50);
+  const UnitTimes times = apply_time_rules(unit, paths, {0, 0, 1e9});
+  EXPECT_EQ(times.refrain, 100);
+  EXPECT_EQ(times.not_on_cpu, 50);
+  EXPECT_EQ(times.user_paths[0].ticks, 50);
+}
+
+TEST(TimeRules, a_location_is_charged_with_what_its_own_calls_have_cost) {
+  archive::Rank rank;
+  rank.call_cost.median = 50;
+  rank.tick_cost.median = 5000;
+  archive::Location cold, short_one;
+  cold.own_times[static_cast<std::size_t>(measurement::OwnTime::Call)] = {100, 2000.5, 30};
+  EXPECT_EQ(constants_of(rank, cold).call_cost, 2000.5);
+  EXPECT_EQ(constants_of(rank, cold).tick_cost, 5000);
+  EXPECT_EQ(constants_of(rank, short_one).call_cost, 50);
 }
 
 TEST(TimeRules, mpi_that_sleeps_is_not_the_users_absence) {

@@ -23,7 +23,12 @@ TEST(Golden, writes_a_new_one_on_demand) {
   put_manifest(directory, golden_ranks);
   ThreadJob job(golden_ranks);
   job.run([&](int rank) {
-    SampleRank sample = sample_rank_with_loops(rank, golden_ranks, 2, 40);
+    SampleRank sample = sample_rank(rank, golden_ranks, 2, 40);
+    for (std::size_t thread = 0; thread < 2; ++thread) {
+      sample.add_loop(thread, "timestep", 4, 150);
+      sample.add_samples_and_slopes(thread, thread == 0 ? 512 : 1 << 16);
+    }
+    sample.add_loop(1, "inner", 1, 3);
     sample.add_communicator({1, 0, 5, 0, rank, golden_ranks, 0, "", {}, 70 + rank}, {0, 1, 2});
     sample.add_window({1, measurement::WindowKind::Allocated, "halo", 9}, {{0, (rank + 1) % 3, 1, 20, 300, 4000}});
     sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
@@ -41,6 +46,7 @@ TEST(Golden, version_1_0) {
   // Numbers read off when the file was written, not computed anew.
   EXPECT_EQ(profile.paths.size(), 545u);
   const archive::Unit& unit = profile.ranks[2].locations[1].units[0];
+  EXPECT_EQ(profile.ranks[2].locations[1].own_times[0].timed, 0);  // they were not known then
   EXPECT_EQ(unit.wall, 1'000'002);
   EXPECT_EQ(unit.own, 22);
   std::int64_t mixed = 0;
@@ -129,6 +135,42 @@ TEST(Golden, version_1_3) {
   EXPECT_EQ(rank.windows[1].kind, measurement::WindowKind::Dynamic);
   EXPECT_TRUE(rank.windows[1].targets.empty());
   EXPECT_EQ(rank.locations[1].loops.size(), 2u);
+}
+
+TEST(Golden, version_1_4) {
+  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.4").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  const archive::Rank& rank = profile.ranks[2];
+  ASSERT_EQ(rank.locations[1].loops.size(), 2u);
+  // Numbers read off when the file was written, not computed anew.
+  const archive::Loop& loop = rank.locations[0].loops[0];
+  analysis::IterationSamples recorded(profile, rank, loop);
+  EXPECT_EQ(recorded.stride(), 4u);
+  std::int64_t kept = 0, numbers = 0, samples = 0;
+  for (std::int64_t i = 0; i < 150; ++i)
+    if (const auto* of = recorded.of(i)) {
+      ++kept;
+      numbers += i * i;
+      for (const auto& path : *of) samples += path.samples;
+    }
+  EXPECT_EQ(kept, 38);
+  EXPECT_EQ(numbers, 288'405);
+  EXPECT_EQ(samples, 287);
+}
+
+TEST(Golden, version_1_5) {
+  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.5").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  const auto& own_times = profile.ranks[2].locations[1].own_times;
+  const auto& tick = own_times[static_cast<std::size_t>(measurement::OwnTime::Tick)];
+  EXPECT_EQ(own_times[static_cast<std::size_t>(measurement::OwnTime::Call)].timed, 0);
+  EXPECT_EQ(tick.timed, 2);
+  EXPECT_EQ(tick.mean, 101.5);
+  EXPECT_EQ(tick.error, 0.25);
+  EXPECT_EQ(own_times[static_cast<std::size_t>(measurement::OwnTime::Mark)].mean, 104.5);
+  EXPECT_EQ(profile.ranks[2].windows.size(), 2u);
 }
 
 }  // namespace

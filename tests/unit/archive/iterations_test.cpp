@@ -129,13 +129,13 @@ std::vector<std::string> sample_paths(int rank, int thread, NodeKind kind) {
 }
 
 /// Paths are numbered by nodes in a location, by the rank, and by the job: three times differently.
-void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks, std::uint64_t stride) {
+void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks, unsigned level) {
   ASSERT_EQ(profile.ranks.size(), static_cast<std::size_t>(ranks));
   for (const archive::Rank& rank : profile.ranks)
     for (int thread = 0; thread < 2; ++thread) {
       const archive::Loop& loop = rank.locations[static_cast<std::size_t>(thread)].loops[0];
       analysis::IterationSamples samples(profile, rank, loop);
-      EXPECT_EQ(samples.stride(), stride);
+      EXPECT_EQ(samples.stride(), 1U << level);
       const auto functions = sample_paths(rank.rank, thread, NodeKind::Function);
       const auto calls = sample_paths(rank.rank, thread, NodeKind::Region);
       for (int i = 0; i < 150; ++i) {
@@ -143,13 +143,14 @@ void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks
         for (std::size_t p = 0; p < functions.size(); ++p)
           if (const auto n = sample_samples(i, static_cast<int>(p))) truth[functions[p]] = n;
         const auto* recorded = samples.of(i);
-        ASSERT_EQ(recorded != nullptr, static_cast<std::uint64_t>(i) % stride == 0) << i;
+        ASSERT_EQ(recorded != nullptr, (clustering::KeptIterations{level}.has(static_cast<std::uint64_t>(i)))) << i;
         if (!recorded) continue;
         for (const auto& row : *recorded) got[name_of(profile, row.path)] = row.samples;
         ASSERT_EQ(got, truth) << "rank " << rank.rank << ", thread " << thread << ", iteration " << i;
       }
       EXPECT_EQ(samples.of(150), nullptr);
-      EXPECT_NE(samples.of(0), nullptr) << "backwards";
+      EXPECT_NE(samples.of(static_cast<std::int64_t>(clustering::KeptIterations{level}.in_block(0))), nullptr)
+          << "backwards";
       ASSERT_EQ(loop.slopes.size(), 2u);
       EXPECT_EQ(loop.follows[3].first, 6);
       EXPECT_EQ(loop.follows[3].second, 5);
@@ -180,7 +181,7 @@ TEST(Iterations, have_their_samples_and_slopes_by_call_path_on_every_rank) {
     EXPECT_TRUE(
         archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
   });
-  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 1);
+  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 0);
 }
 
 TEST(Iterations, have_them_too_when_ranks_wrote_for_themselves) {
@@ -190,7 +191,7 @@ TEST(Iterations, have_them_too_when_ranks_wrote_for_themselves) {
     SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
     EXPECT_TRUE(archive::write_part(sample.record(), directory.c_str()).written);
   }
-  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 1);
+  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 0);
 }
 
 TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
@@ -201,7 +202,7 @@ TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
   }
   const ScratchDirectory directory;
   const archive::Experiment experiment = write_and_read(sample.record(), directory);
-  expect_sample_samples_and_slopes(experiment.profile, 1, 2);
+  expect_sample_samples_and_slopes(experiment.profile, 1, 1);
 }
 
 TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {

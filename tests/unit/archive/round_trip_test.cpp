@@ -55,6 +55,11 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
     EXPECT_EQ(location.arena_bytes, 4096);
     for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
       EXPECT_EQ(location.losses[loss], static_cast<std::int64_t>(loss) * (thread + 1));
+    for (std::size_t of = 0; of < measurement::own_time_count; ++of) {
+      EXPECT_EQ(location.own_times[of].timed, static_cast<std::int64_t>(of) * (thread + 1));
+      EXPECT_EQ(location.own_times[of].mean, of == 0 ? 0 : 100.5 + static_cast<double>(of));
+      EXPECT_EQ(location.own_times[of].error, of == 0 ? 0 : 0.25);
+    }
     ASSERT_EQ(location.units.size(), 1u);
     const archive::Unit& unit = location.units[0];
     const archive::UnitRecord& truth = sample.unit(static_cast<std::size_t>(thread));

@@ -194,7 +194,7 @@ void SampleRank::add_samples_and_slopes(std::size_t thread, std::size_t bytes) {
   }
   loop.samples.assign(store.data().begin(), store.data().end());
   loop.references.assign(store.references().begin(), store.references().end());
-  loop.stride = store.stride();
+  loop.kept = store.kept();
   loop.count = store.count();
   store.destroy();
   for (std::uint32_t c = 0; c < 2; ++c)
@@ -234,13 +234,15 @@ archive::RankRecord& SampleRank::record() {
       }
       thread.loop_records.push_back(
           {loop.name.c_str(), loop.iterations, loop.clusters, loop.merges, loop.log, loop.log_tail,
-           archive::SamplesRecord{loop.samples, loop.references, loop.stride, loop.count, NodeKind::Function,
+           archive::SamplesRecord{loop.samples, loop.references, loop.kept, loop.count, NodeKind::Function,
                                   measurement::column_of(measurement::MetricId::Samples)},
            loop.slopes});
     }
     location.units = thread.units;
     location.loops = thread.loop_records;
     location.arena_bytes = 4096;
+    for (std::size_t of = 0; of < measurement::own_time_count; ++of)
+      location.own_times[of] = {static_cast<std::int64_t>(of * (i + 1)), 100.5 + static_cast<double>(of), 0.25};
     for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
       location.losses[loss] = static_cast<std::int64_t>(loss * (i + 1));
     locations_.push_back(location);

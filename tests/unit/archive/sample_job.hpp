@@ -78,7 +78,8 @@ class SampleRank {
     std::vector<std::byte> log, log_tail;
     std::vector<std::byte> samples;
     std::vector<std::int32_t> references;
-    std::uint64_t stride = 1, count = 0;
+    clustering::KeptIterations kept;
+    std::uint64_t count = 0;
     std::vector<archive::SlopeRecord> slopes;
     int iterations;
   };

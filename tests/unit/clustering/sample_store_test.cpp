@@ -30,6 +30,12 @@ Samples samples_of(const SampleReader& reader) {
   return out;
 }
 
+std::uint64_t kept_of(const SampleStore& store) {
+  std::uint64_t n = 0;
+  for (std::uint64_t i = 0; i < store.count(); ++i) n += store.kept().has(i);
+  return n;
+}
+
 void expect_near(const Samples& got, const Samples& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (const auto& [path, values] : expected) {
@@ -49,9 +55,9 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
     store.append(it.touched());
     samples += samples_of(it).size();
   }
-  EXPECT_EQ(store.stride(), 1U);
+  EXPECT_EQ(store.kept().stride(), 1U);
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     ASSERT_TRUE(reader.next());
     EXPECT_TRUE(reader.kept());
@@ -63,7 +69,42 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
   EXPECT_LT(store.data().size(), 3 * samples + 4 * all.size());
 }
 
-TEST(SampleStore, without_room_every_second_iteration_goes_and_the_rest_stays_readable) {
+TEST(KeptIterations, are_one_in_each_aligned_block_and_those_of_a_level_are_kept_below_it_too) {
+  for (const std::uint64_t seed : {kept_iterations_seed, std::uint64_t{0}, std::uint64_t{17}})
+    for (unsigned level = 0; level < 12; ++level) {
+      const KeptIterations kept{level, seed}, below{level > 0 ? level - 1 : 0, seed};
+      for (std::uint64_t block = 0; block < 50; ++block) {
+        const std::uint64_t n = kept.in_block(block);
+        EXPECT_EQ(n >> level, block);
+        EXPECT_TRUE(below.has(n));
+        std::uint64_t count = 0;
+        for (std::uint64_t i = block << level; i < (block + 1) << level; ++i) count += kept.has(i);
+        EXPECT_EQ(count, 1U);
+        EXPECT_TRUE(kept.has(n));
+      }
+    }
+}
+
+/// What every 2^level-th iteration gets wrong by a factor of 2^level. The numbers are fixed by the seed.
+TEST(KeptIterations, estimate_what_a_program_does_every_so_many_steps) {
+  constexpr std::uint64_t iterations = 1 << 16;
+  for (const std::uint64_t period : {2, 3, 4, 10, 16, 64})
+    for (unsigned level = 1; level <= 5; ++level) {
+      std::uint64_t hits = 0;
+      for (std::uint64_t block = 0; block < iterations >> level; ++block)
+        hits += KeptIterations{level}.in_block(block) % period == 0;
+      const double n = static_cast<double>(iterations >> level), p = 1.0 / static_cast<double>(period);
+      EXPECT_NEAR(static_cast<double>(hits), n * p, 4 * std::sqrt(n * p * (1 - p))) << period << " at " << level;
+    }
+}
+
+TEST(KeptIterations, of_older_files_are_the_first_of_each_block) {
+  const KeptIterations every_fourth{2, 0, false};
+  for (std::uint64_t i = 0; i < 40; ++i) EXPECT_EQ(every_fourth.has(i), i % 4 == 0);
+  EXPECT_EQ(every_fourth.in_block(7), 28U);
+}
+
+TEST(SampleStore, without_room_one_of_two_iterations_goes_and_the_rest_stays_readable) {
   const auto all = test::random_iterations(5, 5000, 4);
   SampleStore store;
   ASSERT_TRUE(store.create(counting_shapes, 4096));
@@ -72,17 +113,17 @@ TEST(SampleStore, without_room_every_second_iteration_goes_and_the_rest_stays_re
     EXPECT_LE(store.data().size(), 4096U);
   }
   EXPECT_EQ(store.count(), all.size());
-  EXPECT_GE(store.stride(), 4U);
+  EXPECT_GE(store.kept().stride(), 4U);
   EXPECT_GT(store.data().size(), 1500U) << "room is used";
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
   std::size_t records = 0;
   while (reader.next()) {
-    EXPECT_EQ(reader.ordinal(), records++ * store.stride());
+    EXPECT_EQ(reader.ordinal(), store.kept().in_block(records++));
     expect_near(samples_of(reader), samples_of(all[reader.ordinal()]));
   }
   EXPECT_FALSE(reader.damaged());
-  EXPECT_EQ(records, (all.size() + store.stride() - 1) / store.stride());
+  EXPECT_EQ(records, kept_of(store));
 }
 
 /// Most iterations of a run are shorter than the time between samples.
@@ -95,21 +136,21 @@ TEST(SampleStore, iterations_without_samples_cost_next_to_nothing) {
   ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
   constexpr std::uint64_t iterations = 100'000;
   for (std::uint64_t i = 0; i < iterations; ++i) store.append((has_sample(i) ? sampled : empty).touched());
-  EXPECT_EQ(store.stride(), 1U);
+  EXPECT_EQ(store.kept().stride(), 1U);
   EXPECT_LT(store.data().size(), iterations / 97 * 6);
   const std::uint64_t many = 50 * iterations;
   for (std::uint64_t i = iterations; i < many; ++i) store.append((has_sample(i) ? sampled : empty).touched());
-  EXPECT_GT(store.stride(), 1U);
+  EXPECT_GT(store.kept().stride(), 1U);
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
   std::uint64_t records = 0;
   while (reader.next()) {
-    ASSERT_EQ(reader.ordinal(), records++ * store.stride());
+    ASSERT_EQ(reader.ordinal(), store.kept().in_block(records++));
     ASSERT_TRUE(reader.kept());
     ASSERT_EQ(reader.paths().size(), has_sample(reader.ordinal()) ? 1U : 0U) << reader.ordinal();
   }
   EXPECT_FALSE(reader.damaged());
-  EXPECT_EQ(records, (many + store.stride() - 1) / store.stride());
+  EXPECT_EQ(records, kept_of(store));
 }
 
 TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
@@ -120,7 +161,7 @@ TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
   ASSERT_TRUE(store.create(counting_shapes, 8192));
   for (const auto& it : all) store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
   ASSERT_TRUE(reader.next());
   EXPECT_TRUE(reader.kept()) << "no sample is known as well";
   EXPECT_TRUE(reader.paths().empty());
@@ -143,7 +184,7 @@ TEST(SampleStore, values_of_every_size_and_sign_come_back) {
   ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
   store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.stride(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
   ASSERT_TRUE(reader.next());
   expect_near(samples_of(reader), samples_of(it));
 }
@@ -160,7 +201,7 @@ TEST(SampleStore, damaged_data_ends_the_reading_and_nothing_else) {
     for (std::uint64_t n = random() % 8; n > 0 && !bytes.empty(); --n)
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     SampleReader reader;
-    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.stride(), store.count()));
+    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.kept(), store.count()));
     std::size_t records = 0;
     while (reader.next()) ++records;
     EXPECT_LE(records, all.size());

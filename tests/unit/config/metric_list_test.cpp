@@ -51,6 +51,14 @@ TEST(NearNames, are_the_nearest_first_whatever_their_case) {
   EXPECT_EQ(near("papi_tot_ins", {"PAPI_TOT_INS"}), Names{"PAPI_TOT_INS"});
 }
 
+TEST(NearNames, never_repeat_what_was_asked_or_each_other) {
+  EXPECT_EQ(near("PAPI_TOT_INS", {"PAPI_TOT_INS", "PAPI_TOT_IIS", "PAPI_TOT_IIS"}), Names{"PAPI_TOT_IIS"});
+  NearNames names("PAPI_TOT_INS");
+  EXPECT_FALSE(names.is_known());
+  names.consider("PAPI_TOT_INS");
+  EXPECT_TRUE(names.is_known());
+}
+
 TEST(NearNames, leave_out_what_cannot_have_been_meant) {
   EXPECT_EQ(near("PAPI_TOT_INS", {"ru_utime", "perf::TASK-CLOCK"}), Names{});
   EXPECT_EQ(near("x", {"", std::string(500, 'x')}), Names{});

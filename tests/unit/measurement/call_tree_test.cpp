@@ -85,6 +85,24 @@ TEST(CallTree, a_full_tree_keeps_counting_every_mpi_function_below_arena_full) {
   }
 }
 
+TEST(CallTree, all_of_the_memory_can_be_used) {
+  // What a node takes: itself, the pool's share and its place among the touched ones, and 8 slots of the index with its
+  // earlier sizes at most. Half of what the first three need is what the index left unreachable at sizes just below a
+  // power of two.
+  constexpr std::size_t bytes_per_node = sizeof(Node) + 10 * sizeof(std::int64_t) + 9 * sizeof(std::uint32_t);
+  for (const std::size_t memory : {1, 3, 4, 7, 11, 16, 23, 32, 45, 64}) {
+    Tree tree(memory * mebibyte);
+    bool full = false;
+    for (std::uint64_t key = 1; !full; ++key) (void)tree.child(root_node, NodeKind::Frame, key, full);
+    EXPECT_GE(tree.size() + 1024, memory * mebibyte / bytes_per_node) << memory << " MiB";
+    EXPECT_LE(tree.bytes_in_use(), memory * mebibyte);
+  }
+  Tree tree(32 * mebibyte);
+  bool full = false;
+  for (std::uint64_t key = 1; !full; ++key) (void)tree.child(root_node, NodeKind::Frame, key, full);
+  EXPECT_GT(tree.size(), 250'000u);
+}
+
 TEST(CallTree, a_thousand_call_paths_fit_into_a_mebibyte) {
   Tree tree(32 * mebibyte);
   bool full = false;

@@ -87,7 +87,7 @@ class Followers : public testing::Test {
   /// On a thread that follows: `count` events in the iteration in progress.
   static void record(Location& l, Account& account, int count) {
     const std::uint64_t before = published_epoch.load();
-    ASSERT_TRUE(enter_scope(l, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    ASSERT_TRUE(enter_scope(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     const std::uint64_t span = l.following->epoch.load();
     EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
     bool full = false;
@@ -332,7 +332,7 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
     for (int i = 0; i < samples; ++i) {
       steps.reach(2 * i + 1);
       steps.wait_for(2 * i + 2);
-      ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+      ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
       bool full = false;
       const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
       ++location->tree.values(node)[column_of(MetricId::Samples)];
@@ -408,7 +408,7 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
     location = life.location;
     steps.reach(1);
     steps.wait_for(2);
-    ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     bool full = false;
     for (std::uint64_t key = 1; key <= 4000; ++key) {
       const NodeId node = location->tree.child(root_node, NodeKind::Region, key, full);
@@ -447,7 +447,7 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
       steps.wait_for(2 * i + 2);
       record(*location, account, 1);
     }
-    ASSERT_TRUE(enter_scope(*location, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))));
+    ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     stop_following(*location);
     location->inside.store(Inside::User);
     record(*location, account, 1);

@@ -1,56 +1,171 @@
 #include "platform/modules.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <thread>
+#include <utility>
 
 namespace refrain::platform {
 namespace {
 
+Module module_at(std::uintptr_t address, std::uint32_t generation = module_generation()) {
+  Module module{};
+  const int index = find_module(address, generation);
+  EXPECT_TRUE(index >= 0 && copy_module(static_cast<std::size_t>(index), module));
+  return module;
+}
+
+bool means_now(std::uintptr_t address, std::uint32_t generation) {
+  const CodeLife life = code_at(address);
+  return life.first <= generation && generation < life.end;
+}
+
+std::size_t records() {
+  std::size_t count = 0;
+  for (Module module; copy_module(count, module);) ++count;
+  return count;
+}
+
+/// A library between its loading and its unloading, as the program does it: nobody is told of the loading.
+struct Loaded {
+  explicit Loaded(const char* path) : handle(dlopen(path, RTLD_NOW)) {
+    EXPECT_NE(handle, nullptr) << dlerror();
+    address = reinterpret_cast<std::uintptr_t>(dlsym(handle, "answer"));
+  }
+  void close() {
+    refresh_modules();
+    const Unloading unloading;
+    dlclose(handle);
+    EXPECT_TRUE(refresh_modules());
+  }
+  void* handle;
+  std::uintptr_t address;
+};
+
 TEST(Modules, the_program_and_libc_are_known_by_path_and_build_id) {
   refresh_modules();
-  const int own = find_module(reinterpret_cast<std::uintptr_t>(&refresh_modules), module_generation());
-  ASSERT_GE(own, 0);
-  EXPECT_NE(std::strstr(all_modules()[static_cast<std::size_t>(own)].path, "test_measurement"), nullptr);
+  EXPECT_NE(std::strstr(module_at(reinterpret_cast<std::uintptr_t>(&refresh_modules)).path, "test_measurement"),
+            nullptr);
   void* handle = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);  // by name: a sanitizer has its own of many functions
   ASSERT_NE(handle, nullptr);
-  const int libc = find_module(reinterpret_cast<std::uintptr_t>(dlsym(handle, "qsort")), module_generation());
-  ASSERT_GE(libc, 0);
-  EXPECT_NE(std::strstr(all_modules()[static_cast<std::size_t>(libc)].path, "/libc.so.6"), nullptr);
-  EXPECT_EQ(all_modules()[static_cast<std::size_t>(libc)].build_id_size, 20);
+  const Module libc = module_at(reinterpret_cast<std::uintptr_t>(dlsym(handle, "qsort")));
+  EXPECT_NE(std::strstr(libc.path, "/libc.so.6"), nullptr);
+  EXPECT_EQ(libc.build_id_size, 20);
 }
 
 TEST(Modules, an_address_belongs_to_the_module_of_its_generation) {
-  void* first = dlopen(UNLOADABLE, RTLD_NOW);
-  ASSERT_NE(first, nullptr);
-  const auto address = reinterpret_cast<std::uintptr_t>(dlsym(first, "answer"));
+  Loaded first(UNLOADABLE);
   refresh_modules();
   const std::uint32_t before = module_generation();
-  const int old_module = find_module(address, before);
-  ASSERT_GE(old_module, 0);
-  EXPECT_NE(std::strstr(all_modules()[static_cast<std::size_t>(old_module)].path, "libunloadable.so"), nullptr);
-  EXPECT_FALSE(unloaded_since(address, before));
-
-  dlclose(first);
-  EXPECT_TRUE(refresh_modules());
-  EXPECT_EQ(module_generation(), before + 1);
-  EXPECT_TRUE(unloaded_since(address, before));
-  EXPECT_FALSE(unloaded_since(address, before + 1));
-  EXPECT_EQ(find_module(address, before), old_module);
-  EXPECT_EQ(find_module(address, before + 1), -1);
-
-  void* second = dlopen(UNLOADABLE_TOO, RTLD_NOW);
-  ASSERT_NE(second, nullptr);
+  EXPECT_NE(std::strstr(module_at(first.address, before).path, "libunloadable.so"), nullptr);
+  EXPECT_TRUE(means_now(first.address, before));
+  first.close();
+  EXPECT_GT(module_generation(), before);
+  EXPECT_FALSE(means_now(first.address, before));
+  EXPECT_TRUE(means_now(first.address, module_generation()));
+  EXPECT_NE(std::strstr(module_at(first.address, before).path, "libunloadable.so"), nullptr);
+  EXPECT_EQ(find_module(first.address, module_generation()), -1);
+  // The dynamic linker puts the second library where the first one lay: this is the case that matters.
+  Loaded second(UNLOADABLE_TOO);
+  ASSERT_EQ(second.address, first.address);
+  EXPECT_FALSE(means_now(first.address, before)) << "before anybody was told of the second one";
+  EXPECT_TRUE(means_now(second.address, module_generation()));
   refresh_modules();
-  const auto other = reinterpret_cast<std::uintptr_t>(dlsym(second, "answer"));
-  const int new_module = find_module(other, module_generation());
-  ASSERT_GE(new_module, 0);
-  EXPECT_NE(std::strstr(all_modules()[static_cast<std::size_t>(new_module)].path, "libunloadable_too.so"), nullptr);
-  // The dynamic linker usually puts the second library where the first one lay: this is the case that matters.
-  if (other == address) {
-    EXPECT_EQ(find_module(address, before), old_module);
+  EXPECT_FALSE(means_now(first.address, before));
+  EXPECT_NE(std::strstr(module_at(second.address, code_at(second.address).now).path, "libunloadable_too.so"), nullptr);
+  EXPECT_NE(std::strstr(module_at(first.address, before).path, "libunloadable.so"), nullptr);
+  second.close();
+}
+
+TEST(Modules, one_that_comes_back_to_its_place_is_the_same) {
+  for (const auto& [path, other_path] : {std::pair{UNLOADABLE, UNLOADABLE_TOO}, {NAMELESS, NAMELESS_TOO}}) {
+    SCOPED_TRACE(path);
+    Loaded first(path);
+    refresh_modules();
+    const std::uint32_t then = code_at(first.address).now;
+    first.close();
+    Loaded other(other_path);
+    ASSERT_EQ(other.address, first.address);
+    refresh_modules();
+    const std::uint32_t of_other = code_at(other.address).now;
+    other.close();
+    const std::size_t known = records();
+    for (int i = 0; i < 500; ++i) {
+      Loaded again(path);
+      ASSERT_EQ(again.address, first.address);
+      ASSERT_TRUE(means_now(again.address, then)) << "before anybody was told, in round " << i;
+      ASSERT_FALSE(means_now(again.address, of_other));
+      refresh_modules();
+      ASSERT_TRUE(means_now(again.address, then));
+      again.close();
+      ASSERT_FALSE(means_now(again.address, then));
+      if (i % 10) continue;
+      Loaded between(other_path);
+      ASSERT_EQ(between.address, first.address);
+      ASSERT_FALSE(means_now(between.address, then));
+      ASSERT_TRUE(means_now(between.address, of_other));
+      between.close();
+    }
+    EXPECT_EQ(records(), known);
+    EXPECT_EQ(module_at(first.address, then).base, module_at(other.address, of_other).base);
+    EXPECT_STREQ(module_at(first.address, then).path, path);
+    EXPECT_STREQ(module_at(other.address, of_other).path, other_path);
   }
-  dlclose(second);
+}
+
+/// Another thread loads a library where one has just gone, before anybody was told that it is gone.
+TEST(Modules, one_that_comes_while_another_goes_is_not_taken_for_it) {
+  Loaded(UNLOADABLE).close();
+  Loaded(UNLOADABLE_TOO).close();  // both are known
+  Loaded first(UNLOADABLE);
+  refresh_modules();
+  const std::uint32_t of_first = code_at(first.address).now;
+  const Unloading unloading;
+  ASSERT_TRUE(means_now(first.address, of_first)) << "while its destructors run";
+  dlclose(first.handle);
+  Loaded second(UNLOADABLE_TOO);
+  ASSERT_EQ(second.address, first.address);
+  EXPECT_FALSE(means_now(second.address, of_first));
+  const std::uint32_t of_second = code_at(second.address).now;
+  refresh_modules();
+  EXPECT_TRUE(means_now(second.address, of_second));
+  EXPECT_STREQ(module_at(second.address, of_second).path, UNLOADABLE_TOO);
+  second.close();
+}
+
+TEST(Modules, an_unload_leaves_code_elsewhere_as_it_is) {
+  const auto own = reinterpret_cast<std::uintptr_t>(&refresh_modules);
+  refresh_modules();
+  const std::uint32_t before = module_generation();
+  for (int i = 0; i < 1100; ++i) Loaded(UNLOADABLE).close();
+  EXPECT_GE(module_generation(), before + 1100);
+  EXPECT_TRUE(means_now(own, before));
+  EXPECT_EQ(find_module(own, before), find_module(own, module_generation()));
+}
+
+/// One thread loads and unloads, another reads the list as a snapshot does: what it reads is whole. For the thread
+/// sanitizer above all.
+TEST(Modules, the_list_can_be_read_while_modules_come_and_go) {
+  refresh_modules();
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    while (!stop.load()) {
+      Module module;
+      for (std::size_t i = 0; copy_module(i, module); ++i) {
+        ASSERT_LT(module.begin, module.end);
+        ASSERT_LE(module.loaded, module.unloaded);
+      }
+      code_at(reinterpret_cast<std::uintptr_t>(&module_at));
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    Loaded(UNLOADABLE).close();
+    Loaded(i % 2 ? NAMELESS : NAMELESS_TOO).close();
+  }
+  stop.store(true);
+  reader.join();
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr LocationSettings settings{16U << 20, 64, unwind::Backend::Incremental}
 constexpr std::size_t visits = column_of(MetricId::Visits), sent = column_of(MetricId::MessagesSent),
                       time_column = column_of(MetricId::Time);
 
-std::uintptr_t here() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
+platform::Registers here() { return {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}; }
 
 /// Leaves a scope so that the thread sanitizer sees it.
 void leave(Location& l) { l.inside.store(Inside::User, std::memory_order_release); }

@@ -162,6 +162,35 @@ TEST(IterationsText, folds_to_the_terminal) {
   }
 }
 
+TEST(IterationsText, one_location_is_not_named_again) {
+  const std::string text = rendered(experiment_of({{{"step", ten_iterations(1)}}}), iterations());
+  EXPECT_NE(text.find("\nloop step: 10 iterations, wall time\n"), text.npos) << text;
+  EXPECT_NE(text.find("least 1.00 ms (iteration 0), mean"), text.npos) << text;
+}
+
+TEST(IterationsText, the_axis_has_round_numbers) {
+  for (const int count : {2, 7, 40, 99, 400, 1'000, 4'567}) {
+    std::vector<Iteration> many;
+    for (int i = 0; i < count; ++i) many.push_back(ten_iterations(1)[static_cast<std::size_t>(i % 10)]);
+    const auto experiment = experiment_of({{{"step", many}}});
+    for (const int width : {60, 80, 100, 133}) {
+      std::istringstream lines(rendered(experiment, iterations(), {width, false, false}));
+      for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("  iteration ")) continue;
+        std::istringstream words(line.substr(11));
+        long step = 0, last = -1;
+        for (long tick; words >> tick; last = tick) {
+          if (last == 0) step = tick;
+          if (last >= 0) EXPECT_EQ(tick - last, step) << line;
+        }
+        while (step > 0 && step % 10 == 0) step /= 10;
+        EXPECT_TRUE(step == 1 || step == 2 || step == 5 || last == 0) << line;
+        EXPECT_TRUE(last > 0 || count == 2) << line;
+      }
+    }
+  }
+}
+
 TEST(IterationsText, one_slow_iteration_stays_visible_among_many) {
   std::vector<Iteration> many(1'000, ten_iterations(1)[0]);
   many[500] = ten_iterations(1)[6];
@@ -199,7 +228,7 @@ TEST(ClustersText, reads_like_this) {
 ./heat
 rank 0 of 2, 1 thread, complete
 
-loop step: 10 iterations on 1 rank, clusters
+loop step: 10 iterations, clusters
 
 rank 0: 2 clusters
 cluster    size wall % class    first     last exemplar     mean  std dev  what sets it apart
@@ -240,6 +269,33 @@ TEST(PartOfRun, an_iteration_is_reported_as_a_run) {
   for (const Json& path : json["callpaths"]) sum += path["exclusive_s"].get<double>();
   EXPECT_NEAR(sum, 0.015, 1e-12);
   EXPECT_EQ(json["experiment"]["subject"][0], "iteration 6 of loop step");
+}
+
+/// Of a part that not every rank has: a cluster is one rank's, and loops may end early on some.
+Options part(std::optional<std::int64_t> iteration, std::optional<std::int32_t> cluster, Format format = Format::Text) {
+  Options options;
+  options.iteration = iteration, options.cluster = cluster, options.format = format;
+  return options;
+}
+
+TEST(PartOfRun, is_as_complete_as_its_experiment) {
+  auto shorter = ten_iterations(2);
+  shorter.resize(9);
+  auto experiment = experiment_of({{{"step", ten_iterations(1)}}, {{"step", shorter}}});
+  for (const auto& [iteration, cluster] :
+       {std::pair<std::optional<std::int64_t>, std::optional<std::int32_t>>{std::nullopt, 1}, {9, std::nullopt}}) {
+    const Json whole = Json::parse(rendered(experiment, part(iteration, cluster, Format::Json)))["experiment"];
+    EXPECT_EQ(whole["state"], "complete");
+    EXPECT_EQ(whole["missing_ranks"], Json::array());
+    const std::string text = rendered(experiment, part(iteration, cluster));
+    EXPECT_EQ(text.find("incomplete"), text.npos) << text;
+    EXPECT_EQ(text.find("no data of rank"), text.npos) << text;
+  }
+  experiment.profile.ranks.pop_back();
+  const Json lost = Json::parse(rendered(experiment, part(std::nullopt, 1, Format::Json)))["experiment"];
+  EXPECT_EQ(lost["state"], "incomplete");
+  EXPECT_EQ(lost["missing_ranks"], Json::array({1}));
+  EXPECT_NE(rendered(experiment, part(9, std::nullopt)).find("no data of rank 1"), std::string::npos);
 }
 
 TEST(PartOfRun, overflow_is_said) {

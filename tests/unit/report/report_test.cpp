@@ -174,6 +174,50 @@ TEST(TextReport, no_line_is_wider_than_the_terminal) {
   }
 }
 
+TEST(TextReport, a_split_that_rests_on_few_samples_is_not_to_be_trusted) {
+  Sample sample;
+  sample.tree.totals.not_on_cpu_at_stake_s = 6.9;
+  EXPECT_EQ(sample.text({}).find("uncertain"), std::string::npos);
+  EXPECT_EQ(Json::parse(sample.json())["totals"]["not_on_cpu_uncertain"], false);
+  sample.tree.totals.not_on_cpu_at_stake_s = 7;  // more than a tenth of the user code's 69.8 s
+  const std::string text = sample.text({});
+  EXPECT_NE(text.find("1.4 %   uncertain: between 1.00 s and 2.00 s\n"), text.npos) << text;
+  EXPECT_NE(text.find("was not on a CPU cannot be trusted"), text.npos) << text;
+  EXPECT_EQ(Json::parse(sample.json())["totals"]["not_on_cpu_uncertain"], true);
+}
+
+TEST(TextReport, a_program_without_mpi_has_no_ranks_and_no_cost_of_calls) {
+  Sample sample;
+  sample.experiment.manifest.mpi_library.clear();
+  sample.experiment.profile.ranks.pop_back();
+  sample.experiment.profile.ranks_expected = 1;
+  sample.tree.locations.pop_back();
+  sample.tree.totals.mpi_s = 0, sample.tree.totals.mpi_calls = 0;
+  const std::string text = sample.text({});
+  EXPECT_NE(text.find("1 process without MPI on node1, 1 thread, 2024-05-06"), text.npos) << text;
+  EXPECT_NE(text.find("0.2 %   6.00 us per tick\n"), text.npos) << text;
+  EXPECT_EQ(text.find("  MPI  "), text.npos) << text;
+  EXPECT_EQ(text.find("1 rank"), text.npos) << text;
+}
+
+TEST(TextReport, callsites_without_lines_have_their_place_in_the_module) {
+  Sample sample;
+  for (std::uint32_t i : {8u, 9u, 10u}) {  // tiny0 to tiny2
+    auto& node = sample.tree.nodes[i];
+    node.name = "tiny", node.module = "/bin/heat", node.offset = 0x1200 + i;
+  }
+  Options options;
+  options.callsites = true, options.min_share = 0;
+  std::string text = sample.text({}, options);
+  for (const char* site : {"tiny  [heat+0x1208]", "tiny  [heat+0x1209]", "tiny  [heat+0x120a]"})
+    EXPECT_NE(text.find(site), text.npos) << text;
+  for (std::uint32_t i : {8u, 9u, 10u})
+    sample.tree.nodes[i].file = "/src/heat.c", sample.tree.nodes[i].line = 12 + i / 10;
+  text = sample.text({}, options);
+  for (const char* site : {"[heat.c:12, heat+0x1208]", "[heat.c:12, heat+0x1209]", "[heat.c:13]"})
+    EXPECT_NE(text.find(site), text.npos) << "two calls in one line, and one alone" << text;
+}
+
 TEST(TextReport, min_share_0_shows_everything) {
   Options options;
   options.min_share = 0;
@@ -291,6 +335,7 @@ TEST(JsonReport, callsites_have_module_file_and_line) {
   EXPECT_EQ(path["module"], "/bin/heat");
   EXPECT_EQ(path["file"], "/src/heat.c");
   EXPECT_EQ(path["line"], 12);
+  EXPECT_EQ(path["offset"], 0);
 }
 
 TEST(CsvReport, fields_are_quoted_by_rfc_4180) {

@@ -4,11 +4,12 @@
 
 #include <string_view>
 
-namespace refrain::measurement {
+namespace refrain::config {
 
 /// `symbol`: "main", "_ZN9LAMMPS_NS6Verlet3runEi". `wanted`: "main", "run", "Verlet::run", "LAMMPS_NS::Verlet::run", or
 /// the symbol itself; Fortran's module procedures are "module::procedure" too. Parameters and template arguments do not
-/// matter. Constructors, operators and local functions are found by their symbol only.
+/// matter, nor what compilers add to the symbol of a copy or part of a function ("run.isra.0"). Constructors, operators
+/// and local functions are found by their symbol only.
 bool is_function(std::string_view symbol, std::string_view wanted);
 
-}  // namespace refrain::measurement
+}  // namespace refrain::config

@@ -1,6 +1,6 @@
 /// Symbols and the names that users give functions; the symbols are those of c++filt's and gfortran's own output.
 
-#include "measurement/function_name.hpp"
+#include "config/function_name.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "config/iteration_at.hpp"
 
-namespace refrain::measurement {
+namespace refrain::config {
 namespace {
 
 TEST(FunctionName, of_c_is_the_symbol) {
@@ -44,6 +44,13 @@ TEST(FunctionName, of_fortran) {
   EXPECT_FALSE(is_function("__wave_MOD_advance", "other::advance"));
 }
 
+TEST(FunctionName, is_that_of_its_copies_and_parts_too) {
+  for (const char* symbol : {"step.isra.0", "step.constprop.1", "step.part.0.cold", "_ZN3Sim4stepEv.part.0"})
+    EXPECT_TRUE(is_function(symbol, "step")) << symbol;
+  EXPECT_FALSE(is_function("step_two.isra.0", "step"));
+  EXPECT_FALSE(is_function(".step", "step"));
+}
+
 TEST(FunctionName, bears_any_symbol) {
   std::srand(1);
   for (int i = 0; i < 200'000; ++i) {
@@ -68,4 +75,4 @@ TEST(IterationAt, is_taken_apart) {
 }
 
 }  // namespace
-}  // namespace refrain::measurement
+}  // namespace refrain::config

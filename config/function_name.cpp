@@ -1,13 +1,10 @@
-#include "measurement/function_name.hpp"
+#include "config/function_name.hpp"
 
 #include <cstddef>
 
 #include "config/text.hpp"
 
-namespace refrain::measurement {
-
-using config::first_of;
-using config::without_first;
+namespace refrain::config {
 
 namespace {
 
@@ -83,6 +80,8 @@ bool is_cxx_function(std::string_view symbol, std::string_view wanted) {
 
 bool is_function(std::string_view symbol, std::string_view wanted) {
   if (symbol == wanted) return true;
+  if (const auto dot = symbol.find('.'); dot != std::string_view::npos && dot > 0) symbol = first_of(symbol, dot);
+  if (symbol == wanted) return true;
   if (symbol.starts_with("_Z")) return is_cxx_function(symbol, wanted);
   // gfortran: procedures end with an underscore, those of a module are __module_MOD_procedure.
   const std::string_view last = take_last(wanted);
@@ -96,4 +95,4 @@ bool is_function(std::string_view symbol, std::string_view wanted) {
          without_first(symbol, 2 + wanted.size()).starts_with("_MOD_") && symbol.ends_with(last);
 }
 
-}  // namespace refrain::measurement
+}  // namespace refrain::config

@@ -1,0 +1,58 @@
+#include "analysis/raking.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace refrain::analysis {
+namespace {
+
+constexpr int most_rounds = 1000;
+constexpr double close_enough = 1e-12;
+
+void normalise(RakedRow& row) {
+  double sum = 0;
+  for (const auto& cell : row.shares) sum += cell.share;
+  if (sum > 0)
+    for (auto& cell : row.shares) cell.share /= sum;
+}
+
+}  // namespace
+
+double rake(std::span<RakedRow> rows, std::span<const double> targets) {
+  std::vector<double> sums(targets.size(), 0), factors(targets.size(), 0);
+  double mass = 0, wanted = 0;
+  for (RakedRow& row : rows) {
+    normalise(row);
+    if (row.mass <= 0 || row.shares.empty()) continue;
+    mass += row.mass;
+    for (const auto& cell : row.shares) factors[cell.path] = 1;
+  }
+  for (std::size_t p = 0; p < targets.size(); ++p) wanted += factors[p] * std::max(targets[p], 0.0);
+  if (mass <= 0 || wanted <= 0) return 0;
+  double apart = 1, before = 2;
+  for (int round = 0;; ++round) {
+    std::ranges::fill(sums, 0);
+    for (const RakedRow& row : rows)
+      if (row.mass > 0)
+        for (const auto& cell : row.shares) sums[cell.path] += row.mass * cell.share;
+    before = apart;
+    apart = 0;
+    for (std::size_t p = 0; p < targets.size(); ++p) {
+      if (sums[p] <= 0) continue;
+      const double target = std::max(targets[p], 0.0) / wanted * mass;
+      apart = std::max(apart, std::fabs(target - sums[p]) / mass);
+      factors[p] = target / sums[p];
+    }
+    // Impossible targets are approached for ever.
+    if (apart < close_enough || round == most_rounds || (round > 50 && apart > 0.9999 * before)) return apart;
+    for (RakedRow& row : rows) {
+      if (row.mass <= 0) continue;
+      double sum = 0;
+      for (const auto& cell : row.shares) sum += cell.share * factors[cell.path];
+      if (sum <= 0) continue;  // nothing of what it has is wanted
+      for (auto& cell : row.shares) cell.share *= factors[cell.path] / sum;
+    }
+  }
+}
+
+}  // namespace refrain::analysis

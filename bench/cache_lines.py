@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Counts the distinct cache lines, code and data, that an MPI call, a sample and the end of an iteration touch in user mode.
+Usage: cache_lines.py BUILD [DEPTH...]
+
+The program runs each of them instruction by instruction (programs/step.c), which gives the registers before each one; the
+disassembly of the modules tells which memory an instruction reads or writes. Exact but for the kernel's own lines, and the
+vDSO's data. A thread that is stepped loses its processor all the time, so the end of an iteration reads the CPU clock by
+the system call.
+"""
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+DEPTHS = sys.argv[2:] or ["5", "20"]
+SIGNAL = "60"
+LINE = 64
+PARTS = ("the end of an iteration", "an MPI call", "a sample")
+REGISTERS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs "
+             "gs").split()
+RECORD = struct.Struct(f"<{1 + len(REGISTERS)}Q")
+INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\t([^#]*)")
+OPERAND = re.compile(r"(?:%(fs|gs):)?(-?0x[0-9a-f]+)?\((%\w+)?(?:,(%\w+),(\d))?\)|%(fs|gs):(0x[0-9a-f]+)")
+NO_ACCESS = ("lea", "nop", "cs nop", "data16", "endbr", "prefetch")
+STRING_SIZE = {"b": 1, "w": 2, "l": 4, "q": 8}
+
+
+def disassembly(path: str, addresses: set[int]) -> dict[int, str]:
+    """Text of the instructions of a file from the first to the last of these addresses."""
+    said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={min(addresses)}",
+                           f"--stop-address={max(addresses) + 16}", path], capture_output=True, text=True, check=True).stdout
+    return {int(match[1], 16): match[2].strip() for match in map(INSTRUCTION.match, said.splitlines()) if match}
+
+
+def register(values: dict[str, int], name: str) -> int:
+    name = name.lstrip("%")
+    if name in values:
+        return values[name]
+    if name in ("riz", "eiz"):
+        return 0
+    return values["r" + name[1:]] & 0xFFFFFFFF  # eax and such
+
+
+def accesses(text: str, values: dict[str, int], after: int) -> list[tuple[int, int]]:
+    """Address and size of what an instruction reads and writes. `after`: address of the next one."""
+    name = text.split()[0]
+    found = []
+    if text.startswith("rep") and (match := re.search(r"(stos|movs|scas|cmps)([bwlq])", text)):
+        size = STRING_SIZE[match[2]] * values["rcx"]
+        found.append((values["rdi"], size))
+        return found + ([(values["rsi"], size)] if match[1] in ("movs", "cmps") else [])
+    if name.startswith(("push", "call")):
+        found.append((values["rsp"] - 8, 8))
+    if name.startswith(("pop", "ret", "leave")):
+        found.append((values["rbp"] if name.startswith("leave") else values["rsp"], 8))
+    if text.startswith(NO_ACCESS):
+        return found
+    size = 32 if "%ymm" in text else 16 if "%xmm" in text and "a" in name else 8
+    if name.startswith("xsave") or name.startswith("xrstor"):
+        size = 832
+    for segment, offset, base, index, scale, far_segment, far in OPERAND.findall(text):
+        at = int(offset or far or "0", 16)
+        if base == "%rip":
+            at += after
+        elif base:
+            at += register(values, base)
+        if index:
+            at += register(values, index) * int(scale)
+        if segment or far_segment:
+            at += values[(segment or far_segment) + "_base"]
+        found.append((at & (1 << 64) - 1, size))
+    return found
+
+
+class Map:
+    def __init__(self, text: str):
+        self.ranges = []
+        for line in text.splitlines():
+            fields = line.split()
+            low, high = (int(a, 16) for a in fields[0].split("-"))
+            self.ranges.append((low, high, int(fields[2], 16), fields[5] if len(fields) > 5 else ""))
+
+    def find(self, address: int) -> tuple[int, int, int, str]:
+        return next((r for r in self.ranges if r[0] <= address < r[1]), (0, 0, 0, ""))
+
+
+def file_address(path: str, offset: int) -> int:
+    """The address in the file's own terms of what lies at this offset of it."""
+    said = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
+    for line in said.splitlines():
+        fields = line.split()
+        if fields[:1] == ["LOAD"]:
+            begin, address, size = int(fields[1], 16), int(fields[2], 16), int(fields[4], 16)
+            if begin <= offset < begin + size:
+                return address - begin + offset
+    return offset
+
+
+def owner(name: str, address: int, stack: tuple[int, int]) -> str:
+    if stack[0] <= address < stack[1]:
+        return "stack"
+    if "librefrain" in name:
+        return "Refrain"
+    return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # without a file: trees, locations, the log
+
+
+def count(depth: str, work: Path) -> None:
+    trace = work / "trace"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("REFRAIN_")} | {
+        "REFRAIN_EXPERIMENT_DIRECTORY": str(work / f"experiment-{depth}"), "REFRAIN_SAMPLING_SIGNAL": SIGNAL,
+        "REFRAIN_SAMPLING_CLOCK": "wall", "REFRAIN_SAMPLING_FREQUENCY": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
+    program = [BUILD / "bin/refrain", "exec", BUILD / "bin/bench/one_of_each", depth, SIGNAL]
+    subprocess.run([BUILD / "bin/bench/step", trace, *program], env=environment, check=True, cwd=work)
+    head, steps = trace.read_bytes().split(b"\n\n", 1)
+    modules = Map(head.decode())
+    records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))
+    first = dict(zip(REGISTERS, records[0][1:]))
+    stack = modules.find(first["rsp"])[:2]
+    # Where each instruction lies in its file.
+    places: dict[int, tuple[str, int]] = {}
+    for record in records:
+        rip = record[1 + REGISTERS.index("rip")]
+        if rip not in places:
+            low, _, offset, name = modules.find(rip)
+            places[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
+    texts = {name: disassembly(name, {a for n, a in places.values() if n == name})
+             for name in {n for n, _ in places.values()} if name.startswith("/")}
+    code = [defaultdict(set) for _ in PARTS]
+    data = [defaultdict(set) for _ in PARTS]
+    instructions = [0] * len(PARTS)
+    for part, *values_of in records:
+        values = dict(zip(REGISTERS, values_of))
+        rip = values["rip"]
+        name, address = places[rip]
+        instructions[part] += 1
+        code[part][owner(name, rip, stack)].add(rip // LINE)
+        text = texts.get(name, {}).get(address, "")
+        if not text:
+            continue
+        following = next((a for a in range(address + 1, address + 16) if a in texts[name]), address + 8)
+        for at, size in accesses(text, values, rip + following - address):
+            for line in range(at // LINE, (at + max(size, 1) - 1) // LINE + 1):
+                data[part][owner(modules.find(at)[3], at, stack)].add(line)
+    for part, what in enumerate(PARTS):
+        total = [sum(map(len, lines[part].values())) for lines in (code, data)]
+        print(f"| {what}, {depth} frames | {instructions[part]} | {total[0]} ({len(code[part]['Refrain'])} of Refrain) | {total[1]} "
+              f"({len(data[part]['Refrain'])} of Refrain, {len(data[part]['stack'])} of the stack) |", flush=True)
+
+
+def main() -> None:
+    print("| what | instructions | cache lines of code | of data |\n| --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as directory:
+        for depth in DEPTHS:
+            count(depth, Path(directory))
+
+
+if __name__ == "__main__":
+    main()

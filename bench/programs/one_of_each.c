@@ -1,0 +1,62 @@
+/* What cache_lines.py counts: in a warm loop the end of an iteration, an MPI call and a signal (number SIGNAL, sent to
+   the thread itself), in this order, each between two breakpoints. As what is stepped lasts for ever, each has an
+   iteration of its own, and the end comes first: its iteration is like those before. Usage: one_of_each DEPTH SIGNAL */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <refrain/refrain.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static volatile int keep_frame;
+
+/* Called through a pointer, so that the last operations have the call paths of those before. */
+__attribute__((noinline)) static void pass(void) { keep_frame = 0; }
+__attribute__((noinline)) static void breakpoint(void) { asm volatile("int3"); }
+static void (*volatile stop)(void) = pass;
+
+#define STEPPED(operation) \
+  do {                     \
+    stop();                \
+    operation;             \
+    stop();                \
+  } while (0)
+
+enum { step_end = 203, step_call = 205, step_signal = 208, iterations = 210 };
+
+/* Out of line: the compiler would make a copy of the loop's body for the iterations that stop, with call sites of its
+ * own. */
+__attribute__((noinline, noclone)) static void stop_if(int wanted) { stop = wanted ? breakpoint : pass; }
+
+__attribute__((noinline)) static void measure(int signal) {
+  const int process = getpid(), thread = (int)syscall(SYS_gettid);
+  double x = 0;
+  REFRAIN_LOOP_BEGIN("warm");
+  for (int i = 0; i < iterations; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    for (int k = 0; k < 4; ++k) {
+      stop_if(i == step_call && k == 2);
+      STEPPED(MPI_Send(&x, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+    }
+    stop_if(i == step_signal);
+    if (i % 8 == 0) STEPPED(syscall(SYS_tgkill, process, thread, signal));
+    stop_if(i == step_end);
+    STEPPED(REFRAIN_ITERATION_END());
+    stop_if(0);
+  }
+  REFRAIN_LOOP_END();
+}
+
+__attribute__((noinline)) static void descend(int depth, int signal) {
+  if (depth <= 1) measure(signal);
+  else descend(depth - 1, signal);
+  keep_frame = depth;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  descend(argc > 1 ? atoi(argv[1]) : 5, argc > 2 ? atoi(argv[2]) : 60);
+  MPI_Finalize();
+  return 0;
+}

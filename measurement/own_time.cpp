@@ -1,0 +1,129 @@
+#include "measurement/own_time.hpp"
+
+#include <cmath>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+using platform::Ticks;
+
+constinit thread_local std::int32_t calls_to_timing = 0;
+
+namespace {
+
+/// Without the watch: this many times the mean is a thread that has lost its processor.
+constexpr Ticks most_times_mean = 64;
+constexpr std::int64_t enough_for_a_mean = 16;
+
+OwnTimes& times_of(Location& l, OwnTime of) { return l.own_times[static_cast<std::size_t>(of)]; }
+
+Ticks mean_ticks(const OwnTimes& t) {
+  const std::int64_t calls = t.each + calls_per_timing * t.sampled;
+  return calls > 0 ? (t.each_sum + calls_per_timing * t.sampled_sum) / calls : 0;
+}
+
+/// Whether `time` was all the thread's own.
+bool is_undisturbed(Location& l, const OwnTimes& times, std::uint32_t watch, Ticks time) {
+  platform::SwitchWatch& of_thread = l.cpu_clock.watch();
+  if (of_thread.works()) return of_thread.holds(watch);
+  return times.each + times.sampled < enough_for_a_mean || time <= most_times_mean * mean_ticks(times);
+}
+
+/// Uniform among the next `calls_per_timing` calls.
+std::int32_t random_place(Location& l) {
+  std::uint64_t x = l.random_state;  // a tick that comes here and draws, too, does no harm
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  l.random_state = x;
+  return 1 + static_cast<std::int32_t>(((x * 0x2545f4914f6cdd1du) >> 32) % calls_per_timing);
+}
+
+/// Sets `calls_to_timing`.
+void choose_next_call(Location& l) {
+  CallTiming& timing = l.call_timing;
+  if (timing.each_left > 0) {
+    calls_to_timing = 1;
+    return;
+  }
+  const std::int32_t rest = calls_per_timing - timing.place;
+  timing.place = random_place(l);
+  calls_to_timing = rest + timing.place;
+}
+
+}  // namespace
+
+OwnTimeMean mean_of(const OwnTimes& t) {
+  OwnTimeMean result{t.each + t.sampled, 0, 0};
+  if (result.timed == 0) return result;
+  const auto sampled = static_cast<double>(t.sampled), sum = static_cast<double>(t.sampled_sum);
+  const double calls = static_cast<double>(t.each) + calls_per_timing * sampled;
+  result.mean = (static_cast<double>(t.each_sum) + calls_per_timing * sum) / calls;
+  if (t.sampled < 2) return result;
+  const double variance = (t.sampled_squares - sum * sum / sampled) / (sampled - 1);
+  if (variance > 0) result.error = calls_per_timing * std::sqrt(sampled * variance) / calls;
+  return result;
+}
+
+void pass_call(Location& l) {
+  if (calls_to_timing++ <= 0) l.call_timing.begin = l.call_timing.begin_before;
+}
+
+void end_timed_call(Location& l, Ticks end, Ticks exit) {
+  CallTiming& timing = l.call_timing;
+  OwnTimes& times = times_of(l, OwnTime::Call);
+  const Ticks left_out = l.own_times_left_out - timing.begin.left_out;
+  const Ticks time = (l.call_begin - timing.begin.at) + (exit - end) - left_out;
+  const bool each = timing.each_left > 0;
+  if (each) --timing.each_left;
+  if (!timing.cut && !l.stopped && time >= 0 && is_undisturbed(l, times, timing.begin.watch, time)) {
+    if (each) {
+      ++times.each;
+      times.each_sum += time;
+    } else {
+      ++times.sampled;
+      times.sampled_sum += time;
+      times.sampled_squares += static_cast<double>(time) * static_cast<double>(time);
+    }
+  }
+  choose_next_call(l);
+}
+
+namespace {
+
+Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
+  OwnTimes& times = times_of(l, of);
+  const Ticks time = end - begin.at - (l.own_times_left_out - begin.left_out);
+  if (time < 0 || !is_undisturbed(l, times, begin.watch, time)) return mean_ticks(times);
+  ++times.each;
+  times.each_sum += time;
+  return time;
+}
+
+}  // namespace
+
+Ticks take_own_time(Location& l, OwnTime of, const OwnTimeBegin& begin) {
+  return take_until(l, of, begin, platform::now());
+}
+
+Ticks end_own_time(Location& l, OwnTime of, const OwnTimeBegin& begin) {
+  const Ticks end = platform::now();
+  const Ticks time = take_until(l, of, begin, end);
+  l.own_times_left_out = begin.left_out + (end - begin.at);
+  return time;
+}
+
+void charge_longer_work(Location& l, Ticks work, Ticks elapsed) {
+  l.unit.own += work < elapsed ? work : elapsed;
+  l.own_times_left_out += elapsed;
+}
+
+void begin_own_times(Location& l) {
+  CallTiming& timing = l.call_timing;
+  if (!l.first_begin) timing.each_left = calls_timed_each;
+  timing.place = calls_per_timing;
+  choose_next_call(l);
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,94 @@
+#pragma once
+/// How long Refrain's own work takes where it is done, with the caches as the program leaves them: from entry to exit,
+/// by class of work, per location.
+///
+/// - An MPI call is too short to be timed always. The first `calls_timed_each` of a location are, then one of every
+///   `calls_per_timing`, at a random place among them, so that each call has the same chance. The mean, times the
+///   number of calls, is what calls have cost (docs/architecture.md, "The rules of time").
+/// - Ticks are timed each, and charged by their mean, too.
+/// - Marks and the ends of iterations are timed each, and charged as they are.
+///
+/// All of it is wall time of a thread that has kept its processor. Where it has not (platform/switch_watch.hpp), the
+/// time is not taken: waiting for a processor is no work of ours, and the mean of the class stands for it. What may
+/// wait or lasts long (files, the start of MPI) is charged by the CPU clock instead: charge_longer_work().
+
+#include <cstddef>
+#include <cstdint>
+
+#include "measurement/own_time_table.hpp"
+#include "platform/clock.hpp"
+
+namespace refrain::measurement {
+
+struct Location;
+
+inline constexpr std::int32_t calls_timed_each = 64;
+inline constexpr std::int32_t calls_per_timing = 32;
+inline constexpr std::int32_t no_call_is_timed = 1 << 30;  ///< of a thread that is not measured
+
+/// Of one class at one location.
+struct OwnTimes {
+  std::int64_t each = 0;  ///< times taken that stand for themselves
+  platform::Ticks each_sum = 0;
+  std::int64_t sampled = 0;  ///< those that stand for `calls_per_timing`
+  platform::Ticks sampled_sum = 0;
+  double sampled_squares = 0;
+};
+
+OwnTimeMean mean_of(const OwnTimes& times);
+
+/// The timing of the thread's MPI calls, beside `current_location`, whose cache line every call touches: calls until
+/// the next that is timed. 0 or less: the call in progress is.
+extern constinit thread_local std::int32_t calls_to_timing __attribute__((tls_model("initial-exec")));
+
+/// Where an own work began.
+struct OwnTimeBegin {
+  platform::Ticks at;
+  platform::Ticks left_out;  ///< Location::own_times_left_out
+  std::uint32_t watch;
+};
+
+/// Of a location.
+struct CallTiming {
+  OwnTimeBegin begin, begin_before;  ///< of the call that is timed, and what a call inside of it has put away
+  bool cut;                          ///< its `call_begin` is not its own any more
+  std::int32_t place;                ///< of the last timing among its `calls_per_timing`, from 1
+  std::int64_t each_left;            ///< calls that are still to be timed each
+};
+
+/// The call that the thread enters is to be timed.
+[[gnu::always_inline]] inline void begin_timed_call(Location& location);
+/// A call is not measured after all: it is inside another one, or in a scope that may not begin.
+void pass_call(Location& location);
+/// The timed call ends; MPI was left at `end`, Refrain is left at `exit`. Async-signal-safe.
+void end_timed_call(Location& location, platform::Ticks end, platform::Ticks exit);
+
+/// Own work of a class that is timed each begins. Ordinary context or the tick handler.
+[[nodiscard]] inline OwnTimeBegin begin_own_time(Location& location);
+/// The time since; the mean of the class when the thread has lost its processor. It is left out of the own time that it
+/// lies in.
+platform::Ticks end_own_time(Location& location, OwnTime of, const OwnTimeBegin& begin);
+/// The same for what lies in no other. Async-signal-safe.
+platform::Ticks take_own_time(Location& location, OwnTime of, const OwnTimeBegin& begin);
+
+/// The same when it goes out of scope, for the unit that is in progress then.
+class TimedOwnWork {
+ public:
+  TimedOwnWork(Location& location, OwnTime of, const OwnTimeBegin& begin)
+      : location_(location), begin_(begin), of_(of) {}
+  inline ~TimedOwnWork();
+  TimedOwnWork(const TimedOwnWork&) = delete;
+
+ private:
+  Location& location_;
+  const OwnTimeBegin& begin_;
+  OwnTime of_;
+};
+
+/// `work` ticks of own work, which have lasted `elapsed` ticks, are charged by themselves. Inside a scope.
+void charge_longer_work(Location& location, platform::Ticks work, platform::Ticks elapsed);
+
+/// A thread begins at the location.
+void begin_own_times(Location& location);
+
+}  // namespace refrain::measurement

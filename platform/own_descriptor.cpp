@@ -1,0 +1,42 @@
+#include "platform/own_descriptor.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/threads.hpp"
+
+namespace refrain::platform {
+
+int move_out_of_the_way(int descriptor) {
+  constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all lower numbers
+  const int saved = errno;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
+  rlim_t base = limit.rlim_cur < highest ? limit.rlim_cur : highest;
+  base = base > 2 * room ? base - room : base / 2;
+  const long moved = syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, base);
+  if (moved >= 0) syscall(SYS_close, descriptor);
+  errno = saved;
+  return moved < 0 ? descriptor : static_cast<int>(moved);
+}
+
+bool mark_descriptor(int descriptor, int signal) {
+  const f_owner_ex owner{F_OWNER_TID, thread_id()};
+  return syscall(SYS_fcntl, descriptor, F_SETOWN_EX, &owner) == 0 &&
+         syscall(SYS_fcntl, descriptor, F_SETSIG, signal) == 0;
+}
+
+bool is_marked_descriptor(int descriptor, int os_thread_id, int signal) {
+  const int saved = errno;
+  f_owner_ex owner{};
+  const bool marked = syscall(SYS_fcntl, descriptor, F_GETSIG) == signal &&
+                      syscall(SYS_fcntl, descriptor, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
+                      owner.pid == os_thread_id;
+  errno = saved;
+  return marked;
+}
+
+}  // namespace refrain::platform

@@ -1,0 +1,24 @@
+#pragma once
+/// Descriptors of ours among those of the program: where they stand, and whether a number still is ours.
+///
+/// A program may close any descriptor (loops up to the limit, close_range) and get the same number for a file of its
+/// own. So each of ours is marked, with the file and not with the number: as its owner it names the thread that it is
+/// for, and as its signal one that tells what it is for. Asking for the mark (fcntl) harms no file, whoever it belongs
+/// to. What another thread closes between the question and the use cannot be seen.
+///
+/// Errno is kept, but where it tells of a failure.
+
+namespace refrain::platform {
+
+/// Moves a new descriptor out of the way of those that the program opens; the number that it has now. Closed on exec.
+/// Ordinary context.
+int move_out_of_the_way(int descriptor);
+
+/// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.
+[[nodiscard]] bool mark_descriptor(int descriptor, int signal);
+
+/// Whether the number is that of a file marked so by this thread of the process. Two system calls of 0.1 us.
+/// Async-signal-safe.
+[[nodiscard]] bool is_marked_descriptor(int descriptor, int os_thread_id, int signal);
+
+}  // namespace refrain::platform

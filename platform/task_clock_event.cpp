@@ -1,0 +1,109 @@
+#include "platform/task_clock_event.hpp"
+
+#include <atomic>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/own_descriptor.hpp"
+#include "platform/threads.hpp"
+
+namespace refrain::platform {
+namespace {
+
+std::atomic<std::int64_t> open_events{0};
+
+/// The rest of the descriptors are the program's.
+bool take_place() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  const auto most = limit.rlim_cur == RLIM_INFINITY ? INT64_MAX : static_cast<std::int64_t>(limit.rlim_cur / 4);
+  if (open_events.fetch_add(1) < most) return true;
+  open_events.fetch_sub(1);
+  return false;
+}
+
+int open_file() {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.sample_period = 1'000'000'000;  // until it is started
+  attributes.disabled = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  attributes.wakeup_events = 1;
+  constexpr int this_thread = 0, any_cpu = -1, no_group = -1;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, no_group, PERF_FLAG_FD_CLOEXEC));
+}
+
+/// Last, since the kernel remembers the number that the signal is to tell.
+bool send_signals(int descriptor) {
+  const long flags = syscall(SYS_fcntl, descriptor, F_GETFL);
+  return flags >= 0 && syscall(SYS_fcntl, descriptor, F_SETFL, flags | O_ASYNC) == 0;
+}
+
+}  // namespace
+
+bool TaskClockEvent::open(int signal) {
+  close();
+  if (!take_place()) {
+    errno = EMFILE;
+    return false;
+  }
+  int file = open_file();
+  if (file >= 0) {
+    file = move_out_of_the_way(file);
+    if (file > 0 && mark_descriptor(file, signal) && send_signals(file)) {
+      descriptor_ = file;
+      signal_ = signal;
+      os_thread_id_ = thread_id();
+      return true;
+    }
+  }
+  const int error = errno;
+  if (file >= 0) syscall(SYS_close, file);
+  open_events.fetch_sub(1);
+  errno = error;
+  return false;
+}
+
+bool TaskClockEvent::is_open() const {
+  return descriptor_ > 0 && is_marked_descriptor(descriptor_, os_thread_id_, signal_);
+}
+
+bool TaskClockEvent::set_period(std::int64_t ns) {
+  if (!is_open()) return false;
+  const std::uint64_t period = ns > 0 ? static_cast<std::uint64_t>(ns) : 1;
+  return syscall(SYS_ioctl, descriptor_, PERF_EVENT_IOC_PERIOD, &period) == 0;
+}
+
+bool TaskClockEvent::start(std::int64_t ns) {
+  return set_period(ns) && syscall(SYS_ioctl, descriptor_, PERF_EVENT_IOC_ENABLE, 0) == 0;
+}
+
+void TaskClockEvent::pause() {
+  if (is_open()) syscall(SYS_ioctl, descriptor_, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void TaskClockEvent::close() {
+  if (descriptor_ <= 0) return;
+  if (is_open()) {
+    // A copy in a child would keep it alive.
+    syscall(SYS_ioctl, descriptor_, PERF_EVENT_IOC_DISABLE, 0);
+    syscall(SYS_close, descriptor_);
+  }
+  descriptor_ = 0;
+  open_events.fetch_sub(1);
+}
+
+void TaskClockEvent::close_copy() {
+  if (is_open()) syscall(SYS_close, descriptor_);
+  descriptor_ = 0;
+}
+
+}  // namespace refrain::platform

@@ -1,0 +1,8 @@
+# What becomes of a measurement when files, memory, timers or threads run short.
+if(REFRAIN_SANITIZE)
+  return()
+endif()
+app_program(fail_call fail_call.c)
+app_program(resources resources.c)
+target_include_directories(resources PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+app_test(resources 300)

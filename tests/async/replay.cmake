@@ -1,0 +1,14 @@
+# The tick handler in ordinary context: fault 38 of docs/faults.md. In the builds with sanitizers these judge it,
+# elsewhere valgrind does.
+add_executable(test_replay ${CMAKE_CURRENT_LIST_DIR}/replay/replay.cpp)
+target_link_libraries(test_replay PRIVATE refrain_sampling_hot refrain_sampling refrain_measurement_hot refrain_measurement
+  refrain_clustering refrain_config refrain_platform refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
+gtest_discover_tests(test_replay TEST_PREFIX async. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS async)
+
+find_program(REFRAIN_VALGRIND valgrind)
+if(REFRAIN_VALGRIND AND NOT REFRAIN_SANITIZE)
+  add_test(NAME async.replay.valgrind COMMAND ${REFRAIN_VALGRIND} --quiet --error-exitcode=99 
+    --suppressions=${CMAKE_CURRENT_LIST_DIR}/replay/valgrind.supp $<TARGET_FILE:test_replay>)
+  set_tests_properties(async.replay.valgrind PROPERTIES LABELS "async;unsanitized" TIMEOUT 300
+    ENVIRONMENT "REFRAIN_TEST_REPLAYS=20;REFRAIN_TEST_SEEDS=500")
+endif()

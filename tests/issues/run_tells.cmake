@@ -1,0 +1,5 @@
+if(REFRAIN_SANITIZE)
+  return()
+endif()
+add_test(NAME issues.run_tells COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/run_tells.py -v)
+set_tests_properties(issues.run_tells PROPERTIES TIMEOUT 300 LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")

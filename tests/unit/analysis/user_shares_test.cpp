@@ -1,0 +1,241 @@
+// Division of user time among call paths: trees of pools, raking, and both together against planted truth. The seeds
+// are fixed, so nothing here fails by chance; the rates are those over the seeds.
+#include "analysis/user_shares.hpp"
+
+#include <gtest/gtest.h>
+
+#include "analysis/raking.hpp"
+#include "analysis/time_rules.hpp"
+#include "tests/unit/analysis/planted_shares.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using test::Behaviour;
+
+SampledIterations sampled(const test::PlantedLoop& loop) {
+  SampledIterations all;
+  for (const auto& it : loop.iterations)
+    if (!it.samples.empty()) all.add(it.variables, it.samples);
+  return all;
+}
+
+double share_at(const std::vector<ShareTree::Share>& shares, std::uint32_t path) {
+  for (const auto& of : shares)
+    if (of.path == path) return of.share;
+  return 0;
+}
+
+TEST(ShareTree, hardly_ever_finds_a_split_where_there_is_none) {
+  struct Case {
+    std::size_t paths, iterations, most;  ///< splits in 500 loops
+  };
+  for (const auto& [paths, iterations, most] : {Case{2, 150, 5}, Case{3, 150, 5}, Case{5, 400, 1}, Case{20, 400, 1}}) {
+    std::size_t split = 0;
+    for (std::uint64_t seed = 0; seed < 500; ++seed)
+      split += ShareTree::grow(sampled(test::plant(Behaviour::Steady, iterations, 2, 1000 + seed, paths, 1)), {})
+                   .leaves()
+                   .size() > 1;
+    EXPECT_LE(split, most) << paths << " call paths, " << iterations << " iterations";
+  }
+}
+
+TEST(ShareTree, finds_the_iteration_at_which_the_division_changes) {
+  SampledIterations all;
+  std::mt19937_64 random(3);
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const PathSamples hit{static_cast<std::uint32_t>(i < 100 ? random() % 2 : 1 + random() % 2), 1};
+    all.add({{i, 5, 5, 5, 5}}, {&hit, 1});
+  }
+  const ShareTree tree = ShareTree::grow(all, {});
+  ASSERT_EQ(tree.leaves().size(), 2U);
+  const auto& before = tree.leaves()[tree.leaf_of({{99, 5, 5, 5, 5}})];
+  const auto& after = tree.leaves()[tree.leaf_of({{100, 5, 5, 5, 5}})];
+  EXPECT_NEAR(static_cast<double>(before.samples), 100, 3);
+  EXPECT_EQ(share_at(before.shares, 2), 0);
+  EXPECT_EQ(share_at(after.shares, 0), 0);
+}
+
+TEST(ShareTree, a_leaf_of_few_samples_is_drawn_to_the_node_above) {
+  const ShareTree::Share outside[] = {{0, 0.25}, {7, 0.75}};
+  SampledIterations few;
+  const PathSamples other{3, 9}, usual{0, 291};
+  few.add({{1, 0, 0, 0, 0}}, {&other, 1});
+  few.add({{2, 0, 0, 0, 0}}, {&usual, 1});
+  const ShareTree tree = ShareTree::grow(few, outside);
+  ASSERT_EQ(tree.leaves().size(), 2U);
+  const ShareTree::Leaf leaf = tree.leaves()[tree.leaf_of({{1, 0, 0, 0, 0}})];
+  EXPECT_EQ(leaf.samples, 9);
+  EXPECT_DOUBLE_EQ(share_at(leaf.shares, 3), (9 + 0.03) / 10);
+  EXPECT_DOUBLE_EQ(share_at(leaf.shares, 0), 0.97 / 10);
+  EXPECT_EQ(share_at(leaf.shares, 7), 0);
+  const ShareTree::Leaf none = ShareTree::grow({}, outside).leaves().at(0);
+  EXPECT_DOUBLE_EQ(share_at(none.shares, 7), 0.75);
+  EXPECT_TRUE(ShareTree::grow({}, {}).leaves().at(0).shares.empty());
+}
+
+TEST(Raking, gives_rows_their_masses_and_columns_their_targets_and_keeps_zeros) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<RakedRow> rows(2 + random() % 6);
+    std::vector<double> targets(2 + random() % 8, 0);
+    double mass = 0;
+    for (RakedRow& row : rows) {
+      row.mass = 1 + static_cast<double>(random() % 1000);
+      mass += row.mass;
+      double left = row.mass;
+      for (std::uint32_t p = 0; p < targets.size(); ++p) {
+        if (p > 0 && random() % 3 == 0) continue;
+        row.shares.push_back({p, 1 + static_cast<double>(random() % 50)});
+        const double part = p + 1 == targets.size() ? left : left * static_cast<double>(random() % 100) / 200;
+        targets[p] += part;  // what is possible
+        left -= part;
+      }
+      targets[0] += left > 0 && row.shares.back().path + 1 != targets.size() ? left : 0;
+    }
+    const auto before = rows;
+    EXPECT_LT(rake(rows, targets), 1e-9);
+    std::vector<double> sums(targets.size(), 0);
+    double wanted = 0;
+    for (const double t : targets) wanted += t;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      double sum = 0;
+      ASSERT_EQ(rows[r].shares.size(), before[r].shares.size());
+      for (const auto& cell : rows[r].shares) {
+        sum += cell.share;
+        sums[cell.path] += rows[r].mass * cell.share;
+      }
+      EXPECT_NEAR(sum, 1, 1e-12);
+    }
+    for (std::size_t p = 0; p < targets.size(); ++p) EXPECT_NEAR(sums[p], targets[p] / wanted * mass, 1e-8 * mass);
+  }
+}
+
+TEST(Raking, rows_keep_their_masses_when_zeros_make_the_targets_impossible) {
+  std::vector<RakedRow> rows{{60, {{0, 1}}}, {40, {{1, 0.5}, {2, 0.5}}}};
+  const double targets[] = {50, 45, 5};
+  EXPECT_NEAR(rake(rows, targets), 0.1, 1e-6);
+  EXPECT_EQ(rows[0].shares[0].share, 1);
+  EXPECT_NEAR(rows[1].shares[0].share + rows[1].shares[1].share, 1, 1e-12);
+}
+
+/// Iterations without kept samples, too: one of two and one of eight are kept.
+TEST(UserShares, truth_is_within_three_errors_in_95_percent_of_the_rows) {
+  for (const Behaviour behaviour :
+       {Behaviour::Steady, Behaviour::Drift, Behaviour::Phases, Behaviour::Peaks, Behaviour::OddEven})
+    for (const unsigned level : {0U, 1U, 3U}) {
+      double within = 0, wrong = 0;
+      constexpr int loops = 6;
+      for (std::uint64_t seed = 1; seed <= loops; ++seed) {
+        const auto got = test::compare(test::plant(behaviour, 2000, 10, seed), level);
+        within += got.within / loops;
+        wrong += got.wrong / loops;
+        EXPECT_LT(got.apart, 1e-6) << "iterations add up to the run";
+      }
+      EXPECT_GE(within, 0.95) << "behaviour " << int(behaviour) << ", one of " << (1 << level);
+      EXPECT_LE(wrong, 0.12) << "behaviour " << int(behaviour) << ", one of " << (1 << level);
+    }
+}
+
+TEST(UserShares, iterations_add_up_to_the_run_after_rounding) {
+  const auto loop = test::plant(Behaviour::Phases, 1000, 4, 5);
+  const UserShares shares = test::estimate(loop, 1);
+  constexpr double ticks = 1e6;
+  std::vector<std::int64_t> sums(5, 0);
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
+    const auto of = test::facts_of(loop, i, 1);
+    const UserShares::Pool& pool = *shares.pool_of(of);
+    std::vector<std::int64_t> weights;
+    for (const auto& cell : pool.shares) weights.push_back(static_cast<std::int64_t>(cell.share * 0x1p50));
+    const auto total = std::llround(shares.on_cpu(pool, of) * ticks);
+    const auto parts = share_by_largest_remainder(total, weights);
+    std::int64_t sum = 0;
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      sums[pool.shares[c].path] += parts[c];
+      sum += parts[c];
+    }
+    ASSERT_EQ(sum, total) << "to the tick";
+    all += total;
+  }
+  std::int64_t run = 0;
+  for (std::uint32_t p = 0; p < sums.size(); ++p) {
+    double time = 0;
+    for (const auto& cluster : loop.clusters) time += cluster.paths[p].time;
+    EXPECT_NEAR(static_cast<double>(sums[p]), time * ticks, 1000) << "a tick an iteration";
+    run += sums[p];
+  }
+  EXPECT_EQ(run, all);
+}
+
+/// What only clusters know: one of them calls a function of its own, and no iteration of it was kept.
+TEST(UserShares, iterations_without_samples_follow_the_sums_of_their_cluster) {
+  auto loop = test::plant(Behaviour::Steady, 2000, 5, 9);
+  for (auto& cluster : loop.clusters) cluster.paths[4] = {4, 0, 0};
+  for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
+    auto& it = loop.iterations[i];
+    it.cluster = clustering::KeptIterations{2}.has(i) ? it.cluster % 15 : 15;
+  }
+  for (auto& cluster : loop.clusters) {
+    cluster.on_cpu = cluster.user_ticks = 0;
+    for (auto& path : cluster.paths) path.samples = 0;
+  }
+  for (auto& it : loop.iterations) {
+    auto& cluster = loop.clusters[static_cast<std::size_t>(it.cluster)];
+    cluster.on_cpu += it.user;
+    for (auto& of : it.samples) {
+      if (it.cluster == 15) of.path = 4;
+      else if (of.path == 4) of.path = 3;
+      cluster.paths[of.path].samples += of.samples;
+      cluster.user_ticks += static_cast<double>(of.samples);
+    }
+  }
+  for (auto& cluster : loop.clusters)
+    for (auto& path : cluster.paths)
+      path.time = cluster.on_cpu * static_cast<double>(path.samples) / std::max(1.0, cluster.user_ticks);
+  const UserShares shares = test::estimate(loop, 2);
+  for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
+    const auto of = test::facts_of(loop, i, 2);
+    EXPECT_NEAR(share_at(shares.pool_of(of)->shares, 4), of.cluster == 15 ? 1 : 0, of.kept ? 0.001 : 0.01);
+  }
+}
+
+TEST(UserShares, time_on_a_cpu_is_within_what_is_certain_and_adds_up) {
+  auto loop = test::plant(Behaviour::Steady, 500, 4, 2, 3, 1);
+  UserShares::Cluster& cluster = loop.clusters[0];
+  cluster.mpi_ticks = cluster.mpi_weight = cluster.user_ticks;
+  const double all = cluster.on_cpu;
+  cluster.on_cpu = 0.7 * all;  // by the time rules; between half of it and all
+  for (auto& path : cluster.paths) path.time *= 0.7;
+  UserShares shares(loop.clusters);
+  const auto facts = [&](std::size_t i) {
+    auto of = test::facts_of(loop, i, 0);
+    of.least_on_cpu = 0.5 * loop.iterations[i].user;
+    of.mpi_ticks = of.user_ticks;
+    return of;
+  };
+  for (std::size_t i = 0; i < 500; ++i) shares.learn(0, facts(i).variables, loop.iterations[i].samples);
+  shares.grow();
+  for (std::size_t i = 0; i < 500; ++i) shares.weigh(facts(i));
+  shares.settle();
+  double sum = 0;
+  for (std::size_t i = 0; i < 500; ++i) {
+    const double on = shares.on_cpu(*shares.pool_of(facts(i)), facts(i));
+    EXPECT_GE(on, facts(i).least_on_cpu - 1e-9);
+    EXPECT_LE(on, facts(i).most_on_cpu + 1e-9);
+    sum += on;
+  }
+  EXPECT_NEAR(sum, 0.7 * all, 1e-6 * all);
+}
+
+TEST(UserShares, what_no_sample_hit_has_an_error_of_one_in_n) {
+  UserShares::Pool pool;
+  pool.samples = 200;
+  EXPECT_DOUBLE_EQ(pool.error_of(0, {}), 1.0 / 200);
+  EXPECT_DOUBLE_EQ(pool.error_of(0.5, {}), std::sqrt(0.25 / 200));
+  const Quarters ramp{-0.15F, -0.05F, 0.05F, 0.15F};
+  EXPECT_NEAR(pool.error_of(0.5, ramp), std::sqrt(0.0125 - 3 * 0.25 / 200), 1e-6);
+}
+
+}  // namespace
+}  // namespace refrain::analysis

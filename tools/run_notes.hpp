@@ -1,0 +1,39 @@
+#pragma once
+/// What `refrain run` learns of the processes that it has started in some way: a file of lines in the directory for
+/// temporary files, to which `refrain exec` and the runtime (runtime/launch.hpp) append; other nodes do not see it and
+/// leave it be.
+
+#include <string>
+#include <vector>
+
+namespace refrain::tools {
+
+/// The variable that names the file.
+inline constexpr const char* notes_variable = "REFRAIN_INTERNAL_RUN";
+
+/// What a line begins with.
+inline constexpr const char* note_experiment = "experiment ";  ///< the directory that a job has made
+inline constexpr const char* note_through = "through ";        ///< a program that was not measured, but led on
+inline constexpr const char* note_said = "said ";              ///< why something is not measured, on stderr
+
+/// Appends a note if there is a `refrain run`.
+void leave_note(const char* kind, const std::string& text);
+
+class RunNotes {
+ public:
+  /// Makes the file. Without one (no room, no rights) there are no notes.
+  RunNotes();
+  ~RunNotes();
+  RunNotes(const RunNotes&) = delete;
+  RunNotes& operator=(const RunNotes&) = delete;
+
+  const std::string& file() const { return file_; }
+  /// The one line for the user at the end: where the results are and what to type, or why there are none. Empty: that
+  /// has been said. Without newline.
+  std::string line() const;
+
+ private:
+  std::string file_;
+};
+
+}  // namespace refrain::tools

@@ -1,0 +1,147 @@
+#include "tools/supervise.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/exit_codes.hpp"
+#include "tools/start.hpp"
+
+namespace refrain::tools {
+namespace {
+
+constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
+
+/// Becomes the command. Its parent learns through `report` that this failed.
+[[noreturn]] void be_command(const std::vector<std::string>& command, pid_t parent, const sigset_t& mask,
+                             const struct sigaction& on_child, int report) {
+  sigaction(SIGCHLD, &on_child, nullptr);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) raise(SIGKILL);
+  const int code = become(command);
+  [[maybe_unused]] const ssize_t told = write(report, "", 1);
+  _exit(code);
+}
+
+/// A process of the same group that does nothing but tell which signals it gets: those were sent to all.
+class Canary {
+ public:
+  explicit Canary(const sigset_t& watched) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
+    const pid_t parent = getpid();
+    process_ = fork();
+    if (process_ == 0) {
+      dup2(ends[1], 0);
+      close_range(1, ~0u, 0);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (getppid() == parent) {
+        siginfo_t info;
+        const int signal = sigwaitinfo(&watched, &info);
+        const auto told = static_cast<char>(signal);
+        if (signal > 0 && info.si_code <= 0 && write(0, &told, 1) < 0) break;
+      }
+      _exit(0);
+    }
+    close(ends[1]);
+    told_ = ends[0];
+  }
+  ~Canary() {
+    if (told_ >= 0) close(told_);
+    if (process_ <= 0) return;
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  Canary(const Canary&) = delete;
+  Canary& operator=(const Canary&) = delete;
+
+  /// Whether it gets `signal`, too.
+  bool got(int signal) const {
+    constexpr int patience_ms = 100;
+    pollfd ready = {told_, POLLIN, 0};
+    char told = 0;
+    while (told_ >= 0 && poll(&ready, 1, patience_ms) > 0 && read(told_, &told, 1) == 1)
+      if (told == signal) return true;
+    return false;
+  }
+
+ private:
+  pid_t process_ = -1;
+  int told_ = -1;
+};
+
+/// Until the command has ended.
+int wait_for(pid_t child, const sigset_t& watched, const Canary& canary) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return 0;
+    siginfo_t info;
+    const int signal = sigwaitinfo(&watched, &info);
+    // The terminal tells the whole group, so the command knows.
+    if (signal > 0 && signal != SIGCHLD && info.si_code <= 0 && !canary.got(signal)) kill(child, signal);
+  }
+}
+
+}  // namespace
+
+CommandEnd run_and_wait(const std::vector<std::string>& command) {
+  int report[2];
+  sigset_t watched, mask;
+  sigemptyset(&watched);
+  sigaddset(&watched, SIGCHLD);
+  for (const int signal : passed_on) sigaddset(&watched, signal);
+  struct sigaction by_default = {}, on_child;
+  sigaction(SIGCHLD, &by_default, &on_child);  // ignored, as some parents leave it, there would be no exit status
+  sigprocmask(SIG_BLOCK, &watched, &mask);
+  const pid_t parent = getpid();
+  pid_t child = -1;
+  if (pipe2(report, O_CLOEXEC) == 0) child = fork();
+  if (child == 0) be_command(command, parent, mask, on_child, report[1]);
+  CommandEnd end;
+  if (child < 0) {
+    fmt::print(stderr, "refrain: no process for the command: {}\n", std::strerror(errno));
+    end.exit_code = exit_not_executable;
+    return end;
+  }
+  close(report[1]);
+  char failed;
+  end.started = read(report[0], &failed, 1) == 0;
+  close(report[0]);
+  int status;
+  {
+    const Canary canary(watched);
+    status = wait_for(child, watched, canary);
+  }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  else end.exit_code = WEXITSTATUS(status);
+  return end;
+}
+
+int end_alike(const CommandEnd& end) {
+  if (end.signal == 0) return end.exit_code;
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);  // the command has left one, if it should
+  signal(end.signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, end.signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  fflush(nullptr);
+  raise(end.signal);
+  constexpr int shells_offset = 128;
+  return shells_offset + end.signal;
+}
+
+}  // namespace refrain::tools
