@@ -125,6 +125,7 @@ struct alignas(64) Location {
   std::int64_t event_period_ns = 0;  ///< that the event has been given
   std::int64_t kernel_time_owed_ns = 0;          ///< CPU time in the kernel that no sample stands for yet
   std::int64_t ticks_without_event_ns = 0;       ///< in user mode, since the event was heard of
+  unsigned silences = 0;                         ///< in a row, in each of which a tick took the event's place
   platform::Ticks event_call_begin = 0;          ///< call_begin as the event found it last
   Inside event_inside = Inside::User;            ///< likewise where the thread was
   double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded

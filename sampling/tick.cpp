@@ -74,6 +74,7 @@ Weight weight_of_event(Location& location, Inside inside) {
   location.event_call_begin = location.call_begin;
   location.event_inside = inside;
   location.ticks_without_event_ns = 0;
+  location.silences = 0;
   if (elapsed <= 0) return {period, 0};
   location.late_user_ns = kept * location.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
   location.late_cpu_ns = kept * location.late_cpu_ns + static_cast<double>(elapsed);
@@ -107,14 +108,27 @@ void give_up_event(Location& location) {
   location.count_loss(Loss::TaskClockUnavailable);
 }
 
-/// At a tick of the timer: the program may have closed the event's descriptor, and nobody else would notice.
-void look_after_event(Location& location, std::int64_t user_ns) {
+/// At a tick of the timer: CPU time that it stands for because the event has been silent for too long, 0 otherwise.
+///
+/// The program may have closed the event's descriptor or disabled its events (prctl), and nobody else would notice. Or
+/// the thread is switched out every few microseconds, as when several poll on one core with sched_yield: at each return
+/// the kernel gives the event's timer 10 us at least, and it never ends. The tick is then the sample that is due.
+std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
+  constexpr unsigned most_in_a_row = 16;
   location.ticks_without_event_ns += user_ns;
   const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
-  if (location.ticks_without_event_ns < long_enough) return;
+  if (location.ticks_without_event_ns < long_enough) return 0;
   location.ticks_without_event_ns = 0;
-  if (!location.task_clock.is_open() || sampling_clock_ns() - location.last_sample_ns > tick_settings.longest_gap_ns)
+  if (!location.task_clock.is_open()) {
     give_up_event(location);
+    return 0;
+  }
+  const std::int64_t now = sampling_clock_ns(), elapsed = now - location.last_sample_ns;
+  if (elapsed <= tick_settings.longest_gap_ns) return 0;
+  location.last_sample_ns = now;
+  if (++location.silences > most_in_a_row || !location.task_clock.start(location.event_period_ns))
+    give_up_event(location);
+  return elapsed + std::exchange(location.kernel_time_owed_ns, 0);
 }
 
 // ---- the timer on the CPU clock: the kernel's ticks -----------------------------------------------------------------
@@ -139,8 +153,8 @@ std::int64_t weight_of_ticks(Location& location) {
     return 0;
   }
   if (location.task_clock.exists()) {
-    look_after_event(location, user_ns);
-    return weight_beside_event(location, all_ns - user_ns);
+    const std::int64_t overdue = weight_of_silence(location, user_ns);
+    return overdue > 0 ? overdue : weight_beside_event(location, all_ns - user_ns);
   }
   location.to_next_sample_ns -= all_ns;
   if (location.to_next_sample_ns > 0) return 0;

@@ -1,12 +1,19 @@
 /* What makes the samples: programs that keep their own books, and that get in its way.
  *
- *   sampling_source phases ROUNDS   each round sleeps for 0.7 ms and spends 0.1, 0.3 and 0.6 ms in tenth(), third() and
- * rest() sampling_source close SECONDS   closes all descriptors, opens files on all numbers, spends CPU time, looks at
- * the files sampling_source threads N       allows itself 24 descriptors; N threads at once, each 0.3 s of CPU time in
- * work() sampling_source blocked SECONDS spends CPU time in work() with all signals blocked, and then without
- *   sampling_source kernel SECONDS  spends CPU time in one call of the kernel after the other, each some 30 ms, in
- * reading(), and half as much in work() sampling_source deny COMMAND... runs the command without perf_event_open, as in
- * a container
+ *   sampling_source phases ROUNDS
+ *       each round sleeps for 0.7 ms and spends 0.1, 0.3 and 0.6 ms in tenth(), third() and rest()
+ *   sampling_source close SECONDS
+ *       closes all descriptors, opens files on all numbers, spends CPU time, looks at the files
+ *   sampling_source disable SECONDS
+ *       disables all events that the thread has opened, and spends CPU time in work()
+ *   sampling_source threads N
+ *       allows itself 24 descriptors; N threads at once, each 0.3 s of CPU time in work()
+ *   sampling_source blocked SECONDS
+ *       spends CPU time in work() with all signals blocked, and then without
+ *   sampling_source kernel SECONDS
+ *       spends CPU time in one call of the kernel after the other, each some 30 ms, in reading(), and half in work()
+ *   sampling_source deny COMMAND...
+ *       runs the command without perf_event_open, as in a container
  *
  * stdout: CPU seconds, in the order of the names above; "close" prints "intact".
  */
@@ -58,6 +65,12 @@ static int phases(int rounds) {
     used[2] += rest();
   }
   printf("%.6f %.6f %.6f\n", used[0], used[1], used[2]);
+  return 0;
+}
+
+static int disable(double seconds) {
+  if (prctl(PR_TASK_PERF_EVENTS_DISABLE) != 0) return 2;
+  printf("%.6f\n", work(seconds));
   return 0;
 }
 
@@ -141,6 +154,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   if (!strcmp(argv[1], "phases")) return phases(atoi(argv[2]));
   if (!strcmp(argv[1], "close")) return close_all(atof(argv[2]));
+  if (!strcmp(argv[1], "disable")) return disable(atof(argv[2]));
   if (!strcmp(argv[1], "threads")) return threads(atoi(argv[2]));
   if (!strcmp(argv[1], "blocked")) return blocked(atof(argv[2]));
   if (!strcmp(argv[1], "kernel")) return kernel(atof(argv[2]));
