@@ -16,6 +16,19 @@ void normalise(RakedRow& row) {
     for (auto& cell : row.shares) cell.share /= sum;
 }
 
+/// Adds one sample to the row's, divided as the targets; `wanted` is their sum.
+void add_sample(RakedRow& row, std::span<const double> targets, double wanted) {
+  normalise(row);
+  std::vector<double> shares(targets.size(), 0);
+  for (const auto& cell : row.shares) shares[cell.path] = row.samples * cell.share;
+  row.samples += 1;
+  row.shares.clear();
+  for (std::uint32_t p = 0; p < targets.size(); ++p) {
+    const double share = (shares[p] + std::max(targets[p], 0.0) / wanted) / row.samples;
+    if (share > 0) row.shares.push_back({p, share});
+  }
+}
+
 }  // namespace
 
 double rake(std::span<RakedRow> rows, std::span<const double> targets) {
@@ -53,6 +66,21 @@ double rake(std::span<RakedRow> rows, std::span<const double> targets) {
       for (auto& cell : row.shares) cell.share *= factors[cell.path] / sum;
     }
   }
+}
+
+double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets) {
+  constexpr double possible = 1e-6;
+  std::vector<RakedRow> raked(rows.begin(), rows.end());
+  const double apart = rake(raked, targets);
+  double wanted = 0;
+  for (const double target : targets) wanted += std::max(target, 0.0);
+  if (apart < possible || wanted <= 0) {
+    std::ranges::move(raked, rows.begin());
+    return apart;
+  }
+  for (RakedRow& row : rows)
+    if (row.mass > 0) add_sample(row, targets, wanted);
+  return rake(rows, targets);
 }
 
 }  // namespace refrain::analysis

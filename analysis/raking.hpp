@@ -13,6 +13,7 @@ namespace refrain::analysis {
 
 struct RakedRow {
   double mass = 0;                       ///< what the row is to have in all; rows without count for nothing
+  double samples = 0;                    ///< that its shares rest on
   std::vector<ShareTree::Share> shares;  ///< above 0; the path is the column
 };
 
@@ -20,5 +21,9 @@ struct RakedRow {
 /// that no row has are left out. Rows come out with shares that add up to 1, to rounding, always. Returns the largest
 /// difference of a column from its target, as a part of all masses: 0 to 1e-9 unless zeros make the targets impossible.
 double rake(std::span<RakedRow> rows, std::span<const double> targets);
+
+/// The same, but where zeros make the targets impossible, each row first gets one sample more that is divided as the
+/// targets. Else a row that has nothing of what is wanted but one rare path would come out with that path alone.
+double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets);
 
 }  // namespace refrain::analysis

@@ -186,7 +186,7 @@ void UserShares::settle(std::uint32_t class_index, Class& of) {
   const std::size_t first_pool = pools_.size();
   const auto add_pool = [&](std::size_t leaf, double samples, double mass, const Shares& shares) {
     pools_.push_back({samples, {}, without_path, cpu_part[leaf], pools_.size()});
-    rows.push_back({mass, shares});
+    rows.push_back({mass, samples, shares});
     return pools_.size() - 1;
   };
   for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
@@ -208,10 +208,11 @@ void UserShares::settle(std::uint32_t class_index, Class& of) {
     for (; at != of.parts.end() && at->first.first == cluster; ++at) {
       const std::size_t leaf = at->first.second;
       rows[leaf].mass += mass_of(at->second.kept, leaf);
-      others.push_back({mass_of(at->second.others, leaf), leaves[leaf].shares});
+      const double samples = pools_[of.pool_of_leaf[leaf]].samples;
+      others.push_back({mass_of(at->second.others, leaf), samples, leaves[leaf].shares});
       mass += others.back().mass;
       for (const auto& cell : leaves[leaf].shares) by_path[cell.path] += others.back().mass * cell.share;
-      if (others.back().mass > 0) pool_samples += pools_[of.pool_of_leaf[leaf]].samples;
+      if (others.back().mass > 0) pool_samples += samples;
     }
     const auto rest = not_kept(cluster);
     bool own = false;
@@ -229,7 +230,7 @@ void UserShares::settle(std::uint32_t class_index, Class& of) {
         shares.push_back({path.path, wanted[path.path] / samples});
       }
       add_missing(others, shares, paths_);
-      rake(others, wanted);
+      rake_beyond_zeros(others, wanted);
       std::size_t i = 0;
       for (auto part = begin; part != at; ++part, ++i) {
         const std::size_t leaf = part->first.second;
@@ -247,7 +248,7 @@ void UserShares::settle(std::uint32_t class_index, Class& of) {
   for (std::uint32_t path = 0; path < paths_; ++path)
     if (targets[path] > 0) wanted.push_back({path, targets[path] / with_path});
   add_missing(rows, wanted, paths_);
-  apart_ = std::max(apart_, rake(rows, targets));
+  apart_ = std::max(apart_, rake_beyond_zeros(rows, targets));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     sort_by_path(rows[i].shares);
     pools_[first_pool + i].shares = std::move(rows[i].shares);

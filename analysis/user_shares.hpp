@@ -8,8 +8,8 @@
 /// 1. What is known of the iterations without kept samples is the exact sum over a cluster less the samples of the kept
 ///    members. Where that differs from what the pools say by more than chance (the gain of share_tree.hpp's criterion),
 ///    these members are raked to it (raking.hpp).
-/// 2. All iterations of a class are raked to the class's exact sums. So iterations add up to the run, as far as that is
-///    possible without giving an iteration a call path that its pool never hit.
+/// 2. All iterations of a class are raked to the class's exact sums. So iterations add up to the run. An iteration has
+///    a call path that its pool never hit only where they could not add up otherwise.
 /// 3. Time on a CPU is between what is certain of each iteration. Where between, says the pool's W_user : W_mpi; then
 /// it
 ///    is made to add up, too.

@@ -112,11 +112,25 @@ TEST(Raking, gives_rows_their_masses_and_columns_their_targets_and_keeps_zeros) 
 }
 
 TEST(Raking, rows_keep_their_masses_when_zeros_make_the_targets_impossible) {
-  std::vector<RakedRow> rows{{60, {{0, 1}}}, {40, {{1, 0.5}, {2, 0.5}}}};
+  std::vector<RakedRow> rows{{60, 1, {{0, 1}}}, {40, 1, {{1, 0.5}, {2, 0.5}}}};
   const double targets[] = {50, 45, 5};
   EXPECT_NEAR(rake(rows, targets), 0.1, 1e-6);
   EXPECT_EQ(rows[0].shares[0].share, 1);
   EXPECT_NEAR(rows[1].shares[0].share + rows[1].shares[1].share, 1, 1e-12);
+}
+
+TEST(Raking, a_row_that_has_nothing_of_what_is_wanted_is_not_given_to_a_rare_path) {
+  const double targets[] = {0, 900, 1};
+  const RakedRow none_wanted{200, 100, {{0, 0.99}, {2, 0.01}}}, wanted{701, 300, {{0, 0.02}, {1, 0.97}, {2, 0.01}}};
+  std::vector<RakedRow> rows{none_wanted, wanted};
+  EXPECT_LT(rake_beyond_zeros(rows, targets), 1e-9);
+  ASSERT_EQ(rows[0].shares.back().path, 2u);
+  EXPECT_LT(rows[0].shares.back().share * 200, 1);
+  // Where it is possible, zeros stay.
+  rows = {{50, 10, {{0, 1}}}, {851, 10, {{1, 0.5}, {2, 0.5}}}};
+  const double possible[] = {50, 850, 1};
+  EXPECT_LT(rake_beyond_zeros(rows, possible), 1e-6);
+  EXPECT_EQ(rows[0].shares.size(), 1u);
 }
 
 /// Iterations without kept samples, too: one of two and one of eight are kept.
