@@ -69,8 +69,9 @@ class Sampling(TestCase):
         square = sum(n * (g - p) ** 2 / p for g, p in zip(got, shares))  # 2 degrees of freedom
         return shares, got, z, square, n
 
-    def check_parts(self, truth, report: Report) -> None:
-        """User, MPI and off-CPU time and own overhead, each within 2 % of the time after MPI_Init."""
+    def check_parts(self, truth, report: Report, frequency: int) -> None:
+        """User, MPI and off-CPU time, each within 2 % of the time after MPI_Init. Own overhead within 2 % at the 250
+        interruptions a second that come at least, and in proportion at more. The program's CPU clock runs on in it."""
         by_rank = {l["rank"]: l for l in report.locations if l["thread"] == 0}
         self.assertEqual(len(truth), len(report.locations), "locations")
         for t in truth:
@@ -79,12 +80,13 @@ class Sampling(TestCase):
             self.assert_near(mpi, t["mpi_wall"], 0.02 * wall, f"MPI of rank {t['rank']}")
         wall = sum(t["user_wall"] + t["mpi_wall"] for t in truth)
         on_cpu = report.of_kind("user", "exclusive_s")
-        self.assert_near(on_cpu, sum(t["user_cpu"] for t in truth), 0.02 * wall, "user code on the CPU")
-        off_cpu = sum(t["user_wall"] - t["user_cpu"] for t in truth)
-        self.assert_near(report.special("(not on CPU)"), off_cpu, 0.02 * wall, "off CPU")
         overhead = report.totals["overhead_s"]
         self.assertGreaterEqual(overhead, 0)
-        self.assertLessEqual(overhead, 0.02 * wall, "own overhead of a program that hardly calls MPI")
+        self.assertLessEqual(overhead, 0.02 * wall * max(1, frequency / 250), "own overhead of a program that hardly calls MPI")
+        user_cpu = sum(t["user_cpu"] for t in truth)
+        self.assert_near(on_cpu, user_cpu - overhead / 2, 0.02 * wall + overhead / 2, "user code on the CPU")
+        off_cpu = sum(t["user_wall"] - t["user_cpu"] for t in truth)
+        self.assert_near(report.special("(not on CPU)"), off_cpu, 0.02 * wall, "off CPU")
 
     def test_shares_and_parts_are_the_planted_ones(self) -> None:
         pooled, degrees = 0.0, 0
@@ -105,7 +107,7 @@ class Sampling(TestCase):
                                     variance[i] += n * shares[i] * (1 - shares[i])
                             try:
                                 self.assertLessEqual(max(map(abs, z)), 4, f"shares {got}, planted {shares}, z {z}")
-                                self.check_parts(truth, report)
+                                self.check_parts(truth, report, frequency)
                                 break
                             except AssertionError:
                                 if attempt == 2:
