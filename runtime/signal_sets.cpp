@@ -125,7 +125,6 @@ class WaitMask {
     const int signal = mask ? hidden_signal() : 0;
     if (signal == 0 || contains(*mask, signal)) return;
     sigset_t now;
-    sigemptyset(&now);
     platform::change_signal_mask(SIG_BLOCK, nullptr, &now);
     if (!contains(now, signal)) return;
     own_ = *mask;
@@ -197,7 +196,6 @@ void unblock_inherited_signal() {
   if (signal == 0) return;
   const sigset_t set = only(signal);
   sigset_t before;
-  sigemptyset(&before);
   platform::change_signal_mask(SIG_UNBLOCK, &set, &before);
   believed_blocked = contains(before, signal);
 }
