@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "analysis/debug_units.hpp"
 #include "analysis/names.hpp"
 
 namespace refrain::analysis {
@@ -95,15 +96,7 @@ int call_line(Dwarf_Die& inlined) {
 }  // namespace
 
 InlineFrames::InlineFrames(Dwarf* dwarf) {
-  Dwarf_CU *unit = nullptr, *next = nullptr;
-  Dwarf_Half version = 0;
-  std::uint8_t type = 0;
-  Dwarf_Die die, split;
-  while (dwarf_get_units(dwarf, unit, &next, &version, &type, &die, &split) == 0) {
-    unit = next;
-    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    const bool is_split = type == DW_UT_skeleton && split.addr != nullptr;
-    Dwarf_Die& code = is_split ? split : die;
+  for_each_unit(dwarf, [&](Dwarf_Die& die, Dwarf_Die& code) {
     units_.push_back({die, code, dwarf_srclang(&code)});
     bool ranged = false;
     for_each_range(die, [&](std::uint64_t begin, std::uint64_t end) {
@@ -112,7 +105,7 @@ InlineFrames::InlineFrames(Dwarf* dwarf) {
     });
     if (!ranged && dwarf_hasattr(&die, DW_AT_low_pc) == 0 && dwarf_hasattr(&die, DW_AT_ranges) == 0)
       unranged_.push_back(units_.size() - 1);
-  }
+  });
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <unistd.h>
 
+#include "analysis/debug_units.hpp"
 #include "config/function_name.hpp"
 
 namespace refrain::analysis {
@@ -100,15 +101,7 @@ CodeOfFunction code_of_function(const std::string& path, std::string_view functi
   Dwarf* dwarf = module == nullptr ? nullptr : dwfl_module_getdwarf(module, &bias);
   if (dwarf == nullptr || bias != 0) return code;
   code.build_id = build_id_of(module);
-  Dwarf_CU *unit = nullptr, *next = nullptr;
-  Dwarf_Half version = 0;
-  std::uint8_t type = 0;
-  Dwarf_Die die, split;
-  while (dwarf_get_units(dwarf, unit, &next, &version, &type, &die, &split) == 0) {
-    unit = next;
-    if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
-    look_below(type == DW_UT_skeleton && split.addr != nullptr ? split : die, function, code.ranges);
-  }
+  for_each_unit(dwarf, [&](Dwarf_Die&, Dwarf_Die& below) { look_below(below, function, code.ranges); });
   join(code.ranges);
   return code;
 }
