@@ -84,7 +84,7 @@ class IterationProfiles {
     struct ShareOfPool {
       bool known = false;
       double share = 0;
-      Quarters apart{};
+      ShareSpread spread{};
     };
     const ShareOfPool& share_of(const UserShares::Pool& pool) const;
     const IterationProfiles& profiles_;

@@ -39,7 +39,7 @@ const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::sha
     const std::uint32_t path = profiles_.shares().path(of.path);
     if (path >= selection_.paths.size() || !selection_.paths[path]) continue;
     sum.share += of.share;
-    for (std::size_t i = 0; i < sum.apart.size(); ++i) sum.apart[i] += of.apart[i];
+    sum.spread += of.spread;
   }
   return sum;
 }
@@ -130,11 +130,11 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
   for (std::size_t c = 0; c < region_columns; ++c) totals.mpi[c] = column(c);
   totals.mpi[mpi] = std::min(totals.mpi[mpi], static_cast<double>(times.mpi));
   if (divided.pool != nullptr) {
-    const auto& [known, share, apart] = share_of(*divided.pool);
+    const auto& [known, share, spread] = share_of(*divided.pool);
     const double part = 1 - divided.pool->without_path;
     const double by_paths = part * static_cast<double>(times.user - times.not_on_cpu);
     totals.user_ticks = by_paths * share;
-    totals.user_error_ticks = sampled_ ? by_paths * divided.pool->error_of(share, apart) : 0;
+    totals.user_error_ticks = sampled_ ? by_paths * divided.pool->error_of(share, spread) : 0;
     totals.samples = static_cast<double>(unit.ticks_user) * share * part;
   }
   totals.other_ticks = other_ticks(times);

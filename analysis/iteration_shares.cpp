@@ -28,7 +28,7 @@ IterationShares::IterationShares(const IterationProfiles& profiles, IterationSam
     });
   shares_.grow();
   for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (profiles.cluster_unit(cluster) && !profiles.is_exact(cluster))
+    if (profiles.cluster_unit(cluster) != nullptr)
       shares_.weigh(facts(i, cluster, row, profiles.totals_of(cluster, row)));
   });
   shares_.settle();

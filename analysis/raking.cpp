@@ -29,6 +29,30 @@ void add_sample(RakedRow& row, std::span<const double> targets, double wanted) {
   }
 }
 
+/// Whether the rows' sums differ from the targets by more than chance, on any column.
+bool contradict(std::span<const RakedRow> rows, std::span<const double> targets, double samples) {
+  std::vector<double> sums(targets.size(), 0);
+  double mass = 0, wanted = 0;
+  for (const RakedRow& row : rows)
+    if (row.mass > 0)
+      for (const auto& cell : row.shares) {
+        sums[cell.path] += row.mass * cell.share;
+        mass += row.mass * cell.share;
+      }
+  std::size_t columns = 0;
+  for (const double target : targets) {
+    wanted += std::max(target, 0.0);
+    columns += target > 0;
+  }
+  const double least = least_gain_of_one(static_cast<std::int64_t>(samples), columns);
+  const auto part = [](double p, double q) { return p > 0 ? p * std::log(p / q) : 0; };
+  for (std::size_t column = 0; column < targets.size(); ++column) {
+    const double p = std::max(targets[column], 0.0) / wanted, q = sums[column] / mass;
+    if (2 * samples * (part(p, q) + part(1 - p, 1 - q)) > least) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 double rake(std::span<RakedRow> rows, std::span<const double> targets) {
@@ -68,13 +92,13 @@ double rake(std::span<RakedRow> rows, std::span<const double> targets) {
   }
 }
 
-double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets) {
+double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets, double samples) {
   constexpr double possible = 1e-6;
   std::vector<RakedRow> raked(rows.begin(), rows.end());
   const double apart = rake(raked, targets);
   double wanted = 0;
   for (const double target : targets) wanted += std::max(target, 0.0);
-  if (apart < possible || wanted <= 0) {
+  if (apart < possible || wanted <= 0 || !contradict(raked, targets, samples)) {
     std::ranges::move(raked, rows.begin());
     return apart;
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 
 namespace refrain::analysis {
 namespace {
@@ -21,16 +23,48 @@ double x_log_x(std::int64_t x) {
   return v * std::log(v);
 }
 
+/// 2 log L, but for what is the same for all divisions.
+double twice_log_likelihood(std::span<const PathSamples> hits) {
+  std::int64_t samples = 0;
+  double sum = 0;
+  for (const PathSamples& of : hits) {
+    sum += x_log_x(of.samples);
+    samples += of.samples;
+  }
+  return 2 * (sum - x_log_x(samples));
+}
+
+/// Of one call path against the rest: `hits` of it among `samples`, and as many among others.
+double gain_of_one(std::int64_t hits, std::int64_t samples, std::int64_t other_hits, std::int64_t other_samples) {
+  const auto log_likelihood = [](std::int64_t k, std::int64_t n) { return x_log_x(k) + x_log_x(n - k) - x_log_x(n); };
+  return 2 * (log_likelihood(hits, samples) + log_likelihood(other_hits, other_samples) -
+              log_likelihood(hits + other_hits, samples + other_samples));
+}
+
 }  // namespace
 
 double least_gain(std::int64_t samples, std::size_t paths) {
   return (static_cast<double>(paths) + 1) * std::log(static_cast<double>(std::max<std::int64_t>(samples, 1)));
 }
 
+double least_gain_of_one(std::int64_t samples, std::size_t paths) {
+  return least_gain(samples, 2) + 2 * std::log(static_cast<double>(std::max<std::size_t>(paths, 1)));
+}
+
+ShareSpread& ShareSpread::operator+=(const ShareSpread& other) {
+  for (std::size_t i = 0; i < quarters.size(); ++i) quarters[i] += other.quarters[i];
+  variance += other.variance;
+  return *this;
+}
+
 void SampledIterations::add(const ShareVariables& of, std::span<const PathSamples> samples) {
   variables_.push_back(of);
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   first_.push_back(samples_.size());
+}
+
+void SampledIterations::add(const SampledIterations& others) {
+  for (std::size_t i = 0; i < others.size(); ++i) add(others.variables(i), others.samples(i));
 }
 
 /// Keeps the iterations in the order of each variable. A node is the same range of all these orders.
@@ -62,12 +96,18 @@ class ShareTree::Grower {
       count(range);
       std::vector<Share> shares = shares_of(range);
       const Split split = best(range);
-      if (split.gain <= least_gain(samples_, hit_.size())) {
+      if (split.surplus <= 0) {
         tree_.nodes_[range.node].leaf = static_cast<std::uint32_t>(tree_.leaves_.size());
-        tell_quarters_apart(range, shares);
-        tree_.leaves_.push_back({samples_, std::move(shares)});
+        if (samples_ >= enough_samples) {
+          tell_quarters_apart(range, shares);
+          find_variances(range, shares);
+        }
+        std::vector<PathSamples> hits;
+        for (const std::uint32_t path : hit_) hits.push_back({path, in_node_[path]});
+        tree_.leaves_.push_back({samples_, std::move(hits), std::move(shares)});
         continue;
       }
+      tree_.cost_ += split.least;
       const std::size_t middle = divide(range, split);
       const auto child = static_cast<std::uint32_t>(tree_.nodes_.size());
       tree_.nodes_.resize(tree_.nodes_.size() + 2);
@@ -83,7 +123,8 @@ class ShareTree::Grower {
     std::vector<Share> above;
   };
   struct Split {
-    double gain = 0;
+    double surplus = 0;  ///< of the gain, above the least
+    double least = 0;
     std::size_t variable = 0;
     std::int64_t most = 0;
   };
@@ -123,7 +164,6 @@ class ShareTree::Grower {
   }
 
   void tell_quarters_apart(const Range& range, std::vector<Share>& shares) {
-    if (samples_ < enough_samples) return;
     std::size_t first = 0;
     for (const std::size_t v : {ShareVariables::number, ShareVariables::user_time}) {
       std::array<std::int64_t, 4> size{};
@@ -140,10 +180,42 @@ class ShareTree::Grower {
       for (Share& of : shares)
         for (std::size_t q = 0; q < size.size(); ++q)
           if (size[q] > 0)
-            of.apart[first + q] = static_cast<float>(
+            of.spread.quarters[first + q] = static_cast<float>(
                 static_cast<double>(in_quarter_[of.path][q]) / static_cast<double>(size[q]) - of.share);
       for (const std::uint32_t path : hit_) in_quarter_[path] = {};
       first += size.size();
+    }
+  }
+
+  /// With n samples in an iteration, k of them on a call path of share p: (k - n p)^2 is n p (1 - p) by chance, and
+  /// n^2 v more where shares have the variance v among iterations. But a function that is one stretch of time in an
+  /// iteration is hit by jittered samples nearly alike each time: (k - n p)^2 is n p (1 - p) / 12 + 1/4 at most. Which
+  /// of both it is cannot be told. With few samples an iteration the second would take chance for variance; with many,
+  /// what is taken too much is small, and the first would overlook what is there.
+  static constexpr std::int64_t many_samples = 50;
+  void find_variances(const Range& range, std::vector<Share>& shares) {
+    std::vector<double> share(in_node_.size(), 0), sum(in_node_.size(), 0);
+    for (const Share& of : shares) share[of.path] = of.share;
+    double squares = 0;
+    for (std::size_t at = range.begin; at < range.end; ++at) {
+      const auto samples = iterations_.samples(order_[0][at]);
+      double n = 0;
+      for (const PathSamples& of : samples) n += static_cast<double>(std::max<std::int64_t>(of.samples, 0));
+      for (const PathSamples& of : samples) {
+        const double k = static_cast<double>(std::max<std::int64_t>(of.samples, 0));
+        sum[of.path] += k * (k - 2 * n * share[of.path]);
+      }
+      squares += n * n;
+    }
+    const auto n = static_cast<double>(samples_);
+    const bool many = samples_ >= many_samples * static_cast<std::int64_t>(range.end - range.begin);
+    for (Share& of : shares) {
+      const double p = of.share, chance = p * (1 - p);
+      const double by_chance =
+          many ? n * chance / 12 + 0.25 * static_cast<double>(range.end - range.begin) : n * chance;
+      const double beyond = sum[of.path] + squares * p * p - by_chance;
+      const double error = std::sqrt(2 * squares * chance * chance + std::max(0.0, n * chance * (1 - 6 * chance)));
+      if (beyond > 3 * error) of.spread.variance = static_cast<float>(beyond / squares);
     }
   }
 
@@ -152,29 +224,54 @@ class ShareTree::Grower {
     if (hit_.size() < 2) return best;
     double whole = -x_log_x(samples_);
     for (const std::uint32_t path : hit_) whole += x_log_x(in_node_[path]);
+    const double least = least_gain(samples_, hit_.size()), least_of_one = least_gain_of_one(samples_, hit_.size());
     for (std::size_t v = 0; v < ShareVariables::count; ++v) {
       const auto& order = order_[v];
       if (value(v, order[range.begin]) == value(v, order[range.end - 1])) continue;
       double left = 0, right = whole + x_log_x(samples_);
       std::int64_t moved = 0;
-      for (std::size_t at = range.begin; at + 1 < range.end; ++at) {
-        for (const PathSamples& of : iterations_.samples(order[at])) {
-          if (of.samples <= 0) continue;
-          std::int64_t& l = in_left_[of.path];
-          const std::int64_t all = in_node_[of.path];
-          left += x_log_x(l + of.samples) - x_log_x(l);
-          right += x_log_x(all - l - of.samples) - x_log_x(all - l);
-          l += of.samples;
-          moved += of.samples;
+      Split here;
+      // One call path against the rest gains most beside an iteration that has it.
+      const auto offer_paths_of = [&](std::size_t first, std::size_t end) {
+        for (std::size_t at = first; at < end; ++at)
+          for (const PathSamples& of : iterations_.samples(order[at]))
+            if (of.samples > 0)
+              if (const double surplus = gain_of_one_path(of.path, moved) - least_of_one; surplus > here.surplus) {
+                here.surplus = surplus;
+                here.least = least_of_one;
+              }
+      };
+      for (std::size_t at = range.begin; at < range.end;) {
+        std::size_t end = at;  // of the iterations with the same value
+        while (end < range.end && value(v, order[end]) == value(v, order[at])) ++end;
+        if (at > range.begin) {
+          offer_paths_of(at, end);
+          if (here.surplus > best.surplus) best = here;
         }
-        const std::int64_t here = value(v, order[at]), next = value(v, order[at + 1]);
-        if (here == next) continue;
-        const double gain = 2 * (left - x_log_x(moved) + right - x_log_x(samples_ - moved) - whole);
-        if (gain > best.gain) best = {gain, v, std::midpoint(here, next)};
+        for (std::size_t i = at; i < end; ++i)
+          for (const PathSamples& of : iterations_.samples(order[i])) {
+            if (of.samples <= 0) continue;
+            std::int64_t& l = in_left_[of.path];
+            const std::int64_t all = in_node_[of.path];
+            left += x_log_x(l + of.samples) - x_log_x(l);
+            right += x_log_x(all - l - of.samples) - x_log_x(all - l);
+            l += of.samples;
+            moved += of.samples;
+          }
+        if (end == range.end) break;
+        here = {2 * (left - x_log_x(moved) + right - x_log_x(samples_ - moved) - whole) - least, least, v,
+                std::midpoint(value(v, order[at]), value(v, order[end]))};
+        offer_paths_of(at, end);
+        at = end;
       }
       for (const std::uint32_t path : hit_) in_left_[path] = 0;
     }
     return best;
+  }
+
+  double gain_of_one_path(std::uint32_t path, std::int64_t moved) const {
+    const std::int64_t left = in_left_[path];
+    return gain_of_one(left, moved, in_node_[path] - left, samples_ - moved);
   }
 
   std::size_t divide(const Range& range, const Split& split) {
@@ -208,6 +305,40 @@ ShareTree ShareTree::grow(const SampledIterations& iterations, std::span<const S
   ShareTree tree;
   Grower(iterations, tree).grow(outside);
   return tree;
+}
+
+bool ShareTree::explains(const SampledIterations& others, const ShareTree& own) const {
+  std::vector<std::map<std::uint32_t, std::int64_t>> theirs(leaves_.size());
+  for (std::size_t i = 0; i < others.size(); ++i)
+    for (const PathSamples& of : others.samples(i))
+      if (of.samples > 0) theirs[leaf_of(others.variables(i))][of.path] += of.samples;
+  std::int64_t samples = 0;
+  std::map<std::uint32_t, double> of_one;  ///< gain by call path
+  double shared = 0;
+  for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+    const std::vector<PathSamples>& ours = leaves_[leaf].hits;
+    std::map<std::uint32_t, std::int64_t> both = theirs[leaf];
+    for (const PathSamples& of : ours) both[of.path] += of.samples;
+    std::vector<PathSamples> hits;
+    std::int64_t all = 0;
+    for (const auto& [path, n] : both) {
+      hits.push_back({path, n});
+      all += n;
+    }
+    shared += twice_log_likelihood(hits) - twice_log_likelihood(ours);
+    const std::int64_t our_samples = leaves_[leaf].samples;
+    for (const auto& [path, n] : both) {
+      const auto their = theirs[leaf].find(path);
+      const std::int64_t their_hits = their == theirs[leaf].end() ? 0 : their->second;
+      of_one[path] += gain_of_one(their_hits, all - our_samples, n - their_hits, our_samples);
+    }
+    samples += all;
+  }
+  double apart = 0;
+  for (const Leaf& leaf : own.leaves_) apart += twice_log_likelihood(leaf.hits);
+  if (apart - shared > own.cost_ + least_gain(samples, of_one.size())) return false;
+  const double least = least_gain_of_one(samples, of_one.size());
+  return std::ranges::all_of(of_one, [&](const auto& of) { return of.second <= least; });
 }
 
 std::size_t ShareTree::leaf_of(const ShareVariables& of) const {

@@ -3,11 +3,16 @@
 ///
 /// The samples of one iteration are too few to say how its user time is divided, and clusters cannot say it either:
 /// they are made by MPI calls. But samples of many iterations together tell at which iteration, user time, number of
-/// calls or bytes the division changes. The tree is grown over the iterations whose samples were kept. A node is split
-/// at the variable and value that gain most, 2 (log L of both parts - log L of the node) with L the multinomial
-/// likelihood of the samples per call path; and only when the gain is above (m - 1) ln n + 2 ln n, m being the call
-/// paths hit and n the samples of the node (Schwarz's criterion, the second part for the variable and the value). A
-/// leaf is a pool.
+/// calls or bytes the division changes. The tree is grown over the iterations whose samples were kept. The gain of a
+/// split is 2 (log L of both parts - log L of the node), L being the likelihood of the samples, either
+///
+/// - multinomial, of all call paths. It must be above (m - 1) ln n + 2 ln n, m being the call paths hit and n the
+/// samples
+///   of the node (Schwarz's criterion, the second part for the variable and the value), or
+/// - binomial, of one call path against the rest. It must be above ln n + 2 ln n + 2 ln m, the last part for the choice
+///   of the call path. So a function that begins to be called is found among many call paths with few samples.
+///
+/// A node is split at the variable and value where a gain is furthest above what it must be. A leaf is a pool.
 ///
 /// How often a split is found where there is none: in at most 1 of 100 loops of 300 samples and 2 call paths, the worst
 /// case, in fewer with more of either (tests/unit/analysis/user_shares_test.cpp has the rates).
@@ -39,10 +44,14 @@ inline constexpr std::int64_t enough_samples = 10;
 /// What must be gained by telling apart two parts of a pool of `samples` on `paths` call paths.
 double least_gain(std::int64_t samples, std::size_t paths);
 
+/// The same, by one of these call paths against the rest.
+double least_gain_of_one(std::int64_t samples, std::size_t paths);
+
 /// Iterations with their samples.
 class SampledIterations {
  public:
   void add(const ShareVariables& of, std::span<const PathSamples> samples);
+  void add(const SampledIterations& others);
   std::size_t size() const { return variables_.size(); }
   const ShareVariables& variables(std::size_t i) const { return variables_[i]; }
   std::span<const PathSamples> samples(std::size_t i) const {
@@ -55,26 +64,40 @@ class SampledIterations {
   std::vector<PathSamples> samples_;
 };
 
-/// What sets each quarter of a leaf's samples apart from all of them: four in the order of the iterations' numbers,
-/// then four in the order of their user times.
-using Quarters = std::array<float, 8>;
+/// How the iterations of a leaf differ on one call path. Of several call paths: the sum.
+struct ShareSpread {
+  /// What sets each quarter of the leaf's samples apart from all of them: four in the order of the iterations' numbers,
+  /// then four in the order of their user times.
+  std::array<float, 8> quarters{};
+  /// Of the iterations' shares, beyond chance; 0 where it is less than 3 of its standard errors. Call paths are taken
+  /// for independent.
+  float variance = 0;
+
+  ShareSpread& operator+=(const ShareSpread& other);
+};
 
 class ShareTree {
  public:
   struct Share {
     std::uint32_t path;
     double share;
-    Quarters apart{};
+    ShareSpread spread{};
   };
   struct Leaf {
     std::int64_t samples = 0;
-    std::vector<Share> shares;  ///< ascending by path, above 0; they add up to 1, none without samples
+    std::vector<PathSamples> hits;  ///< ascending by path
+    std::vector<Share> shares;      ///< ascending by path, above 0; they add up to 1, none without samples
   };
 
   /// Without iterations: one leaf. `outside`: what all samples say, also of iterations that were not kept; shares that
   /// add up to 1, ascending by path. A leaf of fewer than `enough_samples` samples is drawn to the node above it, as if
   /// there were one sample more that is divided as that node; a root of so few has the shares of `outside`.
   static ShareTree grow(const SampledIterations& iterations, std::span<const Share> outside);
+
+  /// Whether the samples of `others` need no tree of their own. What is gained by `own`, which was grown from them, is
+  /// then less than what it must gain, by its splits and by being a tree; and no call path is hit more or less often
+  /// than this tree's leaves say, by the binomial criterion.
+  bool explains(const SampledIterations& others, const ShareTree& own) const;
 
   std::size_t leaf_of(const ShareVariables& of) const;
   const std::vector<Leaf>& leaves() const { return leaves_; }
@@ -90,6 +113,7 @@ class ShareTree {
 
   std::vector<Node> nodes_;
   std::vector<Leaf> leaves_;
+  double cost_ = 0;  ///< what its splits had to gain
 };
 
 }  // namespace refrain::analysis

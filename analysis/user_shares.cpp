@@ -51,14 +51,17 @@ void sort_by_path(Shares& shares) { std::ranges::sort(shares, {}, &ShareTree::Sh
 
 }  // namespace
 
-double UserShares::Pool::error_of(double share, const Quarters& apart) const {
+double UserShares::Pool::error_of(double share, const ShareSpread& spread) const {
   if (samples <= 0) return 1;
   const double p = std::clamp(share, 0.0, 1.0);
   const double chance = p * (1 - p) / samples;
-  double squared = std::max(chance, 1 / (samples * samples));
-  for (std::size_t first = 0; first < apart.size(); first += 4) {
+  double squared = std::max(chance, 1 / (samples * samples)) + spread.variance;
+  for (std::size_t first = 0; first < spread.quarters.size(); first += 4) {
     double between = 0;
-    for (std::size_t q = first; q < first + 4; ++q) between += static_cast<double>(apart[q]) * apart[q] / 4;
+    for (std::size_t q = first; q < first + 4; ++q) {
+      const double apart = spread.quarters[q];
+      between += apart * apart / 4;
+    }
     squared = std::max(squared, between - 3 * chance);  // a quarter's share alone is apart by 3 times chance, squared
   }
   return std::sqrt(squared);
@@ -73,7 +76,7 @@ void UserShares::Weights::add(const Weights& other) {
 }
 
 UserShares::UserShares(std::vector<Cluster> clusters) : clusters_(std::move(clusters)), kept_(clusters_.size()) {
-  std::unordered_map<std::uint32_t, std::map<std::uint32_t, double>> times;
+  std::map<std::uint32_t, std::map<std::uint32_t, double>> times;
   for (const Cluster& cluster : clusters_) {
     Class& of = classes_[cluster.class_index];
     for (const PathSum& path : cluster.paths) {
@@ -91,179 +94,244 @@ UserShares::UserShares(std::vector<Cluster> clusters) : clusters_(std::move(clus
 
 void UserShares::learn(std::int32_t cluster, const ShareVariables& of, std::span<const PathSamples> samples) {
   if (!has(cluster) || samples.empty()) return;
-  class_of(cluster).kept.add(of, samples);
+  classes_.at(at(cluster).class_index).kept.add(of, samples);
   for (const PathSamples& path : samples) {
     paths_ = std::max(paths_, path.path + 1);
     kept_[static_cast<std::size_t>(cluster)][path.path] += path.samples;
   }
 }
 
+/// Classes in the order of their samples, so that those of few find the trees of the others.
 void UserShares::grow() {
-  for (auto& [index, of] : classes_) {
-    of.tree = ShareTree::grow(of.kept, of.all);
-    of.kept = {};
+  constexpr std::size_t most_tried = 8;  // of the trees of other classes
+  std::vector<Class*> order;
+  for (auto& [index, of] : classes_) order.push_back(&of);
+  std::ranges::stable_sort(order, std::greater{}, [](const Class* of) { return of->kept.size(); });
+  std::vector<std::vector<Class*>> classes;  // by group
+  for (Class* of : order) {
+    ShareTree own = ShareTree::grow(of->kept, of->all);
+    const std::size_t tried = std::min(groups_.size(), most_tried);
+    of->group = 0;
+    while (of->group < tried && !groups_[of->group].tree.explains(of->kept, own)) ++of->group;
+    if (of->group == tried) {
+      of->group = groups_.size();
+      groups_.emplace_back().tree = std::move(own);
+      classes.emplace_back();
+    }
+    groups_[of->group].samples += of->samples;
+    classes[of->group].push_back(of);
   }
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    if (classes[group].size() < 2) continue;
+    SampledIterations all;
+    for (const Class* of : classes[group]) all.add(of->kept);
+    groups_[group].tree = ShareTree::grow(all, classes[group].front()->all);
+  }
+  for (Class* of : order) of->kept = {};
 }
 
 void UserShares::weigh(const Iteration& of) {
-  if (!has(of.cluster) || clusters_[static_cast<std::size_t>(of.cluster)].alone) return;
-  Class& cls = class_of(of.cluster);
-  Part& part = cls.parts[{of.cluster, cls.tree.leaf_of(of.variables)}];
+  if (!has(of.cluster)) return;
+  Group& group = groups_[group_of(of.cluster)];
+  Part& part = group.parts[{of.cluster, group.tree.leaf_of(of.variables)}];
+  if (at(of.cluster).alone) return;  // but its pool is there
   (of.kept ? part.kept : part.others).add({of.least_on_cpu, of.most_on_cpu, of.cpu, of.user_ticks, of.mpi_ticks});
-}
-
-void UserShares::settle() {
-  for (auto& [index, of] : classes_) settle(index, of);
 }
 
 /// What the samples of the members hit that were not kept.
 std::vector<UserShares::PathSum> UserShares::not_kept(std::int32_t cluster) const {
-  const auto k = static_cast<std::size_t>(cluster);
+  const auto& kept_of = kept_[static_cast<std::size_t>(cluster)];
   std::vector<PathSum> rest;
-  for (const PathSum& path : clusters_[k].paths) {
-    const auto kept = kept_[k].find(path.path);
-    const std::int64_t samples = path.samples - (kept == kept_[k].end() ? 0 : kept->second);
+  for (const PathSum& path : at(cluster).paths) {
+    const auto kept = kept_of.find(path.path);
+    const std::int64_t samples = path.samples - (kept == kept_of.end() ? 0 : kept->second);
     if (samples > 0) rest.push_back({path.path, samples, 0});
   }
   return rest;
 }
 
-void UserShares::settle(std::uint32_t class_index, Class& of) {
-  const auto& leaves = of.tree.leaves();
-  // Time on a CPU, by leaf: between what is certain, where the ticks of all its iterations say.
-  Weights all;
-  std::vector<Weights> of_leaf(leaves.size());
-  for (const auto& [where, part] : of.parts)
-    for (const Weights& weights : {part.kept, part.others}) {
-      of_leaf[where.second].add(weights);
-      all.add(weights);
-    }
-  Cluster sums;
-  std::vector<double> targets(paths_, 0);
-  double with_path = 0;
-  for (const Cluster& cluster : clusters_) {
-    if (cluster.class_index != class_index || cluster.alone) continue;
-    sums.on_cpu += cluster.on_cpu;
-    sums.without_path += cluster.without_path;
-    sums.user_ticks += cluster.user_ticks;
-    sums.user_weight += cluster.user_weight;
-    sums.mpi_ticks += cluster.mpi_ticks;
-    sums.mpi_weight += cluster.mpi_weight;
-    for (const PathSum& path : cluster.paths) {
-      targets[path.path] += path.time;
-      with_path += path.time;
-    }
+/// One group of classes: its pools.
+class UserShares::Settling {
+ public:
+  Settling(UserShares& shares, std::size_t group)
+      : shares_(shares), group_(shares.groups_[group]), targets_(shares.paths_, 0), first_pool_(shares.pools_.size()) {
+    add_up(group);
+    divide_cpu_time();
   }
-  const double per_user_tick = sums.user_ticks > 0 ? sums.user_weight / sums.user_ticks : 1;
-  const double per_mpi_tick = sums.mpi_ticks > 0 ? sums.mpi_weight / sums.mpi_ticks : 1;
-  const auto cpu_part_of = [&](const Weights& weights) {
-    const bool enough = weights.user_ticks + weights.mpi_ticks >= static_cast<double>(enough_samples);
-    const Weights& ticks = enough ? weights : all;
-    const double user = ticks.user_ticks * per_user_tick, mpi = ticks.mpi_ticks * per_mpi_tick;
-    const double room = weights.most - weights.least;
-    if (room <= 0) return 1.0;
-    const double user_part = user + mpi > 0 ? user / (user + mpi) : 1;
-    return std::clamp((weights.cpu * user_part - weights.least) / room, 0.0, 1.0);
-  };
-  std::vector<double> cpu_part;
-  double found = 0;
-  for (const Weights& weights : of_leaf) {
-    cpu_part.push_back(cpu_part_of(weights));
-    found += weights.least + cpu_part.back() * (weights.most - weights.least);
+
+  /// As `apart` of UserShares, of this group.
+  double settle() {
+    for (const auto& [leaf, of] : leaves_)
+      group_.pool_of_leaf[leaf] = add_pool(of.cpu_part, samples_of(leaf), 0, shares_of(leaf));
+    for (auto at = group_.parts.begin(); at != group_.parts.end();) {
+      auto end = at;
+      while (end != group_.parts.end() && end->first.first == at->first.first) ++end;
+      settle_cluster(at, end);
+      at = end;
+    }
+    Shares wanted;
+    for (std::uint32_t path = 0; path < targets_.size(); ++path)
+      if (targets_[path] > 0) wanted.push_back({path, targets_[path] / with_path_});
+    group_.pool_of_rest = add_pool(cpu_part_of(all_), group_.samples, 0, wanted);
+    add_missing(rows_, wanted, shares_.paths_);
+    const double apart = rake_beyond_zeros(rows_, targets_, group_.samples);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      sort_by_path(rows_[i].shares);
+      shares_.pools_[first_pool_ + i].shares = std::move(rows_[i].shares);
+    }
+    return apart;
   }
-  const double missing = sums.on_cpu - found;
-  if (missing > 0 && all.most > found)
-    for (double& part : cpu_part) part += std::min(1.0, missing / (all.most - found)) * (1 - part);
-  if (missing < 0 && found > all.least)
-    for (double& part : cpu_part) part *= 1 - std::min(1.0, -missing / (found - all.least));
-  const double without_path =
-      with_path + sums.without_path > 0 ? sums.without_path / (with_path + sums.without_path) : 0;
-  const auto mass_of = [&](const Weights& weights, std::size_t leaf) {
-    return (1 - without_path) * (weights.least + cpu_part[leaf] * (weights.most - weights.least));
+
+ private:
+  using PartIterator = std::map<ClusterAndLeaf, Part>::iterator;
+  struct OfLeaf {
+    Weights weights;
+    double cpu_part = 0;
+    double on_cpu() const { return weights.least + cpu_part * (weights.most - weights.least); }
   };
 
-  std::vector<RakedRow> rows;  // by pool
-  const std::size_t first_pool = pools_.size();
-  const auto add_pool = [&](std::size_t leaf, double samples, double mass, const Shares& shares) {
-    pools_.push_back({samples, {}, without_path, cpu_part[leaf], pools_.size()});
-    rows.push_back({mass, samples, shares});
-    return pools_.size() - 1;
-  };
-  for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
-    // A leaf of few samples is drawn to the one above it by one more; a root of few has the shares of the exact sums.
-    const std::int64_t own = leaves[leaf].samples;
-    const double samples = leaves[leaf].shares.empty() ? 0
-                           : own >= enough_samples     ? static_cast<double>(own)
-                           : leaves.size() == 1        ? std::max(of.samples, 1.0)
-                                                       : static_cast<double>(own + 1);
-    of.pool_of_leaf.push_back(add_pool(leaf, samples, 0, leaves[leaf].shares));
+  void add_up(std::size_t group) {
+    for (const auto& [where, part] : group_.parts)
+      for (const Weights& weights : {part.kept, part.others}) {
+        leaves_[where.second].weights.add(weights);
+        all_.add(weights);
+      }
+    for (const Cluster& cluster : shares_.clusters_) {
+      if (cluster.alone || shares_.classes_.at(cluster.class_index).group != group) continue;
+      sums_.on_cpu += cluster.on_cpu;
+      sums_.without_path += cluster.without_path;
+      sums_.user_ticks += cluster.user_ticks;
+      sums_.user_weight += cluster.user_weight;
+      sums_.mpi_ticks += cluster.mpi_ticks;
+      sums_.mpi_weight += cluster.mpi_weight;
+      for (const PathSum& path : cluster.paths) {
+        targets_[path.path] += path.time;
+        with_path_ += path.time;
+      }
+    }
+    const double time = with_path_ + sums_.without_path;
+    without_path_ = time > 0 ? sums_.without_path / time : 0;
   }
-  for (auto at = of.parts.begin(); at != of.parts.end();) {
-    const std::int32_t cluster = at->first.first;
-    const auto begin = at;
+
+  /// By leaf: between what is certain, where the ticks of all its iterations say, and so that the sum is exact.
+  void divide_cpu_time() {
+    double found = 0;
+    for (auto& [leaf, of] : leaves_) {
+      of.cpu_part = cpu_part_of(of.weights);
+      found += of.on_cpu();
+    }
+    const double missing = sums_.on_cpu - found;
+    for (auto& [leaf, of] : leaves_) {
+      if (missing > 0 && all_.most > found)
+        of.cpu_part += std::min(1.0, missing / (all_.most - found)) * (1 - of.cpu_part);
+      if (missing < 0 && found > all_.least) of.cpu_part *= 1 - std::min(1.0, -missing / (found - all_.least));
+    }
+  }
+
+  double cpu_part_of(const Weights& weights) const {
+    const double room = weights.most - weights.least;
+    if (room <= 0) return 1;
+    const bool enough = weights.user_ticks + weights.mpi_ticks >= static_cast<double>(enough_samples);
+    const Weights& ticks = enough ? weights : all_;
+    const double user = ticks.user_ticks * (sums_.user_ticks > 0 ? sums_.user_weight / sums_.user_ticks : 1);
+    const double mpi = ticks.mpi_ticks * (sums_.mpi_ticks > 0 ? sums_.mpi_weight / sums_.mpi_ticks : 1);
+    const double user_part = user + mpi > 0 ? user / (user + mpi) : 1;
+    return std::clamp((weights.cpu * user_part - weights.least) / room, 0.0, 1.0);
+  }
+
+  double mass_of(const Weights& weights, std::size_t leaf) const {
+    return (1 - without_path_) * OfLeaf{weights, leaves_.at(leaf).cpu_part}.on_cpu();
+  }
+
+  const Shares& shares_of(std::size_t leaf) const { return group_.tree.leaves()[leaf].shares; }
+
+  /// A leaf of few samples is drawn to the node above it by one more; a root of few has the shares of the exact sums.
+  double samples_of(std::size_t leaf) const {
+    if (shares_of(leaf).empty()) return 0;
+    const auto own = static_cast<double>(group_.tree.leaves()[leaf].samples);
+    if (own >= enough_samples) return own;
+    return group_.tree.leaves().size() == 1 ? std::max(group_.samples, 1.0) : own + 1;
+  }
+
+  std::size_t add_pool(double cpu_part, double samples, double mass, const Shares& shares) {
+    auto& pools = shares_.pools_;
+    pools.push_back({samples, {}, without_path_, cpu_part, pools.size()});
+    rows_.push_back({mass, samples, shares});
+    return pools.size() - 1;
+  }
+
+  RakedRow& row_of(std::size_t leaf) { return rows_[group_.pool_of_leaf.at(leaf) - first_pool_]; }
+
+  /// The members that were not kept get pools of their own where their samples differ from what the leaves say.
+  void settle_cluster(PartIterator begin, PartIterator end) {
     std::vector<RakedRow> others;
-    Shares expected;
     std::map<std::uint32_t, double> by_path;
-    double mass = 0, pool_samples = 0;
-    for (; at != of.parts.end() && at->first.first == cluster; ++at) {
+    double mass = 0, samples = 0;
+    for (auto at = begin; at != end; ++at) {
       const std::size_t leaf = at->first.second;
-      rows[leaf].mass += mass_of(at->second.kept, leaf);
-      const double samples = pools_[of.pool_of_leaf[leaf]].samples;
-      others.push_back({mass_of(at->second.others, leaf), samples, leaves[leaf].shares});
+      row_of(leaf).mass += mass_of(at->second.kept, leaf);
+      others.push_back({mass_of(at->second.others, leaf), samples_of(leaf), shares_of(leaf)});
       mass += others.back().mass;
-      for (const auto& cell : leaves[leaf].shares) by_path[cell.path] += others.back().mass * cell.share;
-      if (others.back().mass > 0) pool_samples += samples;
+      for (const auto& cell : others.back().shares) by_path[cell.path] += others.back().mass * cell.share;
+      if (others.back().mass > 0) samples += others.back().samples;
     }
-    const auto rest = not_kept(cluster);
-    bool own = false;
-    if (mass > 0 && !rest.empty()) {
+    Shares expected;
+    if (mass > 0)
       for (const auto& [path, time] : by_path) expected.push_back({path, time / mass});
-      own = surplus_gain(rest, expected, pool_samples) > 0;
+    const auto rest = shares_.not_kept(begin->first.first);
+    if (mass > 0 && !rest.empty() && surplus_gain(rest, expected, samples) > 0) {
+      rake_apart(begin, end, others, rest);
+      return;
     }
-    if (own) {
-      std::vector<double> wanted(paths_, 0);
-      double samples = 0;
-      for (const PathSum& path : rest) samples += static_cast<double>(path.samples);
-      Shares shares;
-      for (const PathSum& path : rest) {
-        wanted[path.path] = static_cast<double>(path.samples);
-        shares.push_back({path.path, wanted[path.path] / samples});
-      }
-      add_missing(others, shares, paths_);
-      rake_beyond_zeros(others, wanted);
-      std::size_t i = 0;
-      for (auto part = begin; part != at; ++part, ++i) {
-        const std::size_t leaf = part->first.second;
-        if (others[i].mass <= 0) continue;
-        const double n = std::min(samples, pools_[of.pool_of_leaf[leaf]].samples);
-        sort_by_path(others[i].shares);
-        of.pool_of_part[part->first] = add_pool(leaf, n, others[i].mass, others[i].shares);
-      }
-    } else {
-      std::size_t i = 0;
-      for (auto part = begin; part != at; ++part, ++i) rows[part->first.second].mass += others[i].mass;
+    std::size_t i = 0;
+    for (auto at = begin; at != end; ++at) row_of(at->first.second).mass += others[i++].mass;
+  }
+
+  void rake_apart(PartIterator begin, PartIterator end, std::vector<RakedRow>& others, std::span<const PathSum> rest) {
+    std::vector<double> wanted(targets_.size(), 0);
+    double samples = 0;
+    for (const PathSum& path : rest) samples += wanted[path.path] = static_cast<double>(path.samples);
+    Shares shares;
+    for (const PathSum& path : rest) shares.push_back({path.path, wanted[path.path] / samples});
+    add_missing(others, shares, shares_.paths_);
+    rake_beyond_zeros(others, wanted, samples);
+    std::size_t i = 0;
+    for (auto at = begin; at != end; ++at, ++i) {
+      const std::size_t leaf = at->first.second;
+      if (others[i].mass <= 0) continue;
+      sort_by_path(others[i].shares);
+      group_.pool_of_part[at->first] =
+          add_pool(leaves_.at(leaf).cpu_part, std::min(samples, samples_of(leaf)), others[i].mass, others[i].shares);
     }
   }
-  Shares wanted;
-  for (std::uint32_t path = 0; path < paths_; ++path)
-    if (targets[path] > 0) wanted.push_back({path, targets[path] / with_path});
-  add_missing(rows, wanted, paths_);
-  apart_ = std::max(apart_, rake_beyond_zeros(rows, targets));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    sort_by_path(rows[i].shares);
-    pools_[first_pool + i].shares = std::move(rows[i].shares);
+
+  UserShares& shares_;
+  Group& group_;
+  std::vector<double> targets_;  ///< time by path
+  std::size_t first_pool_;       ///< of the group
+  std::map<std::size_t, OfLeaf> leaves_;
+  Weights all_;
+  Cluster sums_;
+  double with_path_ = 0, without_path_ = 0;
+  std::vector<RakedRow> rows_;  ///< by pool of the group
+};
+
+void UserShares::settle() {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    apart_ = std::max(apart_, Settling(*this, group).settle());
+    groups_[group].parts.clear();
   }
-  of.parts.clear();
 }
 
 const UserShares::Pool* UserShares::pool_of(const Iteration& of) const {
   if (!has(of.cluster)) return nullptr;
-  const Class& cls = classes_.at(clusters_[static_cast<std::size_t>(of.cluster)].class_index);
-  const std::size_t leaf = cls.tree.leaf_of(of.variables);
-  if (!of.kept && !cls.pool_of_part.empty())
-    if (const auto own = cls.pool_of_part.find({of.cluster, leaf}); own != cls.pool_of_part.end())
+  const Group& group = groups_[group_of(of.cluster)];
+  const std::size_t leaf = group.tree.leaf_of(of.variables);
+  if (!of.kept && !group.pool_of_part.empty())
+    if (const auto own = group.pool_of_part.find({of.cluster, leaf}); own != group.pool_of_part.end())
       return &pools_[own->second];
-  return &pools_[cls.pool_of_leaf[leaf]];
+  const auto pool = group.pool_of_leaf.find(leaf);
+  return &pools_[pool == group.pool_of_leaf.end() ? group.pool_of_rest : pool->second];
 }
 
 double UserShares::on_cpu(const Pool& pool, const Iteration& of) const {

@@ -2,22 +2,25 @@
 /// How the user time of every iteration of a loop of one location is divided: on which call paths, and how much of it
 /// was not on a CPU.
 ///
-/// Per class of iterations a tree of pools is grown from the samples that were kept (share_tree.hpp). The division of
-/// an iteration is that of its pool, whether its own samples were kept or not, and its time is its own, exactly. Then:
+/// Trees of pools are grown from the samples that were kept (share_tree.hpp), one a class of iterations. But a class
+/// whose samples the tree of another class explains as well as one of its own shares that tree, which is grown from the
+/// samples of both: so classes of few samples are divided as their neighbours are. The division of an iteration is that
+/// of its pool, whether its own samples were kept or not, and its time is its own, exactly. Then:
 ///
 /// 1. What is known of the iterations without kept samples is the exact sum over a cluster less the samples of the kept
 ///    members. Where that differs from what the pools say by more than chance (the gain of share_tree.hpp's criterion),
 ///    these members are raked to it (raking.hpp).
-/// 2. All iterations of a class are raked to the class's exact sums. So iterations add up to the run. An iteration has
+/// 2. All iterations of the classes that share a tree are raked to the exact sums of these classes. So iterations add
+/// up to the run. An iteration has
 ///    a call path that its pool never hit only where they could not add up otherwise.
 /// 3. Time on a CPU is between what is certain of each iteration. Where between, says the pool's W_user : W_mpi; then
-/// it
-///    is made to add up, too.
+///    it is made to add up, too.
 ///
 /// The error of a share p is sqrt(p (1 - p) / n), n being the samples of the pool; and 1 / n at least: a path that no
-/// sample hit has less than 3 / n with 95 % probability. What changes little by little gains too little for a split. So
-/// where the quarters of a pool, by number or by user time, differ by more than chance, the standard deviation of what
-/// is beyond chance is the error. Other differences among the iterations of a pool are not in it.
+/// sample hit has less than 3 / n with 95 % probability. Added to its square is the variance of the shares of the
+/// pool's iterations, where their samples show more than chance. What changes little by little gains too little for a
+/// split, and iterations of few samples do not show it. So where the quarters of a pool, by number or by user time,
+/// differ by more than chance, the standard deviation of what is beyond chance is the error, if it is larger.
 ///
 /// Pure: plain numbers in and out, no experiment. In this order: learn() for the kept iterations, grow(), weigh() for
 /// all iterations, settle(); then pool_of() and on_cpu(). Memory: the kept samples until grow(), then pools times call
@@ -63,8 +66,8 @@ class UserShares {
     double cpu_part = 0;                   ///< of what is between least_on_cpu and most_on_cpu
     std::size_t number = 0;                ///< of pools()
 
-    /// Of a share, or of a sum of shares: they are added up, and so is `apart`.
-    double error_of(double share, const Quarters& apart) const;
+    /// Of a share, or of a sum of shares: they are added up, and so is `spread`.
+    double error_of(double share, const ShareSpread& spread) const;
   };
 
   explicit UserShares(std::vector<Cluster> clusters);
@@ -74,11 +77,11 @@ class UserShares {
   void weigh(const Iteration& of);
   void settle();
 
-  /// Null: of a cluster that is not there.
+  /// Null: of a cluster that is not there. An iteration that was not weighed may have all exact sums of its group.
   const Pool* pool_of(const Iteration& of) const;
   double on_cpu(const Pool& pool, const Iteration& of) const;
   std::size_t pools() const { return pools_.size(); }
-  /// What of the class's sums the iterations could not be made to add up to, as a part of the class's time; the
+  /// What of the exact sums the iterations of a tree could not be made to add up to, as a part of their time; the
   /// largest.
   double apart() const { return apart_; }
 
@@ -91,25 +94,32 @@ class UserShares {
   struct Part {
     Weights kept, others;
   };
+  using ClusterAndLeaf = std::pair<std::int32_t, std::size_t>;
+  /// Classes that share a tree.
+  struct Group {
+    ShareTree tree;
+    double samples = 0;
+    std::map<ClusterAndLeaf, Part> parts;
+    std::unordered_map<std::size_t, std::size_t> pool_of_leaf;  ///< of pools_; leaves where iterations were weighed
+    std::size_t pool_of_rest = 0;                               ///< of the exact sums
+    std::map<ClusterAndLeaf, std::size_t> pool_of_part;         ///< where those that were not kept have their own
+  };
   struct Class {
     SampledIterations kept;
-    ShareTree tree;
     std::vector<ShareTree::Share> all;  ///< of the exact sums
     double samples = 0;
-    std::map<std::pair<std::int32_t, std::size_t>, Part> parts;                ///< by cluster and leaf
-    std::vector<std::size_t> pool_of_leaf;                                     ///< of pools_
-    std::map<std::pair<std::int32_t, std::size_t>, std::size_t> pool_of_part;  ///< where the others have their own
+    std::size_t group = 0;
   };
+  class Settling;
   bool has(std::int32_t cluster) const { return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters_.size(); }
-  Class& class_of(std::int32_t cluster) {
-    return classes_.at(clusters_[static_cast<std::size_t>(cluster)].class_index);
-  }
-  void settle(std::uint32_t class_index, Class& of);
+  const Cluster& at(std::int32_t cluster) const { return clusters_[static_cast<std::size_t>(cluster)]; }
+  std::size_t group_of(std::int32_t cluster) const { return classes_.at(at(cluster).class_index).group; }
   std::vector<PathSum> not_kept(std::int32_t cluster) const;
 
   std::vector<Cluster> clusters_;
   std::vector<std::map<std::uint32_t, std::int64_t>> kept_;  ///< samples by cluster and path
-  std::unordered_map<std::uint32_t, Class> classes_;
+  std::map<std::uint32_t, Class> classes_;
+  std::vector<Group> groups_;
   std::vector<Pool> pools_;
   std::uint32_t paths_ = 0;  ///< their numbers are below
   double apart_ = 0;

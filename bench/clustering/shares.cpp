@@ -123,14 +123,14 @@ SharesResult divide_user_time(const Sequence& sequence, std::span<const std::uin
       truth[path] = time;
       all += time;
     }
-    const auto compare = [&](std::uint32_t path, double share, const analysis::Quarters& apart) {
+    const auto compare = [&](std::uint32_t path, double share, const analysis::ShareSpread& spread) {
       const double difference = std::fabs(share * user - truth[path]);
       out.wrong += difference;
       ++rows;
-      within += difference <= 3 * pool.error_of(share, apart) * user;
+      within += difference <= 3 * pool.error_of(share, spread) * user;
       truth[path] = 0;
     };
-    for (const auto& cell : pool.shares) compare(cell.path, cell.share, cell.apart);
+    for (const auto& cell : pool.shares) compare(cell.path, cell.share, cell.spread);
     for (const auto& [path, time] : it.true_user)
       if (truth[path] > 0) compare(path, 0, {});
   }

@@ -134,17 +134,17 @@ inline Comparison compare(const PlantedLoop& loop, unsigned level) {
     const UserShares::Iteration of = facts_of(loop, i, level);
     const UserShares::Pool& pool = *shares.pool_of(of);
     std::vector<double> got(it.shares.size(), 0);
-    std::vector<Quarters> apart(it.shares.size());
+    std::vector<ShareSpread> spread(it.shares.size());
     for (const auto& cell : pool.shares) {
       got[cell.path] = cell.share;
-      apart[cell.path] = cell.apart;
+      spread[cell.path] = cell.spread;
     }
     for (std::size_t p = 0; p < got.size(); ++p) {
       sums[p] += got[p] * shares.on_cpu(pool, of);
       out.wrong += std::fabs(got[p] - it.shares[p]) * it.user;
       if (got[p] <= 0 && it.shares[p] <= 0) continue;  // right without more ado
       ++rows;
-      within += std::fabs(got[p] - it.shares[p]) <= 3 * pool.error_of(got[p], apart[p]) + 1e-9;
+      within += std::fabs(got[p] - it.shares[p]) <= 3 * pool.error_of(got[p], spread[p]) + 1e-9;
     }
     all += it.user;
   }

@@ -56,6 +56,65 @@ TEST(ShareTree, finds_the_iteration_at_which_the_division_changes) {
   EXPECT_EQ(share_at(after.shares, 0), 0);
 }
 
+/// Of 20 call paths one begins at iteration 100: 60 samples in all are too few for the division as a whole.
+TEST(ShareTree, finds_a_call_path_that_begins_among_many_others) {
+  SampledIterations all;
+  std::mt19937_64 random(8);
+  for (std::int64_t i = 0; i < 180; i += 3) {
+    const PathSamples hit{i >= 100 && random() % 2 == 0 ? 20U : static_cast<std::uint32_t>(random() % 20), 1};
+    all.add({{i, 5, 5, 5, 5}}, {&hit, 1});
+  }
+  const ShareTree tree = ShareTree::grow(all, {});
+  ASSERT_EQ(tree.leaves().size(), 2U);
+  EXPECT_EQ(share_at(tree.leaves()[tree.leaf_of({{95, 5, 5, 5, 5}})].shares, 20), 0);
+  EXPECT_NEAR(share_at(tree.leaves()[tree.leaf_of({{150, 5, 5, 5, 5}})].shares, 20), 0.5, 0.2);
+}
+
+TEST(ShareTree, explains_samples_that_are_divided_as_its_leaves_and_no_others) {
+  std::mt19937_64 random(4);
+  const auto add = [&](SampledIterations& to, std::int64_t i, std::uint32_t before, std::uint32_t after) {
+    const PathSamples hit{i < 100 ? before : random() % 4 == 0 ? before : after, 1};
+    to.add({{i, 5, 5, 5, 5}}, {&hit, 1});
+  };
+  SampledIterations large, alike, own_function, other_time;
+  for (std::int64_t i = 0; i < 400; ++i) add(large, i, 0, 1);
+  for (std::int64_t i = 5; i < 400; i += 20) {
+    add(alike, i, 0, 1);
+    add(own_function, i, 0, i % 3 == 0 ? 7 : 1);
+    add(other_time, i, 1, 0);
+  }
+  const ShareTree tree = ShareTree::grow(large, {});
+  EXPECT_TRUE(tree.explains(alike, ShareTree::grow(alike, {})));
+  EXPECT_TRUE(tree.explains({}, ShareTree::grow({}, {})));
+  EXPECT_FALSE(tree.explains(own_function, ShareTree::grow(own_function, {})));
+  EXPECT_FALSE(tree.explains(other_time, ShareTree::grow(other_time, {})));
+  // Sixty call paths, none of which differs by more than chance.
+  SampledIterations even, odd;
+  for (std::int64_t i = 0; i < 800; ++i) {
+    const auto path = static_cast<std::uint32_t>(random() % 30 * 2 + (random() % 10 == 0));
+    const PathSamples hit{i % 4 == 0 ? path ^ 1 : path, 1};
+    (i % 4 == 0 ? odd : even).add({{i, 5, 5, 5, 5}}, {&hit, 1});
+  }
+  EXPECT_FALSE(ShareTree::grow(even, {}).explains(odd, ShareTree::grow(odd, {})));
+}
+
+/// Iterations of 400 samples on two call paths, of which the second has 10 % of the time, give or take 2 %.
+TEST(ShareTree, variance_among_iterations_is_found_where_they_have_many_samples) {
+  for (const double deviation : {0.0, 0.02}) {
+    SampledIterations all;
+    std::mt19937_64 random(21);
+    std::normal_distribution<double> share(0.1, deviation);
+    for (std::int64_t i = 0; i < 300; ++i) {
+      const auto second = std::llround(400 * std::max(0.0, deviation > 0 ? share(random) : 0.1));
+      const PathSamples hits[] = {{0, 400 - second}, {1, second}};
+      all.add({{i, 5, 5, 5, 5}}, hits);
+    }
+    const ShareTree tree = ShareTree::grow(all, {});
+    ASSERT_EQ(tree.leaves().size(), 1U);
+    EXPECT_NEAR(std::sqrt(tree.leaves()[0].shares[1].spread.variance), deviation, 0.2 * deviation);
+  }
+}
+
 TEST(ShareTree, a_leaf_of_few_samples_is_drawn_to_the_node_above) {
   const ShareTree::Share outside[] = {{0, 0.25}, {7, 0.75}};
   SampledIterations few;
@@ -123,14 +182,60 @@ TEST(Raking, a_row_that_has_nothing_of_what_is_wanted_is_not_given_to_a_rare_pat
   const double targets[] = {0, 900, 1};
   const RakedRow none_wanted{200, 100, {{0, 0.99}, {2, 0.01}}}, wanted{701, 300, {{0, 0.02}, {1, 0.97}, {2, 0.01}}};
   std::vector<RakedRow> rows{none_wanted, wanted};
-  EXPECT_LT(rake_beyond_zeros(rows, targets), 1e-9);
+  EXPECT_LT(rake_beyond_zeros(rows, targets, 901), 1e-9);
   ASSERT_EQ(rows[0].shares.back().path, 2u);
   EXPECT_LT(rows[0].shares.back().share * 200, 1);
   // Where it is possible, zeros stay.
   rows = {{50, 10, {{0, 1}}}, {851, 10, {{1, 0.5}, {2, 0.5}}}};
   const double possible[] = {50, 850, 1};
-  EXPECT_LT(rake_beyond_zeros(rows, possible), 1e-6);
+  EXPECT_LT(rake_beyond_zeros(rows, possible, 901), 1e-6);
   EXPECT_EQ(rows[0].shares.size(), 1u);
+}
+
+TEST(Raking, what_the_targets_miss_by_chance_gives_no_row_what_it_does_not_have) {
+  // 12 of 13 samples hit the path 1, which has 87 % of the time: the second row cannot hold all of it.
+  const double targets[] = {1, 12};
+  const std::vector<RakedRow> planted{{17, 30, {{0, 1}}}, {113, 12, {{0, 0.02}, {1, 0.98}}}};
+  std::vector<RakedRow> rows = planted;
+  EXPECT_NEAR(rake_beyond_zeros(rows, targets, 13), 12.0 / 13 - 113.0 / 130, 1e-3);
+  EXPECT_EQ(rows[0].shares.size(), 1U);
+  // The same from many samples is no chance.
+  rows = planted;
+  EXPECT_LT(rake_beyond_zeros(rows, targets, 1300), 1e-9);
+  EXPECT_EQ(rows[0].shares.size(), 2U);
+}
+
+/// Every tenth iteration is in a class of its own and has too few samples to tell when the hot spot comes.
+TEST(UserShares, a_class_of_few_samples_is_divided_as_its_neighbours_are) {
+  auto loop = test::plant(Behaviour::Steady, 1000, 0.6, 12, 3, 2);
+  std::mt19937_64 random(6);
+  for (auto& cluster : loop.clusters) cluster = {};
+  loop.clusters[1].class_index = 1;
+  for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
+    auto& it = loop.iterations[i];
+    it.cluster = i % 10 == 9 ? 1 : 0;
+    UserShares::Cluster& cluster = loop.clusters[static_cast<std::size_t>(it.cluster)];
+    if (cluster.paths.empty()) cluster.paths = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
+    cluster.on_cpu += it.user;
+    for (auto& of : it.samples) {
+      of.path = i < 500 ? random() % 2 : random() % 4 == 0 ? 0 : 2;
+      cluster.paths[of.path].samples += of.samples;
+      cluster.user_ticks += static_cast<double>(of.samples);
+    }
+  }
+  for (auto& cluster : loop.clusters) {
+    cluster.user_weight = cluster.user_ticks;
+    for (auto& of : cluster.paths) of.time = cluster.on_cpu * static_cast<double>(of.samples) / cluster.user_ticks;
+  }
+  ASSERT_LT(loop.clusters[1].user_ticks, 60);
+  const UserShares shares = test::estimate(loop, 0);
+  for (std::size_t i = 9; i < 480; i += 10)
+    EXPECT_EQ(share_at(shares.pool_of(test::facts_of(loop, i, 0))->shares, 2), 0);
+  for (std::size_t i = 529; i < 1000; i += 10) {
+    const UserShares::Pool& pool = *shares.pool_of(test::facts_of(loop, i, 0));
+    EXPECT_NEAR(share_at(pool.shares, 2), 0.75, 0.08);
+    EXPECT_GT(pool.samples, 150);
+  }
 }
 
 /// Iterations without kept samples, too: one of two and one of eight are kept.
@@ -247,7 +352,7 @@ TEST(UserShares, what_no_sample_hit_has_an_error_of_one_in_n) {
   pool.samples = 200;
   EXPECT_DOUBLE_EQ(pool.error_of(0, {}), 1.0 / 200);
   EXPECT_DOUBLE_EQ(pool.error_of(0.5, {}), std::sqrt(0.25 / 200));
-  const Quarters ramp{-0.15F, -0.05F, 0.05F, 0.15F};
+  const ShareSpread ramp{{-0.15F, -0.05F, 0.05F, 0.15F}, 0};
   EXPECT_NEAR(pool.error_of(0.5, ramp), std::sqrt(0.0125 - 3 * 0.25 / 200), 1e-6);
 }
 
