@@ -287,7 +287,8 @@ class Termination(Endings):
                     time.sleep(0.3)
                     os.killpg(running.pid, signal.SIGINT)
                     outcome = self.end(running, lines)
-                    self.assertNotEqual(0, outcome.code)
+                    if mpi == "openmpi":  # as above
+                        self.assertNotEqual(0, outcome.code)
                     self.assertEqual({0, 1, 2, 3}, self.ranks_of(self.check(outcome, "incomplete")))
                     self.assertEqual([], list(outcome.experiment.glob("*.new")))
                     self.assertIn("incomplete", outcome.last_line)

@@ -87,7 +87,7 @@ class ForEver(TestCase):
         for mpi in MPIS:
             with self.subTest(mpi):
                 outcome = self.measured(mpiexec(mpi, self.RANKS[mpi], PROGRAMS / f"mpi_for_ever_{mpi}", self.ROUNDS),
-                                        timeout=300)
+                                        timeout=1800 if FULL else 300)
                 self.assertEqual(0, outcome.code, outcome.stderr)
                 report = self.report(outcome)
                 self.assertEqual({}, {k: n for k, n in report.losses().items() if not k.startswith("tick_")})

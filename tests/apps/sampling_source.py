@@ -105,7 +105,7 @@ class Sampling(TestCase):
     def test_an_event_that_falls_silent_is_started_again(self) -> None:
         report = self.run_program("disable", 1)
         self.need_task_clock(report)
-        self.assertEqual({}, report.losses())
+        self.assertNotIn("task_clock_unavailable", report.losses())
         self.assertGreater(report.below("work", "samples"), 40, "of 80 after 0.2 s of silence")
 
     def test_threads_without_descriptors_are_sampled_at_the_kernels_tick(self) -> None:
