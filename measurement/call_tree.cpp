@@ -98,19 +98,34 @@ void CallTree::clear() {
 }
 
 std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
-  std::uint32_t at = hash_of(parent, kind, key) & index_mask_;
+  const std::uint32_t first = hash_of(parent, kind, key) & index_mask_;
+  bool doubtful = false;
+  std::uint32_t at = first;
+  while (const std::uint32_t id = index_[at]) {
+    const Node& n = nodes_[id];
+    if (n.key == key && n.parent == parent && n.kind == kind) {
+      if (n.confirmed == platform::module_generation() || !is_address(kind)) return &index_[at];
+      doubtful = true;
+    }
+    at = (at + 1) & index_mask_;
+  }
+  return doubtful ? find_confirmed_slot(first, parent, kind, key) : &index_[at];
+}
+
+/// Of nodes with this key, the one that means the code which lies there now: others were made when another module lay
+/// at this address, and are other call paths. What lies there is asked once, since a program may load and unload
+/// thousands.
+std::uint32_t* CallTree::find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind,
+                                             std::uint64_t key) {
+  const std::uint32_t generation = platform::module_generation();
+  const bool stays = !platform::is_unloading();  // asked after the generation, before the code
+  const platform::CodeLife life = platform::code_at(static_cast<std::uintptr_t>(key));
+  std::uint32_t at = first;
   while (const std::uint32_t id = index_[at]) {
     Node& n = nodes_[id];
-    if (n.key == key && n.parent == parent && n.kind == kind) {
-      const std::uint32_t generation = platform::module_generation();
-      if (n.confirmed == generation || !is_address(kind)) return &index_[at];
-      const bool stays = !platform::is_unloading();  // asked after the generation, before the code
-      const platform::CodeLife life = platform::code_at(static_cast<std::uintptr_t>(key));
-      if (life.first <= n.generation && n.generation < life.end) {
-        if (stays) n.confirmed = generation;
-        return &index_[at];
-      }
-      // Another module lay at this address when the node was made: it is another call path.
+    if (n.key == key && n.parent == parent && n.kind == kind && life.first <= n.generation && n.generation < life.end) {
+      if (stays) n.confirmed = generation;
+      break;
     }
     at = (at + 1) & index_mask_;
   }

@@ -68,6 +68,7 @@ class CallTree {
 
  private:
   std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
+  std::uint32_t* find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind, std::uint64_t key);
   bool grow_index();
   void new_stamp();
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);

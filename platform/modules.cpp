@@ -71,12 +71,13 @@ std::uint64_t hash_of(const char* name) {
   return hash;
 }
 
-bool is_back(const Record& known, const FoundObject& object) {
+/// `name_hash`: of the name of what was found.
+bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_hash) {
   const auto* map = static_cast<const link_map*>(object.link_map);
   if (known.mark == Mark::None || known.map_begin != reinterpret_cast<std::uintptr_t>(object.map_start) ||
       known.map_end != reinterpret_cast<std::uintptr_t>(object.map_end) || map->l_addr != known.module.base)
     return false;
-  if (known.mark == Mark::Name) return hash_of(map->l_name) == known.name_hash;
+  if (known.mark == Mark::Name) return name_hash == known.name_hash;
   return std::memcmp(known.build_id_at, known.module.build_id, known.module.build_id_size) == 0;
 }
 
@@ -303,6 +304,7 @@ CodeLife code_at(std::uintptr_t address) {
   const std::uint32_t count = published.load(std::memory_order_acquire);
   FoundObject object;
   enum { NotAsked, Found, NotFound } answer = NotAsked;
+  std::uint64_t name_hash = 0;
   std::uint32_t since = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Place& there = place(i);
@@ -310,9 +312,11 @@ CodeLife code_at(std::uintptr_t address) {
     const Record& known = record(i);
     bool is_here = there.mapped.load(std::memory_order_acquire);
     if (!is_here || (doubtful && known.mark != Mark::None)) {
-      if (answer == NotAsked)
+      if (answer == NotAsked) {
         answer = find_object && find_object(reinterpret_cast<void*>(address), &object) == 0 ? Found : NotFound;
-      is_here = answer == Found && is_back(known, object);
+        if (answer == Found) name_hash = hash_of(static_cast<const link_map*>(object.link_map)->l_name);
+      }
+      is_here = answer == Found && is_back(known, object, name_hash);
     }
     if (is_here) {
       const std::uint32_t first = known.module.loaded;

@@ -2,6 +2,7 @@
 
    modules_for_ever rounds N LIBRARY...    one after the other in turn, N times in all
    modules_for_ever storm SECONDS LIBRARY...  each in a thread of its own, while the main thread works
+   modules_for_ever names N LIBRARY           N times under another name each, links beside the library
 
    Prints how often each was loaded, and the growth of the resident set after the first quarter. */
 #include <dlfcn.h>
@@ -61,6 +62,15 @@ int main(int argc, char** argv) {
       visit(libraries[loads % count], 100);
       own_work(100);
     }
+  } else if (strcmp(argv[1], "names") == 0) {
+    for (const long names = atol(argv[2]); loads < names; ++loads) {
+      char name[1024];
+      snprintf(name, sizeof name, "%s.%ld", libraries[0], loads);
+      if (link(libraries[0], name) != 0) exit(5);
+      visit(name, 100);
+      unlink(name);
+    }
+    own_work(100);
   } else {
     const double begin = now(), seconds = atof(argv[2]);
     end = begin + seconds;

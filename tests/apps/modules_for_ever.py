@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import unittest
 
 from refrain_testing import FULL, PROGRAMS, Report, TestCase
@@ -41,6 +42,24 @@ class Rounds(TestCase):
         report = self.rounds(FIRST, SECOND)
         for which in ("first", "second"):
             self.assertEqual(ROUNDS // 2, visits(report, f"{which}_inner", f"in {which}"))
+
+
+class Names(TestCase):
+    """Libraries without a build-id are told apart by their names: more of them than there are records."""
+
+    @unittest.skipUnless(FULL, "loads 17,000 libraries")
+    def test_more_libraries_than_can_be_kept_are_a_loss_and_nothing_else(self) -> None:
+        names = 17_000  # 16,384 can be kept
+        library = self.directory / "nameless.so"
+        shutil.copy(PROGRAMS / "libmodules_nameless.so", library)
+        outcome = self.measured([PROGRAM, "names", names, library], timeout=600)
+        self.assertEqual((0, b"done\n"), (outcome.code, outcome.stdout), outcome.stderr)
+        report = self.report(outcome)
+        self.assert_time_conserved(report)
+        # Those without a record at a time, of which there is one.
+        self.assertEqual(1, report.losses().get("module_table_full"))
+        self.assertEqual(1, visits(report, "own_work", "own"), "what was loaded before keeps its names")
+        self.assertEqual(names, sum(c["region"]["visits"] for c in report.callpaths if c["path"][-1] == "in nameless"))
 
 
 class Storm(TestCase):
