@@ -99,6 +99,7 @@ void mark_begin(measurement::Location& l) {
   l.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
                                                                             : platform::monotonic_ns();
   l.ticks_without_event_ns = l.kernel_time_owed_ns = 0;
+  l.silences = 0;
 }
 
 }  // namespace

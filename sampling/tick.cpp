@@ -128,7 +128,9 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   location.last_sample_ns = now;
   if (++location.silences > most_in_a_row || !location.task_clock.start(location.event_period_ns))
     give_up_event(location);
-  return elapsed + std::exchange(location.kernel_time_owed_ns, 0);
+  const std::int64_t due = elapsed + location.kernel_time_owed_ns;
+  location.kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
+  return std::max<std::int64_t>(due, 0);
 }
 
 // ---- the timer on the CPU clock: the kernel's ticks -----------------------------------------------------------------
