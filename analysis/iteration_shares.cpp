@@ -101,7 +101,7 @@ IterationShares::Divided IterationShares::of(std::int64_t iteration, std::int32_
   if (paths_.empty()) return {};
   const UserShares::Iteration of = facts(iteration, cluster, row, totals);
   const UserShares::Pool* pool = shares_.pool_of(of);
-  if (pool == nullptr || pool->shares.empty()) return {};
+  if (pool == nullptr || pool->samples <= 0 || pool->shares.empty()) return {};
   return {pool, shares_.on_cpu(*pool, of)};
 }
 

@@ -16,21 +16,10 @@ void normalise(RakedRow& row) {
     for (auto& cell : row.shares) cell.share /= sum;
 }
 
-/// Adds one sample to the row's, divided as the targets; `wanted` is their sum.
-void add_sample(RakedRow& row, std::span<const double> targets, double wanted) {
-  normalise(row);
-  std::vector<double> shares(targets.size(), 0);
-  for (const auto& cell : row.shares) shares[cell.path] = row.samples * cell.share;
-  row.samples += 1;
-  row.shares.clear();
-  for (std::uint32_t p = 0; p < targets.size(); ++p) {
-    const double share = (shares[p] + std::max(targets[p], 0.0) / wanted) / row.samples;
-    if (share > 0) row.shares.push_back({p, share});
-  }
-}
-
-/// Whether the rows' sums differ from the targets by more than chance, on any column.
-bool contradict(std::span<const RakedRow> rows, std::span<const double> targets, double samples) {
+/// Columns that the rows' sums miss by more than chance, as parts of what they miss. None: what they miss is chance.
+/// For one of m columns chance is up to 3 standard deviations, and 2 ln m more in twice the log-likelihood.
+std::vector<ShareTree::Share> missed_columns(std::span<const RakedRow> rows, std::span<const double> targets,
+                                             double samples) {
   std::vector<double> sums(targets.size(), 0);
   double mass = 0, wanted = 0;
   for (const RakedRow& row : rows)
@@ -44,13 +33,40 @@ bool contradict(std::span<const RakedRow> rows, std::span<const double> targets,
     wanted += std::max(target, 0.0);
     columns += target > 0;
   }
-  const double least = least_gain_of_one(static_cast<std::int64_t>(samples), columns);
-  const auto part = [](double p, double q) { return p > 0 ? p * std::log(p / q) : 0; };
-  for (std::size_t column = 0; column < targets.size(); ++column) {
-    const double p = std::max(targets[column], 0.0) / wanted, q = sums[column] / mass;
-    if (2 * samples * (part(p, q) + part(1 - p, 1 - q)) > least) return true;
+  const double least = 9 + 2 * std::log(static_cast<double>(std::max<std::size_t>(columns, 1)));
+  const auto n_log_ratio = [](double p, double q) { return p > 0 ? p * std::log(p / q) : 0; };
+  std::vector<ShareTree::Share> missed;
+  bool by_chance = true;
+  double all = 0;
+  for (std::uint32_t column = 0; column < targets.size(); ++column) {
+    const double p = std::max(targets[column], 0.0) / wanted, q = std::clamp(sums[column] / mass, 0.0, 1.0);
+    if (2 * samples * (n_log_ratio(p, q) + n_log_ratio(1 - p, 1 - q)) > least) by_chance = false;
+    if (p > q + 1e-9) {
+      missed.push_back({column, p - q});
+      all += p - q;
+    }
   }
-  return false;
+  if (by_chance) missed.clear();
+  for (auto& of : missed) of.share /= all;
+  return missed;
+}
+
+/// Adds one sample to the row's, divided as `of`.
+void add_sample(RakedRow& row, std::span<const ShareTree::Share> of) {
+  normalise(row);
+  std::ranges::sort(row.shares, {}, &ShareTree::Share::path);
+  for (auto& cell : row.shares) cell.share *= row.samples / (row.samples + 1);
+  const auto own = static_cast<std::ptrdiff_t>(row.shares.size());
+  for (const auto& added : of) {
+    const auto end = row.shares.begin() + own;
+    const auto at = std::lower_bound(row.shares.begin(), end, added.path,
+                                     [](const auto& cell, std::uint32_t path) { return cell.path < path; });
+    const double share = added.share / (row.samples + 1);
+    if (at != end && at->path == added.path) at->share += share;
+    else row.shares.push_back({added.path, share});
+  }
+  std::ranges::sort(row.shares, {}, &ShareTree::Share::path);
+  row.samples += 1;
 }
 
 }  // namespace
@@ -96,14 +112,13 @@ double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targe
   constexpr double possible = 1e-6;
   std::vector<RakedRow> raked(rows.begin(), rows.end());
   const double apart = rake(raked, targets);
-  double wanted = 0;
-  for (const double target : targets) wanted += std::max(target, 0.0);
-  if (apart < possible || wanted <= 0 || !contradict(raked, targets, samples)) {
+  const auto missed = apart < possible ? std::vector<ShareTree::Share>{} : missed_columns(raked, targets, samples);
+  if (missed.empty()) {
     std::ranges::move(raked, rows.begin());
     return apart;
   }
   for (RakedRow& row : rows)
-    if (row.mass > 0) add_sample(row, targets, wanted);
+    if (row.mass > 0) add_sample(row, missed);
   return rake(rows, targets);
 }
 

@@ -23,9 +23,9 @@ struct RakedRow {
 double rake(std::span<RakedRow> rows, std::span<const double> targets);
 
 /// The same, but where zeros make the targets impossible by more than chance, each row first gets one sample more that
-/// is divided as the targets. Else a row that has nothing of what is wanted but one rare path would come out with that
-/// path alone. `samples`: that the targets rest on. What they miss by chance is no reason to give a row what it does
-/// not have: it stays missed.
+/// is divided as what is missed. Else a row that has nothing of what is wanted but one rare path would come out with
+/// that path alone. `samples`: that the targets rest on. What they miss by chance is no reason to give a row what it
+/// does not have: it stays missed.
 double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets, double samples);
 
 }  // namespace refrain::analysis

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
 
 namespace refrain::analysis {
 namespace {
@@ -41,6 +40,8 @@ double gain_of_one(std::int64_t hits, std::int64_t samples, std::int64_t other_h
               log_likelihood(hits + other_hits, samples + other_samples));
 }
 
+double n_log_ratio(double n, double expected) { return n > 0 ? n * std::log(n / expected) : 0; }
+
 }  // namespace
 
 double least_gain(std::int64_t samples, std::size_t paths) {
@@ -54,7 +55,12 @@ double least_gain_of_one(std::int64_t samples, std::size_t paths) {
 ShareSpread& ShareSpread::operator+=(const ShareSpread& other) {
   for (std::size_t i = 0; i < quarters.size(); ++i) quarters[i] += other.quarters[i];
   variance += other.variance;
+  variance_of_one += other.variance_of_one;
   return *this;
+}
+
+double ShareSpread::variance_of(double share) const {
+  return variance_of_one > 0 ? std::max(0.0, share * (1 - share)) * variance / variance_of_one : 0;
 }
 
 void SampledIterations::add(const ShareVariables& of, std::span<const PathSamples> samples) {
@@ -95,6 +101,10 @@ class ShareTree::Grower {
       open.pop_back();
       count(range);
       std::vector<Share> shares = shares_of(range);
+      if (range.node == 0) {
+        tree_.samples_ = samples_;
+        tree_.paths_hit_ = hit_.size();
+      }
       const Split split = best(range);
       if (split.surplus <= 0) {
         tree_.nodes_[range.node].leaf = static_cast<std::uint32_t>(tree_.leaves_.size());
@@ -215,6 +225,7 @@ class ShareTree::Grower {
           many ? n * chance / 12 + 0.25 * static_cast<double>(range.end - range.begin) : n * chance;
       const double beyond = sum[of.path] + squares * p * p - by_chance;
       const double error = std::sqrt(2 * squares * chance * chance + std::max(0.0, n * chance * (1 - 6 * chance)));
+      of.spread.variance_of_one = static_cast<float>(chance);
       if (beyond > 3 * error) of.spread.variance = static_cast<float>(beyond / squares);
     }
   }
@@ -308,37 +319,41 @@ ShareTree ShareTree::grow(const SampledIterations& iterations, std::span<const S
 }
 
 bool ShareTree::explains(const SampledIterations& others, const ShareTree& own) const {
-  std::vector<std::map<std::uint32_t, std::int64_t>> theirs(leaves_.size());
+  std::map<std::size_t, std::map<std::uint32_t, std::int64_t>> theirs;  // by leaf
   for (std::size_t i = 0; i < others.size(); ++i)
     for (const PathSamples& of : others.samples(i))
       if (of.samples > 0) theirs[leaf_of(others.variables(i))][of.path] += of.samples;
-  std::int64_t samples = 0;
-  std::map<std::uint32_t, double> of_one;  ///< gain by call path
+  struct OfOne {
+    double hits = 0, expected = 0;
+  };
+  std::map<std::uint32_t, OfOne> of_one;  // call path
   double shared = 0;
-  for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
-    const std::vector<PathSamples>& ours = leaves_[leaf].hits;
-    std::map<std::uint32_t, std::int64_t> both = theirs[leaf];
-    for (const PathSamples& of : ours) both[of.path] += of.samples;
-    std::vector<PathSamples> hits;
-    std::int64_t all = 0;
-    for (const auto& [path, n] : both) {
-      hits.push_back({path, n});
-      all += n;
+  for (const auto& [leaf, hits] : theirs) {
+    const Leaf& ours = leaves_[leaf];
+    std::vector<PathSamples> both = ours.hits;
+    std::int64_t samples = 0;
+    for (const auto& [path, n] : hits) {
+      samples += n;
+      const auto at = std::ranges::lower_bound(both, path, {}, &PathSamples::path);
+      if (at != both.end() && at->path == path) at->samples += n;
+      else both.insert(at, {path, n});
+      of_one[path].hits += static_cast<double>(n);
     }
-    shared += twice_log_likelihood(hits) - twice_log_likelihood(ours);
-    const std::int64_t our_samples = leaves_[leaf].samples;
-    for (const auto& [path, n] : both) {
-      const auto their = theirs[leaf].find(path);
-      const std::int64_t their_hits = their == theirs[leaf].end() ? 0 : their->second;
-      of_one[path] += gain_of_one(their_hits, all - our_samples, n - their_hits, our_samples);
-    }
-    samples += all;
+    shared += twice_log_likelihood(both) - twice_log_likelihood(ours.hits);
+    const double part = static_cast<double>(samples) / static_cast<double>(samples + ours.samples);
+    for (const PathSamples& of : both) of_one[of.path].expected += part * static_cast<double>(of.samples);
   }
   double apart = 0;
   for (const Leaf& leaf : own.leaves_) apart += twice_log_likelihood(leaf.hits);
-  if (apart - shared > own.cost_ + least_gain(samples, of_one.size())) return false;
-  const double least = least_gain_of_one(samples, of_one.size());
-  return std::ranges::all_of(of_one, [&](const auto& of) { return of.second <= least; });
+  const std::int64_t samples = samples_ + own.samples_;
+  const std::size_t paths = std::max(paths_hit_, of_one.size());
+  if (apart - shared > own.cost_ + least_gain(samples, paths)) return false;
+  const double least = least_gain_of_one(samples, paths), n = static_cast<double>(own.samples_);
+  return std::ranges::all_of(of_one, [&](const auto& of) {
+    return 2 * (n_log_ratio(of.second.hits, of.second.expected) +
+                n_log_ratio(n - of.second.hits, n - of.second.expected)) <=
+           least;
+  });
 }
 
 std::size_t ShareTree::leaf_of(const ShareVariables& of) const {

@@ -14,7 +14,7 @@
 ///
 /// A node is split at the variable and value where a gain is furthest above what it must be. A leaf is a pool.
 ///
-/// How often a split is found where there is none: in at most 1 of 100 loops of 300 samples and 2 call paths, the worst
+/// How often a split is found where there is none: in at most 1 of 100 loops of 225 samples and 2 call paths, the worst
 /// case, in fewer with more of either (tests/unit/analysis/user_shares_test.cpp has the rates).
 ///
 /// Pure: needs no experiment. Memory and time: 4 bytes a variable and iteration with samples; O(samples x depth).
@@ -69,11 +69,14 @@ struct ShareSpread {
   /// What sets each quarter of the leaf's samples apart from all of them: four in the order of the iterations' numbers,
   /// then four in the order of their user times.
   std::array<float, 8> quarters{};
-  /// Of the iterations' shares, beyond chance; 0 where it is less than 3 of its standard errors. Call paths are taken
-  /// for independent.
+  /// Of the iterations' shares, beyond chance; 0 where it is less than 3 of its standard errors.
   float variance = 0;
+  float variance_of_one = 0;  ///< p (1 - p), p being the share: of one sample
 
   ShareSpread& operator+=(const ShareSpread& other);
+  /// Of the shares of the iterations on the call paths that were added up, `share` in all. They take time from each
+  /// other: all of them together have 1 in each iteration.
+  double variance_of(double share) const;
 };
 
 class ShareTree {
@@ -113,7 +116,9 @@ class ShareTree {
 
   std::vector<Node> nodes_;
   std::vector<Leaf> leaves_;
-  double cost_ = 0;  ///< what its splits had to gain
+  double cost_ = 0;            ///< what its splits had to gain
+  std::size_t paths_hit_ = 0;  ///< by all samples
+  std::int64_t samples_ = 0;
 };
 
 }  // namespace refrain::analysis

@@ -13,17 +13,23 @@ using Shares = std::vector<ShareTree::Share>;
 double n_log_p(double n, double p) { return n > 0 && p > 0 ? n * std::log(p) : 0; }
 
 /// Of two independent sets of samples on call paths; `expected` stands for `samples` of them. What is gained by not
-/// taking them for one, as in share_tree.hpp, less what must be gained.
+/// taking them for one, as in share_tree.hpp, less what must be gained: by all call paths or by one of them.
 double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& expected, double samples) {
   double n = 0;
   for (const auto& of : found) n += static_cast<double>(of.samples);
   if (n <= 0 || samples <= 0) return -1;
-  double gain = 0;
+  double gain = 0, gain_of_one = 0;
   std::size_t hit = 0, at = 0;
+  const auto part = [](double a, double of, double both, double of_both) {
+    return n_log_p(a, a / of) - n_log_p(a, both / of_both);
+  };
   const auto compare = [&](double a, double b) {
     if (a <= 0 && b <= 0) return;
-    const double both = (a + b) / (n + samples);
-    gain += n_log_p(a, a / n) + n_log_p(b, b / samples) - n_log_p(a + b, both);
+    const double both = a + b, all = n + samples;
+    const double here = part(a, n, both, all) + part(b, samples, both, all);
+    gain += here;
+    gain_of_one = std::max(gain_of_one, here + part(n - a, n, all - both, all) +
+                                            part(std::max(0.0, samples - b), samples, all - both, all));
     ++hit;
   };
   for (const auto& of : found) {
@@ -32,7 +38,8 @@ double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& ex
     compare(static_cast<double>(of.samples), both ? samples * expected[at++].share : 0);
   }
   for (; at < expected.size(); ++at) compare(0, samples * expected[at].share);
-  return 2 * gain - least_gain(static_cast<std::int64_t>(n + samples), hit);
+  const auto all = static_cast<std::int64_t>(n + samples);
+  return std::max(2 * gain - least_gain(all, hit), 2 * gain_of_one - least_gain_of_one(all, hit));
 }
 
 /// Gives the paths that `wanted` has and no row has to all rows alike.
@@ -47,6 +54,14 @@ void add_missing(std::span<RakedRow> rows, const Shares& wanted, std::uint32_t p
         if (row.mass > 0) row.shares.push_back(of);
 }
 
+Shares shares_of(const std::map<std::uint32_t, double>& times) {
+  double all = 0;
+  for (const auto& [path, time] : times) all += time;
+  Shares shares;
+  for (const auto& [path, time] : times) shares.push_back({path, time / all});
+  return shares;
+}
+
 void sort_by_path(Shares& shares) { std::ranges::sort(shares, {}, &ShareTree::Share::path); }
 
 }  // namespace
@@ -55,7 +70,7 @@ double UserShares::Pool::error_of(double share, const ShareSpread& spread) const
   if (samples <= 0) return 1;
   const double p = std::clamp(share, 0.0, 1.0);
   const double chance = p * (1 - p) / samples;
-  double squared = std::max(chance, 1 / (samples * samples)) + spread.variance;
+  double squared = std::max(chance, 1 / (samples * samples)) + spread.variance_of(p);
   for (std::size_t first = 0; first < spread.quarters.size(); first += 4) {
     double between = 0;
     for (std::size_t q = first; q < first + 4; ++q) {
@@ -76,56 +91,58 @@ void UserShares::Weights::add(const Weights& other) {
 }
 
 UserShares::UserShares(std::vector<Cluster> clusters) : clusters_(std::move(clusters)), kept_(clusters_.size()) {
-  std::map<std::uint32_t, std::map<std::uint32_t, double>> times;
   for (const Cluster& cluster : clusters_) {
     Class& of = classes_[cluster.class_index];
     for (const PathSum& path : cluster.paths) {
       paths_ = std::max(paths_, path.path + 1);
       of.samples += static_cast<double>(path.samples);
-      if (path.time > 0) times[cluster.class_index][path.path] += path.time;
+      if (path.time > 0) of.times[path.path] += path.time;
     }
-  }
-  for (const auto& [class_index, of_path] : times) {
-    double all = 0;
-    for (const auto& [path, time] : of_path) all += time;
-    for (const auto& [path, time] : of_path) classes_[class_index].all.push_back({path, time / all});
   }
 }
 
 void UserShares::learn(std::int32_t cluster, const ShareVariables& of, std::span<const PathSamples> samples) {
   if (!has(cluster) || samples.empty()) return;
-  classes_.at(at(cluster).class_index).kept.add(of, samples);
+  Class& cls = classes_.at(at(cluster).class_index);
+  cls.kept.add(of, samples);
   for (const PathSamples& path : samples) {
     paths_ = std::max(paths_, path.path + 1);
+    cls.kept_samples += path.samples;
     kept_[static_cast<std::size_t>(cluster)][path.path] += path.samples;
   }
 }
 
-/// Classes in the order of their samples, so that those of few find the trees of the others.
+/// Classes in the order of their samples, so that those of few find the trees of the others. Without kept samples there
+/// is nothing to compare: a class is then divided as its exact sums.
 void UserShares::grow() {
   constexpr std::size_t most_tried = 8;  // of the trees of other classes
   std::vector<Class*> order;
   for (auto& [index, of] : classes_) order.push_back(&of);
-  std::ranges::stable_sort(order, std::greater{}, [](const Class* of) { return of->kept.size(); });
+  std::ranges::stable_sort(order, std::greater{}, &Class::kept_samples);
   std::vector<std::vector<Class*>> classes;  // by group
   for (Class* of : order) {
-    ShareTree own = ShareTree::grow(of->kept, of->all);
-    const std::size_t tried = std::min(groups_.size(), most_tried);
-    of->group = 0;
-    while (of->group < tried && !groups_[of->group].tree.explains(of->kept, own)) ++of->group;
-    if (of->group == tried) {
-      of->group = groups_.size();
+    ShareTree own = ShareTree::grow(of->kept, shares_of(of->times));
+    const std::size_t tried = of->kept_samples > 0 ? std::min(groups_.size(), most_tried) : 0;
+    std::size_t group = 0;
+    while (group < tried && !groups_[group].tree.explains(of->kept, own)) ++group;
+    if (group == tried) {
+      group = groups_.size();
       groups_.emplace_back().tree = std::move(own);
       classes.emplace_back();
     }
-    groups_[of->group].samples += of->samples;
-    classes[of->group].push_back(of);
+    of->group = group;
+    groups_[group].samples += of->samples;
+    classes[group].push_back(of);
   }
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     if (classes[group].size() < 2) continue;
     SampledIterations all;
-    for (const Class* of : classes[group]) all.add(of->kept);
-    groups_[group].tree = ShareTree::grow(all, classes[group].front()->all);
+    std::map<std::uint32_t, double> times;
+    for (const Class* of : classes[group]) {
+      all.add(of->kept);
+      for (const auto& [path, time] : of->times) times[path] += time;
+    }
+    groups_[group].tree = ShareTree::grow(all, shares_of(times));
   }
   for (Class* of : order) of->kept = {};
 }
@@ -174,7 +191,7 @@ class UserShares::Settling {
       if (targets_[path] > 0) wanted.push_back({path, targets_[path] / with_path_});
     group_.pool_of_rest = add_pool(cpu_part_of(all_), group_.samples, 0, wanted);
     add_missing(rows_, wanted, shares_.paths_);
-    const double apart = rake_beyond_zeros(rows_, targets_, group_.samples);
+    const double apart = rake_beyond_zeros(rows_, targets_, samples_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       sort_by_path(rows_[i].shares);
       shares_.pools_[first_pool_ + i].shares = std::move(rows_[i].shares);
@@ -207,6 +224,7 @@ class UserShares::Settling {
       for (const PathSum& path : cluster.paths) {
         targets_[path.path] += path.time;
         with_path_ += path.time;
+        samples_ += static_cast<double>(path.samples);
       }
     }
     const double time = with_path_ + sums_.without_path;
@@ -313,6 +331,7 @@ class UserShares::Settling {
   Weights all_;
   Cluster sums_;
   double with_path_ = 0, without_path_ = 0;
+  double samples_ = 0;          ///< that the targets rest on
   std::vector<RakedRow> rows_;  ///< by pool of the group
 };
 

@@ -11,10 +11,11 @@
 ///    members. Where that differs from what the pools say by more than chance (the gain of share_tree.hpp's criterion),
 ///    these members are raked to it (raking.hpp).
 /// 2. All iterations of the classes that share a tree are raked to the exact sums of these classes. So iterations add
-/// up to the run. An iteration has
-///    a call path that its pool never hit only where they could not add up otherwise.
+///    up to the run. An iteration has a call path that its pool never hit only where the sums ask for it by more than
+///    chance; what they ask for by chance stays missed (apart()).
 /// 3. Time on a CPU is between what is certain of each iteration. Where between, says the pool's W_user : W_mpi; then
-///    it is made to add up, too.
+///    it is made to add up, too. This, and what samples without a call path stand for, is one for the classes of a
+///    tree.
 ///
 /// The error of a share p is sqrt(p (1 - p) / n), n being the samples of the pool; and 1 / n at least: a path that no
 /// sample hit has less than 3 / n with 95 % probability. Added to its square is the variance of the shares of the
@@ -106,7 +107,8 @@ class UserShares {
   };
   struct Class {
     SampledIterations kept;
-    std::vector<ShareTree::Share> all;  ///< of the exact sums
+    std::map<std::uint32_t, double> times;  ///< exact sums by call path
+    std::int64_t kept_samples = 0;
     double samples = 0;
     std::size_t group = 0;
   };

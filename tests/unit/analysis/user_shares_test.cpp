@@ -80,7 +80,7 @@ TEST(ShareTree, explains_samples_that_are_divided_as_its_leaves_and_no_others) {
   for (std::int64_t i = 0; i < 400; ++i) add(large, i, 0, 1);
   for (std::int64_t i = 5; i < 400; i += 20) {
     add(alike, i, 0, 1);
-    add(own_function, i, 0, i % 3 == 0 ? 7 : 1);
+    add(own_function, i, 0, i % 3 != 0 ? 7 : 1);
     add(other_time, i, 1, 0);
   }
   const ShareTree tree = ShareTree::grow(large, {});
@@ -192,6 +192,40 @@ TEST(Raking, a_row_that_has_nothing_of_what_is_wanted_is_not_given_to_a_rare_pat
   EXPECT_EQ(rows[0].shares.size(), 1u);
 }
 
+TEST(ShareTree, explains_the_same_division_however_many_leaves_it_has) {
+  std::size_t explained = 0;
+  constexpr int trials = 200;
+  for (std::uint64_t seed = 0; seed < trials; ++seed) {
+    std::mt19937_64 random(seed);
+    SampledIterations large, small;
+    for (std::int64_t i = 0; i < 3300; ++i) {  // 30 stretches: in each, another call path has most
+      const auto often = static_cast<std::uint32_t>(i / 110 % 5);
+      const PathSamples hit{random() % 10 < 8 ? often : static_cast<std::uint32_t>(random() % 5), 1};
+      (i % 11 == 5 ? small : large).add({{i, 5, 5, 5, 5}}, {&hit, 1});
+    }
+    const ShareTree tree = ShareTree::grow(large, {});
+    EXPECT_GE(tree.leaves().size(), 25U);
+    explained += tree.explains(small, ShareTree::grow(small, {}));
+  }
+  EXPECT_GE(explained, trials * 95 / 100);
+}
+
+TEST(ShareSpread, all_call_paths_together_have_no_variance) {
+  SampledIterations all;
+  std::mt19937_64 random(5);
+  for (std::int64_t i = 0; i < 400; ++i) {
+    const auto first = static_cast<std::int64_t>(140 + random() % 80);
+    const PathSamples hits[] = {{0, first}, {1, 360 - first}, {2, 40}};
+    all.add({{i, 5, 5, 5, 5}}, hits);
+  }
+  const ShareTree tree = ShareTree::grow(all, {});
+  ShareSpread sum;
+  for (const auto& of : tree.leaves().at(0).shares) sum += of.spread;
+  const auto& first = tree.leaves()[0].shares[0];
+  EXPECT_NEAR(std::sqrt(first.spread.variance_of(first.share)), 80 / std::sqrt(12) / 400, 0.005);
+  EXPECT_EQ(sum.variance_of(1), 0);
+}
+
 TEST(Raking, what_the_targets_miss_by_chance_gives_no_row_what_it_does_not_have) {
   // 12 of 13 samples hit the path 1, which has 87 % of the time: the second row cannot hold all of it.
   const double targets[] = {1, 12};
@@ -236,6 +270,65 @@ TEST(UserShares, a_class_of_few_samples_is_divided_as_its_neighbours_are) {
     EXPECT_NEAR(share_at(pool.shares, 2), 0.75, 0.08);
     EXPECT_GT(pool.samples, 150);
   }
+}
+
+/// Nothing was kept: each class is divided as its exact sums, whatever the others do.
+TEST(UserShares, classes_without_kept_samples_have_their_own_sums) {
+  std::vector<UserShares::Cluster> clusters(3);
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    clusters[k].class_index = k;
+    clusters[k].on_cpu = 10;
+  }
+  clusters[1].paths = {{0, 3, 10}};
+  clusters[1].user_ticks = clusters[1].user_weight = 3;
+  clusters[2].paths = {{1, 9000, 9}, {2, 1000, 1}};
+  clusters[2].user_ticks = clusters[2].user_weight = 10000;
+  UserShares shares(clusters);
+  shares.grow();
+  const auto iteration = [](std::int32_t cluster) {
+    UserShares::Iteration of;
+    of.cluster = cluster;
+    of.least_on_cpu = of.most_on_cpu = of.cpu = 10;
+    return of;
+  };
+  for (std::int32_t cluster = 0; cluster < 3; ++cluster) shares.weigh(iteration(cluster));
+  shares.settle();
+  EXPECT_TRUE(shares.pool_of(iteration(0))->shares.empty());
+  EXPECT_EQ(shares.pool_of(iteration(0))->samples, 0);
+  EXPECT_DOUBLE_EQ(share_at(shares.pool_of(iteration(1))->shares, 0), 1);
+  EXPECT_DOUBLE_EQ(share_at(shares.pool_of(iteration(2))->shares, 1), 0.9);
+  EXPECT_EQ(shares.pool_of(iteration(2))->samples, 10000);
+}
+
+/// Kept iterations are all of one kind; what the others did only the sums of their cluster say, and it is one call
+/// path.
+TEST(UserShares, one_call_path_of_a_cluster_is_told_apart_among_many) {
+  std::mt19937_64 random(2);
+  std::vector<UserShares::Cluster> clusters(2);
+  std::map<std::uint32_t, std::int64_t> hits;
+  std::vector<PathSamples> samples;
+  for (int i = 0; i < 3000; ++i) {
+    samples.push_back({static_cast<std::uint32_t>(random() % 20), 1});
+    ++hits[samples.back().path];
+  }
+  for (const auto& [path, n] : hits) clusters[0].paths.push_back({path, n, static_cast<double>(n)});
+  clusters[0].on_cpu = 3000;
+  clusters[1].paths = {{30, 10, 10}};
+  clusters[1].on_cpu = 10;
+  UserShares shares(clusters);
+  UserShares::Iteration kept, other;
+  kept.kept = true;
+  kept.least_on_cpu = kept.most_on_cpu = kept.cpu = 1;
+  other = kept;
+  other.kept = false;
+  other.cluster = 1;
+  for (const PathSamples& of : samples) shares.learn(0, kept.variables, {&of, 1});
+  shares.grow();
+  for (int i = 0; i < 3000; ++i) shares.weigh(kept);
+  for (int i = 0; i < 10; ++i) shares.weigh(other);
+  shares.settle();
+  EXPECT_NEAR(share_at(shares.pool_of(other)->shares, 30), 1, 0.01);
+  EXPECT_EQ(share_at(shares.pool_of(kept)->shares, 30), 0);
 }
 
 /// Iterations without kept samples, too: one of two and one of eight are kept.
