@@ -1,21 +1,26 @@
 /* What Refrain adds where the program works between: before each measured operation KIB are touched, so that most of
-   what Refrain needs has left the caches. One run compares, in turn: call  MPI_Send to MPI_PROC_NULL, against the MPI
-   library's own PMPI_Send, which no tool sees end   the end of an iteration, against nothing tick  the sampling signal
-   (number SIGNAL, sent to the thread itself), against a signal with an empty handler all below a recursion of the given
-   depth. Prints medians and 90th percentiles of what each takes, nanoseconds, less what reading the clock takes:  call
-   p90 bare p90 end p90 tick p90 empty p90 Usage: cold DEPTH KIB ROUNDS [SIGNAL] */
+ * what Refrain needs has left the caches. All is below a recursion of the given depth. One run compares, in turn:
+ *
+ * - call: MPI_Send to MPI_PROC_NULL, with the MPI library's own PMPI_Send, which no tool sees;
+ * - end: the end of an iteration, with nothing;
+ * - tick: the sampling signal (number SIGNAL, sent to the thread itself), with a signal that has an empty handler.
+ *
+ * Prints medians and 90th percentiles of what each takes, in nanoseconds, less what reading the clock takes:
+ * call p90 bare p90 end p90 tick p90 empty p90
+ *
+ *   cold DEPTH KIB ROUNDS [SIGNAL]
+ */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <link.h>
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "bench/programs/own_library.h"
 
 typedef int (*send_function)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
@@ -76,15 +81,6 @@ static int by_size(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-static int is_mpi(struct dl_phdr_info* info, size_t size, void* found) {
-  (void)size;
-  const char* name = strrchr(info->dlpi_name, '/');
-  if (!name || strncmp(name, "/libmpi.so", 10) != 0) return 0;
-  void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  *(void**)found = library ? dlsym(library, "PMPI_Send") : NULL;
-  return 1;
-}
-
 static void do_nothing(int signal) { (void)signal; }
 
 int main(int argc, char** argv) {
@@ -97,7 +93,7 @@ int main(int argc, char** argv) {
   process = getpid();
   thread = (int)syscall(SYS_gettid);
   signal(empty_signal, do_nothing);
-  dl_iterate_phdr(is_mpi, &bare_send);
+  bare_send = (send_function)function_of_mpi_library("PMPI_Send");
   if (!bare_send || rounds < 1) return 1;
   memory = calloc(1, (size_t)bytes + 1);
   for (int kind = 0; kind < kinds; ++kind) times[kind] = calloc((size_t)rounds, sizeof **times);

@@ -7,26 +7,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/programs/call_paths.h"
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-static volatile int keep_frame;
-
-__attribute__((noinline)) static void tree(unsigned path, int depth) {
-  if (depth == 0) {
-    char b[8] = {0};
-    MPI_Send(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
-  } else if (path & 1) {
-    tree(path >> 1, depth - 1);
-    keep_frame = 1;
-  } else {
-    tree(path >> 1, depth - 1);
-    keep_frame = 2;
-  }
+static void send_one(void) {
+  char b[8] = {0};
+  MPI_Send(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
 }
+
+CALL_PATHS(tree, send_one())
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -6,20 +6,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-static volatile int keep_frame;
+#include "bench/programs/call_paths.h"
 
-__attribute__((noinline)) static void reduce(unsigned path, int depth) {
+static void reduce_one(void) {
   double in = 1, out;
-  if (depth == 0) {
-    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
-  } else if (path & 1) {
-    reduce(path >> 1, depth - 1);
-    keep_frame = 1;
-  } else {
-    reduce(path >> 1, depth - 1);
-    keep_frame = 2;
-  }
+  MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
 }
+
+CALL_PATHS(reduce, reduce_one())
 
 __attribute__((noinline)) static double work(long n) {
   volatile double start = 1.0000001;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/programs/call_paths.h"
+
 static long resident_kib(void) {
   char line[256];
   long kib = -1;
@@ -14,22 +16,13 @@ static long resident_kib(void) {
   return kib;
 }
 
-static volatile int keep_frame;
-
-__attribute__((noinline)) static void tree(unsigned path, int depth) {
-  /* 2^9 call paths: every level goes down by one of two call sites. */
-  if (depth == 0) {
-    char b[8] = {0};
-    MPI_Send(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
-    MPI_Recv(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  } else if (path & 1) {
-    tree(path >> 1, depth - 1);
-    keep_frame = 1;
-  } else {
-    tree(path >> 1, depth - 1);
-    keep_frame = 2;
-  }
+static void send_and_receive(void) {
+  char b[8] = {0};
+  MPI_Send(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  MPI_Recv(b, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
+
+CALL_PATHS(tree, send_and_receive())
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

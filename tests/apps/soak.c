@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/programs/call_paths.h"
+
 static long status_of(const char* name) {
   char line[256];
   long value = -1;
@@ -39,22 +41,13 @@ static void report(const char* when) {
          status_of("VmRSS:"), descriptors(), timers(), status_of("Threads:"));
 }
 
-static volatile int keep_frame;
-
-/* 2^9 call paths: every level goes down by one of two call sites. */
-static __attribute__((noinline)) void tree(unsigned path, int depth) {
-  if (depth == 0) {
-    char bytes[8] = {0};
-    MPI_Send(bytes, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
-    MPI_Recv(bytes, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  } else if (path & 1) {
-    tree(path >> 1, depth - 1);
-    keep_frame = 1;
-  } else {
-    tree(path >> 1, depth - 1);
-    keep_frame = 2;
-  }
+static void send_and_receive(void) {
+  char bytes[8] = {0};
+  MPI_Send(bytes, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  MPI_Recv(bytes, 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
+
+CALL_PATHS(tree, send_and_receive())
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);

@@ -6,15 +6,14 @@
  *   truth_own_time ROUNDS MIB
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <link.h>
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+#include "bench/programs/own_library.h"
 
 typedef int (*send_function)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 
@@ -55,16 +54,6 @@ struct mean {
     }                                \
   } while (0)
 
-/* The function of the MPI library itself: a tool may define the name, too. */
-static int is_mpi(struct dl_phdr_info* info, size_t size, void* found) {
-  (void)size;
-  const char* name = strrchr(info->dlpi_name, '/');
-  if (!name || strncmp(name, "/libmpi.so", 10) != 0) return 0;
-  void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  *(void**)found = library ? dlsym(library, "PMPI_Send") : NULL;
-  return 1;
-}
-
 static void nothing(struct mean* mean) { TIMED(*mean, (void)0); }
 
 int main(int argc, char** argv) {
@@ -72,8 +61,7 @@ int main(int argc, char** argv) {
   const long rounds = argc > 1 ? atol(argv[1]) : 100;
   bytes = (argc > 2 ? atol(argv[2]) : 8) << 20;
   memory = calloc(1, (size_t)bytes + 1);
-  send_function bare_send = NULL;
-  dl_iterate_phdr(is_mpi, &bare_send);
+  const send_function bare_send = (send_function)function_of_mpi_library("PMPI_Send");
   if (!bare_send) return 1;
   struct mean clock = {0}, wrapped = {0}, bare = {0}, iteration = {0};
   double x = 0;

@@ -1,0 +1,27 @@
+#pragma once
+/* Functions of the MPI library itself: a tool that is loaded before it defines their names, too. Needs _GNU_SOURCE. */
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+struct in_mpi_library {
+  const char* name;
+  void* function;
+};
+
+static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* argument) {
+  (void)size;
+  struct in_mpi_library* wanted = argument;
+  const char* name = strrchr(info->dlpi_name, '/');
+  if (!name || strncmp(name, "/libmpi.so", 10) != 0) return 0;
+  void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  wanted->function = library ? dlsym(library, wanted->name) : NULL;
+  return 1;
+}
+
+/* Null: there is no such library or no such function in it. */
+static void* function_of_mpi_library(const char* name) {
+  struct in_mpi_library wanted = {name, NULL};
+  dl_iterate_phdr(look_into_mpi_library, &wanted);
+  return wanted.function;
+}
