@@ -141,7 +141,7 @@ class Run(ToolsTest):
         program = self.compile("mpicc.openmpi", SOURCE / "tests/apps/tools_hello.c", "hello")
         done = self.run_command("mpirun.openmpi", "-n", "2", program, "6")
         self.assertEqual(done.returncode, 6)
-        self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"])
+        self.assertEqual(sorted(done.stdout.splitlines()), ["rank 0 of 2", "rank 1 of 2"], done.stderr)
         self.assertEqual(self.images(), [("hello", "program", str(PROBE))] * 2)
 
     def test_mpich_and_several_programs_in_one_job(self):
