@@ -120,7 +120,11 @@ class Sampling(TestCase):
             with self.subTest(env):
                 report, alone = self.run_alone("blocked", 0.4, env=env)
                 lost = report.losses().get("cpu_time_without_ticks", 0)
-                self.assert_near(lost, self.books[0], (0.35 if alone else 0.9) * self.books[0], "lost")  # ticks of 4 or 10 ms
+                # Ticks of 4 or 10 ms. Where many threads share a core the scheduler decides whom the kernel's tick finds: beside
+                # 12 busy processes 3 to 43 ticks of 300 found this one.
+                part = 0.35 if alone else 0.9 if not env else 1
+                self.assert_near(lost, self.books[0], part * self.books[0], "lost")
+                self.assertGreater(lost, 0)
 
     def test_a_program_that_leaves_signals_alone_loses_nothing(self) -> None:
         self.assertNotIn("cpu_time_without_ticks", self.run_program("phases", 1000).losses())
