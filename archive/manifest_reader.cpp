@@ -1,6 +1,8 @@
 #include "archive/manifest_reader.hpp"
 
-#include <nlohmann/json.hpp>
+#include <rapidjson/document.h>
+#include <rapidjson/encodedstream.h>
+#include <rapidjson/memorystream.h>
 
 #include "archive/clean_text.hpp"
 #include "archive/format.hpp"
@@ -9,53 +11,57 @@ namespace refrain::archive {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::uint64_t largest_manifest = 64 << 20;
+
+std::string text_of(const rapidjson::Value& value) { return clean_text({value.GetString(), value.GetStringLength()}); }
 
 class MemberReader {
  public:
-  MemberReader(const InputFile& file, const Json& object) : file_(file), object_(object) {}
+  MemberReader(const InputFile& file, const rapidjson::Value& object) : file_(file), object_(object) {}
 
   void text(const char* name, std::string& out) const {
-    if (const Json* member = find(name, Json::value_t::string)) out = clean_text(member->get_ref<const std::string&>());
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsString()) refuse(name);
+    out = text_of(*member);
   }
   void integer(const char* name, int& out) const {
-    const auto at = object_.find(name);
-    if (at == object_.end()) return;
-    if (!at->is_number_integer() || at->get<std::int64_t>() < 0 || at->get<std::int64_t>() > 0x7fffffff) refuse(name);
-    out = at->get<int>();
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsInt() || member->GetInt() < 0) refuse(name);
+    out = member->GetInt();
   }
   void texts(const char* name, std::vector<std::string>& out) const {
-    const Json* member = find(name, Json::value_t::array);
+    const rapidjson::Value* member = find(name);
     if (!member) return;
-    for (const Json& item : *member) {
-      if (!item.is_string()) refuse(name);
-      out.push_back(clean_text(item.get_ref<const std::string&>()));
+    if (!member->IsArray()) refuse(name);
+    for (const rapidjson::Value& item : member->GetArray()) {
+      if (!item.IsString()) refuse(name);
+      out.push_back(text_of(item));
     }
   }
   void pairs(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
-    const Json* member = find(name, Json::value_t::object);
+    const rapidjson::Value* member = find(name);
     if (!member) return;
-    for (const auto& [key, value] : member->items()) {
-      if (!value.is_string()) refuse(name);
-      out.emplace_back(clean_text(key), clean_text(value.get_ref<const std::string&>()));
+    if (!member->IsObject()) refuse(name);
+    for (const auto& [key, value] : member->GetObject()) {
+      if (!value.IsString()) refuse(name);
+      out.emplace_back(text_of(key), text_of(value));
     }
   }
 
  private:
-  const Json* find(const char* name, Json::value_t type) const {
-    const auto at = object_.find(name);
-    if (at == object_.end()) return nullptr;
-    if (at->type() != type) refuse(name);
-    return &*at;
+  /// Null: there is none.
+  const rapidjson::Value* find(const char* name) const {
+    const auto at = object_.FindMember(name);
+    return at == object_.MemberEnd() ? nullptr : &at->value;
   }
   [[noreturn]] void refuse(const char* name) const {
     file_.fail(0, std::string("member '") + name + "' is not what it should be");
   }
 
   const InputFile& file_;
-  const Json& object_;
+  const rapidjson::Value& object_;
 };
 
 }  // namespace
@@ -64,16 +70,15 @@ Manifest parse_manifest(const InputFile& file) {
   if (file.size() == 0) file.fail(0, "the file is empty");
   if (file.size() > largest_manifest) file.fail(0, "too large for a manifest");
   const auto bytes = file.read(0, file.size(), "manifest");
-  Json json;
-  try {
-    const char* text = reinterpret_cast<const char*>(bytes.data());
-    json = Json::parse(text, text + bytes.size());
-  } catch (const Json::parse_error& error) {
-    file.fail(error.byte > 0 ? error.byte - 1 : 0, "not JSON");
-  } catch (const Json::exception&) {
-    file.fail(0, "not JSON");
-  }
-  if (!json.is_object()) file.fail(0, "not a JSON object");
+  // Iterative: a file of nested brackets must not use up the stack.
+  constexpr unsigned how = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  rapidjson::MemoryStream text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> characters(text);
+  rapidjson::Document json;
+  json.ParseStream<how>(characters);
+  if (json.HasParseError()) file.fail(json.GetErrorOffset(), "not JSON");
+  if (characters.Tell() < bytes.size()) file.fail(characters.Tell(), "not JSON");  // RapidJSON ends at a null character
+  if (!json.IsObject()) file.fail(0, "not a JSON object");
 
   const MemberReader members(file, json);
   int format_version = format::major_version;

@@ -115,8 +115,8 @@ def count(depth: str, work: Path) -> None:
         "REFRAIN_EXPERIMENT_DIRECTORY": str(work / f"experiment-{depth}"), "REFRAIN_SAMPLING_SIGNAL": SIGNAL,
         "REFRAIN_SAMPLING_CLOCK": "wall", "REFRAIN_SAMPLING_FREQUENCY": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
-    program = [BUILD / "bin/refrain", "exec", BUILD / "bin/bench/one_of_each", depth, SIGNAL]
-    subprocess.run([BUILD / "bin/bench/step", trace, *program], env=environment, check=True, cwd=work)
+    program = [BUILD / "bin/refrain", "exec", BUILD / "bench/one_of_each", depth, SIGNAL]
+    subprocess.run([BUILD / "bench/step", trace, *program], env=environment, check=True, cwd=work)
     head, steps = trace.read_bytes().split(b"\n\n", 1)
     modules = Map(head.decode())
     records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))

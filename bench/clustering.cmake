@@ -1,4 +1,4 @@
-add_executable(bench_clustering EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/clustering/main.cpp
+add_executable(bench_clustering ${CMAKE_CURRENT_LIST_DIR}/clustering/main.cpp
   ${CMAKE_CURRENT_LIST_DIR}/clustering/sequence.cpp ${CMAKE_CURRENT_LIST_DIR}/clustering/generators.cpp
   ${CMAKE_CURRENT_LIST_DIR}/clustering/evaluate.cpp ${CMAKE_CURRENT_LIST_DIR}/clustering/shares.cpp
   ${CMAKE_CURRENT_LIST_DIR}/clustering/cost.cpp

@@ -5,4 +5,4 @@ build=${1:-build}
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 python3 "$(dirname "$0")/clustering/record.py" "$build" "$directory" &&
-  "$(find "$build" -name bench_clustering -type f -perm -u+x | head -n 1)" --no-table --no-cost --recorded "$directory"
+  "$build/bench/bench_clustering" --no-table --no-cost --recorded "$directory"

@@ -4,18 +4,18 @@ if(TARGET mpi_openmpi)
     add_executable(bench_program_${name} programs/${name}.c)
     target_link_libraries(bench_program_${name} PRIVATE mpi_openmpi ${CMAKE_DL_LIBS})
     target_compile_options(bench_program_${name} PRIVATE -O2 -g -fomit-frame-pointer)
-    target_include_directories(bench_program_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/adapters/user)
-    set_target_properties(bench_program_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
+    target_include_directories(bench_program_${name} PRIVATE ${REFRAIN_SOURCE} ${REFRAIN_SOURCE}/adapters/user)
+    set_target_properties(bench_program_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   endforeach()
   add_executable(bench_program_step programs/step.c)
-  set_target_properties(bench_program_step PROPERTIES OUTPUT_NAME step RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
+  set_target_properties(bench_program_step PROPERTIES OUTPUT_NAME step RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   if(REFRAIN_HAS_FORTRAN_openmpi)
-    refrain_fortran_programs(bench_program_null_call_fortran openmpi ${PROJECT_SOURCE_DIR}/bench/programs/fortran_null_call.F90
-      ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench/null_call_INTERFACE
+    refrain_fortran_programs(bench_program_null_call_fortran openmpi ${REFRAIN_SOURCE}/bench/programs/fortran_null_call.F90
+      ${PROJECT_BINARY_DIR}/null_call_INTERFACE
       INTERFACES mpif_h use_mpi_f08 OPTIONS -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls)
   endif()
   add_library(bench_step_toggle MODULE programs/step_toggle.c)
   target_link_libraries(bench_step_toggle PRIVATE mpi_openmpi m)
   set_target_properties(bench_step_toggle PROPERTIES PREFIX "" OUTPUT_NAME step_toggle
-    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/bench)
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 endif()

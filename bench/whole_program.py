@@ -48,8 +48,8 @@ def mpi_call(work: Path) -> None:
     for depth, bound in ((10, 100), (40, 150), (200, 300)):
         pairs = []
         for _ in range(5):
-            bare = float(run(1, [str(BIN / "bench/null_call"), str(depth)], False, work)[0])
-            with_refrain = float(run(1, [str(BIN / "bench/null_call"), str(depth)], True, work)[0])
+            bare = float(run(1, [str(BUILD / "bench/null_call"), str(depth)], False, work)[0])
+            with_refrain = float(run(1, [str(BUILD / "bench/null_call"), str(depth)], True, work)[0])
             pairs.append(with_refrain - bare)
         added = statistics.median(pairs)
         row(f"added per MPI call, depth {depth}", f"{added:.0f} ns ({min(pairs):.0f} to {max(pairs):.0f})", f"<= {bound} ns",
@@ -59,7 +59,7 @@ def mpi_call(work: Path) -> None:
 def cold_calls(work: Path) -> None:
     """What is added to a call, by the end of an iteration and by a sample, after the program has touched memory: medians
     of three runs, in each of which all of it is measured in turn with and without Refrain (programs/cold.c)."""
-    program, signal = str(BIN / "bench/cold"), "60"
+    program, signal = str(BUILD / "bench/cold"), "60"
     for depth in (5, 20):
         for mebibytes, rounds in ((0, 20000), (4, 1500), (32, 300)):
             command = [program, str(depth), str(mebibytes * 1024), str(rounds)]
@@ -83,7 +83,7 @@ def requests(work: Path) -> None:
     for count in (1, 8, 64):
         added: dict[str, list[float]] = {}
         for _ in range(5):
-            times = [dict(line.split() for line in run(1, [str(BIN / "bench/requests"), str(count)], measured, work)[0].splitlines())
+            times = [dict(line.split() for line in run(1, [str(BUILD / "bench/requests"), str(count)], measured, work)[0].splitlines())
                      for measured in (False, True)]
             for call in times[0]:
                 added.setdefault(call, []).append(float(times[1][call]) - float(times[0][call]))
@@ -97,12 +97,12 @@ def requests(work: Path) -> None:
 def fortran_call(work: Path) -> None:
     """What Refrain adds to a Fortran call beyond what it adds to the same call from C."""
     names = ["null_call", "null_call_mpif_h", "null_call_use_mpi_f08"]
-    if not all((BIN / "bench" / name).exists() for name in names):
+    if not all((BUILD / "bench" / name).exists() for name in names):
         return
     beyond: dict[str, list[float]] = {name: [] for name in names[1:]}
     for _ in range(7):
-        added = {name: float(run(1, [str(BIN / "bench" / name), "10"], True, work)[0]) -
-                       float(run(1, [str(BIN / "bench" / name), "10"], False, work)[0]) for name in names}
+        added = {name: float(run(1, [str(BUILD / "bench" / name), "10"], True, work)[0]) -
+                       float(run(1, [str(BUILD / "bench" / name), "10"], False, work)[0]) for name in names}
         for name in names[1:]:
             beyond[name].append(added[name] - added["null_call"])
     for name, figures in beyond.items():
@@ -111,7 +111,7 @@ def fortran_call(work: Path) -> None:
             f"{median:.0f} ns ({min(figures):.0f} to {max(figures):.0f})", "<= 20 ns", median <= 20)
 
 
-PARTICLES = [str(BIN / "examples/particles"), "--imbalance", "0", "--steady", "--time"]
+PARTICLES = [str(BUILD / "examples/particles"), "--imbalance", "0", "--steady", "--time"]
 
 
 def dilation(work: Path) -> None:
@@ -121,8 +121,8 @@ def dilation(work: Path) -> None:
     """
     steps = 16000 if FULL else 4000
     program = [*PARTICLES, "--particles", "1000", "--steps", str(steps)]
-    toggle = {"LD_PRELOAD": str(BIN / "bench/step_toggle.so"), "TOGGLE_SIGNAL": "60"}
-    call_ns = float(run(1, [str(BIN / "bench/null_call"), "10"], True, work)[0])  # the bare call included: an upper bound
+    toggle = {"LD_PRELOAD": str(BUILD / "bench/step_toggle.so"), "TOGGLE_SIGNAL": "60"}
+    call_ns = float(run(1, [str(BUILD / "bench/null_call"), "10"], True, work)[0])  # the bare call included: an upper bound
     for frequency, bound in (("100", 0.2), ("1000", 0.5)):
         said = run(1, program, True, work, toggle, SAMPLING_SIGNAL="60", SAMPLING_FREQUENCY=frequency)[1]
         numbers = re.search(r"seconds ([0-9.]+) [0-9.]+ standard_error_of_ratio_percent ([0-9.]+) ratio_percent ([-0-9.]+)", said)
@@ -154,9 +154,9 @@ def dilation_of_runs(work: Path) -> None:
 
 def memory(work: Path) -> None:
     calls = 100_000_000 if FULL else 10_000_000
-    early, late = map(int, run(1, [str(BIN / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
+    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
     row(f"resident set over {calls:.0e} MPI calls in 1024 call paths, no samples", f"{early} KiB, then {late} KiB", "flat (4 KiB)", late - early <= 4)
-    early, late = map(int, run(1, [str(BIN / "bench/soak"), str(calls)], True, work)[0].split())
+    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work)[0].split())
     row("the same with samples", f"{early} KiB, then {late} KiB", "flat (64 KiB)", late - early <= 64)
 
 
@@ -164,7 +164,7 @@ def finalize(work: Path) -> None:
     spans = {}
     for measured in (False, True, False, True, False, True):
         times = Path(tempfile.mkdtemp(dir=work)) / "times"
-        run(64, [str(BIN / "bench/finalize"), "500", str(times)], measured, work)
+        run(64, [str(BUILD / "bench/finalize"), "500", str(times)], measured, work)
         ends = [tuple(map(float, line.split())) for line in times.read_text().splitlines()]
         spans.setdefault(measured, []).append(max(e for _, e in ends) - max(b for b, _ in ends))
     added = statistics.median(spans[True]) - statistics.median(spans[False])
@@ -174,7 +174,7 @@ def finalize(work: Path) -> None:
 def iterations(work: Path) -> None:
     """Iterations of 100 us: what the marks add, beyond what the MPI calls cost, from empty iterations, whose difference is
     no small part of a large number; and pairs of whole runs with the work in them."""
-    program, count = str(BIN / "bench/iterations"), 100_000
+    program, count = str(BUILD / "bench/iterations"), 100_000
 
     def cpu_us(measured: bool, amount: int, paths: int, **options: str) -> float:
         return float(run(1, [program, str(count), str(amount), str(paths)], measured, work, **options)[0])
@@ -199,8 +199,8 @@ def iteration_files(work: Path) -> None:
     """1,300 iterations: 64 clusters against every iteration stored, both compressed; of a program with few call paths to
     MPI, and one with the call paths of PEPC in Table I of the paper."""
     ranks, steps = (64, 1300) if FULL else (8, 1300)
-    programs = {"stencil": [str(BIN / "examples/stencil"), "--size", "64", "--steps", str(steps)],
-                "table_shape": [str(BIN / "bench/table_shape"), str(steps), "1000"]}
+    programs = {"stencil": [str(BUILD / "examples/stencil"), "--size", "64", "--steps", str(steps)],
+                "table_shape": [str(BUILD / "bench/table_shape"), str(steps), "1000"]}
     for name, program in programs.items():
         size = {}
         for clusters in (64, 4096):

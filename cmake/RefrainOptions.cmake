@@ -1,4 +1,13 @@
-# Options of the build.
+# Language and options of the build, the same for the product, its tests and its benchmarks.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 set(REFRAIN_SANITIZE "" CACHE STRING "Sanitizers of everything that can bear them: 'address,undefined' or 'thread'")
 if(REFRAIN_SANITIZE)
   add_compile_options(-fsanitize=${REFRAIN_SANITIZE} -fno-omit-frame-pointer)

@@ -7,8 +7,22 @@ set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvi
   -fvisibility-inlines-hidden -ftls-model=initial-exec -fno-stack-protector -fno-math-errno
   -ffunction-sections -fdata-sections)
 
+# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target. No source relies on it: the
+# sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+set(REFRAIN_RUNTIME_HEADERS algorithm atomic cstddef cstdint cstring span string_view)
+set(REFRAIN_OFFLINE_HEADERS algorithm cmath cstdint cstring filesystem functional map memory optional span string string_view vector
+  fmt/format.h)
+function(refrain_precompile target)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>" OUTPUT_VARIABLE headers)
+  target_precompile_headers(${target} PRIVATE ${headers})
+endfunction()
+
 function(refrain_runtime_objects name)
   add_library(${name} OBJECT ${ARGN})
+  list(LENGTH ARGN sources)
+  if(sources GREATER 2)
+    refrain_precompile(${name} ${REFRAIN_RUNTIME_HEADERS})
+  endif()
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${REFRAIN_RUNTIME_FLAGS}>)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/platform/${REFRAIN_PLATFORM}/include)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -17,27 +31,10 @@ endfunction()
 # refrain_library(NAME SOURCES...): a static library of the offline half.
 function(refrain_library name)
   add_library(${name} STATIC ${ARGN})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  list(LENGTH ARGN sources)
+  if(sources GREATER 2)
+    refrain_precompile(${name} ${REFRAIN_OFFLINE_HEADERS})
+  endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/platform/${REFRAIN_PLATFORM}/include)
-endfunction()
-
-# refrain_fortran_programs(TARGET MPI SOURCE PATTERN INTERFACES NAME... OPTIONS OPTION...): a program of SOURCE for each of these
-# interfaces of MPI (mpif_h, use_mpi, use_mpi_f08), of which a definition in large letters tells the source. PATTERN is the path of the
-# program, with INTERFACE in it. MPI's own compiler wrapper builds them, since the project itself does not speak Fortran. Sets
-# TARGET_PROGRAMS to their paths.
-function(refrain_fortran_programs target mpi source pattern)
-  cmake_parse_arguments(PARSE_ARGV 4 wanted "" "" "INTERFACES;OPTIONS")
-  set(programs)
-  foreach(interface ${wanted_INTERFACES})
-    string(TOUPPER ${interface} definition)
-    string(REPLACE INTERFACE ${interface} program ${pattern})
-    cmake_path(GET program PARENT_PATH directory)
-    file(MAKE_DIRECTORY ${directory})
-    add_custom_command(OUTPUT ${program}
-      COMMAND ${REFRAIN_MPIFORT_${mpi}} -D${definition} ${wanted_OPTIONS} ${source} -o ${program}
-      DEPENDS ${source}
-      VERBATIM)
-    list(APPEND programs ${program})
-  endforeach()
-  add_custom_target(${target} ALL DEPENDS ${programs})
-  set(${target}_PROGRAMS ${programs} PARENT_SCOPE)
 endfunction()

@@ -1,232 +1,252 @@
 #include "analysis/iteration_metrics.hpp"
 #include "analysis/windows.hpp"
-#include "report/json_dump.hpp"
+#include "report/json_writer.hpp"
 #include "report/loop_view.hpp"
 #include "report/overview.hpp"
 
 namespace refrain::report {
 namespace {
 
-Json counts(const analysis::Counts& c) {
-  Json of = Json::object();
-  for (const auto& column : analysis::count_columns) of[column.name] = c.*column.value;
-  return of;
+void counts(JsonWriter& json, const analysis::Counts& c) {
+  for (const auto& column : analysis::count_columns) json.member(column.name, c.*column.value);
 }
 
 /// The metrics that the user has asked for.
-Json extra(const analysis::CallTree& tree, const std::vector<std::int64_t>& values) {
-  Json of = Json::object();
-  for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
-    const auto& [name, unit] = tree.extra_metrics[m];
-    const double divisor = analysis::divisor_of(unit);
-    of[analysis::metric_of(name, unit).column] =
-        divisor == 1 ? Json(values[m]) : Json(static_cast<double>(values[m]) / divisor);
-  }
-  return of;
+void extra(JsonWriter& json, std::string_view name, const analysis::CallTree& tree,
+           const std::vector<std::int64_t>& values) {
+  json.member_object(name, [&] {
+    for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
+      const auto& [metric, unit] = tree.extra_metrics[m];
+      const std::string column = analysis::metric_of(metric, unit).column;
+      const double divisor = analysis::divisor_of(unit);
+      if (divisor == 1) json.member(column, values[m]);
+      else json.member(column, static_cast<double>(values[m]) / divisor);
+    }
+  });
 }
 
-Json cost(const archive::Cost& c) { return {{"median_ns", c.median}, {"low_ns", c.low}, {"high_ns", c.high}}; }
-
-Json experiment(const Document& d) {
+void experiment(JsonWriter& json, const Document& d) {
   const archive::Manifest& manifest = d.experiment.manifest;
-  Json configuration = Json::object();
-  for (const auto& [name, value] : manifest.configuration) configuration[name] = value;
-  return {{"directory", d.experiment.directory.string()},
-          {"command", manifest.command},
-          {"ranks", d.overview.ranks},
-          {"missing_ranks", d.overview.missing_ranks},
-          {"state", d.overview.state},
-          {"version", manifest.version},
-          {"executable", manifest.executable},
-          {"working_directory", manifest.working_directory},
-          {"started", manifest.started},
-          {"ended", manifest.ended},
-          {"hosts", d.overview.hosts},
-          {"mpi_library", manifest.mpi_library},
-          {"configuration", std::move(configuration)},
-          {"sampling", {{"source", d.overview.sampling_source}, {"reason", d.overview.sampling_reason}}},
-          {"subject", d.subject},
-          {"notes", d.tree.notes}};
+  json.member_object("experiment", [&] {
+    json.member("directory", d.experiment.directory.string());
+    json.member("command", manifest.command);
+    json.member("ranks", d.overview.ranks);
+    json.member("missing_ranks", d.overview.missing_ranks);
+    json.member("state", d.overview.state);
+    json.member("version", manifest.version);
+    json.member("executable", manifest.executable);
+    json.member("working_directory", manifest.working_directory);
+    json.member("started", manifest.started);
+    json.member("ended", manifest.ended);
+    json.member("hosts", d.overview.hosts);
+    json.member("mpi_library", manifest.mpi_library);
+    json.member_object("configuration", [&] {
+      for (const auto& [name, value] : manifest.configuration) json.member(name, value);
+    });
+    json.member_object("sampling", [&] {
+      json.member("source", d.overview.sampling_source);
+      json.member("reason", d.overview.sampling_reason);
+    });
+    json.member("subject", d.subject);
+    json.member("notes", d.tree.notes);
+    if (d.samples_recorded) json.member("samples_recorded", *d.samples_recorded);
+    if (d.pool_samples)
+      json.member_object("user_code_divided_by_samples", [&] {
+        json.member("least", d.pool_samples->least);
+        json.member("most", d.pool_samples->most);
+      });
+  });
+}
+
+void cost(JsonWriter& json, std::string_view name, const archive::Cost& c) {
+  json.member_object(name, [&] {
+    json.member("median_ns", c.median);
+    json.member("low_ns", c.low);
+    json.member("high_ns", c.high);
+  });
 }
 
 /// What Refrain's own work has cost, by class, as far as it was timed.
-Json own_work(const Overview& overview) {
-  Json of = Json::object();
-  for (std::size_t i = 0; i < overview.own_times.size(); ++i)
-    if (const OwnTimeLine& line = overview.own_times[i]; line.timed > 0)
-      of[measurement::own_time_table[i].name] = {
-          {"timed", line.timed}, {"mean_ns", line.mean_ns}, {"standard_error_ns", line.error_ns}};
-  return of;
+void own_work(JsonWriter& json, const Overview& overview) {
+  json.member_object("own_work", [&] {
+    for (std::size_t i = 0; i < overview.own_times.size(); ++i)
+      if (const OwnTimeLine& line = overview.own_times[i]; line.timed > 0)
+        json.member_object(measurement::own_time_table[i].name, [&] {
+          json.member("timed", line.timed);
+          json.member("mean_ns", line.mean_ns);
+          json.member("standard_error_ns", line.error_ns);
+        });
+  });
 }
 
-Json totals(const Document& d) {
+void totals(JsonWriter& json, const Document& d) {
   const analysis::Totals& t = d.tree.totals;
-  Json losses = Json::object();
-  for (const LossLine& loss : d.overview.losses)
-    losses[loss.name] = loss.is_time ? Json(static_cast<double>(loss.count) * 1e-9) : Json(loss.count);
-  return {{"wall_s", t.wall_s},
-          {"mpi_s", t.mpi_s},
-          {"user_s", t.user_s},
-          {"overhead_s", t.refrain_s},
-          {"measurement_off_s", t.stopped_s},
-          {"not_on_cpu_s", t.not_on_cpu_s},
-          {"not_on_cpu_low_s", t.not_on_cpu_low_s},
-          {"not_on_cpu_high_s", t.not_on_cpu_high_s},
-          {"not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain},
-          {"samples", t.ticks_user},
-          {"ticks_in_mpi", t.ticks_mpi},
-          {"ticks_lost", t.ticks_lost},
-          {"mpi_calls", t.mpi_calls},
-          {"cost_per_call", cost(d.overview.call_cost_ns)},
-          {"cost_per_tick", cost(d.overview.tick_cost_ns)},
-          {"own_work", own_work(d.overview)},
-          {"losses", std::move(losses)}};
+  json.member_object("totals", [&] {
+    json.member("wall_s", t.wall_s);
+    json.member("mpi_s", t.mpi_s);
+    json.member("user_s", t.user_s);
+    json.member("overhead_s", t.refrain_s);
+    json.member("measurement_off_s", t.stopped_s);
+    json.member("not_on_cpu_s", t.not_on_cpu_s);
+    json.member("not_on_cpu_low_s", t.not_on_cpu_low_s);
+    json.member("not_on_cpu_high_s", t.not_on_cpu_high_s);
+    json.member("not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain);
+    json.member("samples", t.ticks_user);
+    json.member("ticks_in_mpi", t.ticks_mpi);
+    json.member("ticks_lost", t.ticks_lost);
+    json.member("mpi_calls", t.mpi_calls);
+    cost(json, "cost_per_call", d.overview.call_cost_ns);
+    cost(json, "cost_per_tick", d.overview.tick_cost_ns);
+    own_work(json, d.overview);
+    json.member_object("losses", [&] {
+      for (const LossLine& loss : d.overview.losses) {
+        if (loss.is_time) json.member(loss.name, static_cast<double>(loss.count) * 1e-9);
+        else json.member(loss.name, loss.count);
+      }
+    });
+    if (!d.tree.extra_metrics.empty()) extra(json, "metrics", d.tree, t.extra);
+  });
 }
 
-Json locations(const analysis::CallTree& tree) {
-  Json list = Json::array();
-  for (const auto& l : tree.locations) {
-    list.push_back({{"rank", l.rank},
-                    {"thread", l.thread},
-                    {"name", l.name},
-                    {"wall_s", l.wall_s},
-                    {"mpi_s", l.mpi_s},
-                    {"user_s", l.user_s},
-                    {"overhead_s", l.refrain_s},
-                    {"measurement_off_s", l.stopped_s},
-                    {"not_on_cpu_s", l.not_on_cpu_s},
-                    {"samples", l.samples}});
-    if (!tree.extra_metrics.empty()) list.back()["metrics"] = extra(tree, l.extra);
-  }
-  return list;
+void locations(JsonWriter& json, const analysis::CallTree& tree) {
+  json.member_array("locations", [&] {
+    for (const auto& l : tree.locations)
+      json.object([&] {
+        json.member("rank", l.rank);
+        json.member("thread", l.thread);
+        json.member("name", l.name);
+        json.member("wall_s", l.wall_s);
+        json.member("mpi_s", l.mpi_s);
+        json.member("user_s", l.user_s);
+        json.member("overhead_s", l.refrain_s);
+        json.member("measurement_off_s", l.stopped_s);
+        json.member("not_on_cpu_s", l.not_on_cpu_s);
+        json.member("samples", l.samples);
+        if (!tree.extra_metrics.empty()) extra(json, "metrics", tree, l.extra);
+      });
+  });
 }
 
-Json callpaths(const Document& d) {
-  Json list = Json::array();
-  for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
-    const analysis::TreeNode& node = d.tree.nodes[i];
-    Json entry = {{"id", i},
-                  {"parent", node.parent},
-                  {"path", path_to(d.tree, i)},
-                  {"kind", name_of(node.kind)},
-                  {"exclusive_s", node.exclusive_s},
-                  {"inclusive_s", node.inclusive_s}};
-    entry.update(counts(node.exclusive));
-    entry.update({{"inclusive_min_s", node.spread.min},
-                  {"inclusive_mean_s", node.spread.mean},
-                  {"inclusive_max_s", node.spread.max},
-                  {"inclusive_standard_error_s", node.standard_error_s}});
-    if (!d.tree.extra_metrics.empty())
-      entry["metrics"] = {{"exclusive", extra(d.tree, node.exclusive_extra)},
-                          {"inclusive", extra(d.tree, node.inclusive_extra)}};
-    if (node.marked) entry["region"] = {{"visits", node.mark_visits}, {"wall_s", node.mark_s}};
-    if (d.options.callsites)
-      entry.update({{"module", node.module}, {"file", node.file}, {"line", node.line}, {"offset", node.offset}});
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-Json functions(const Document& d) {
-  Json list = Json::array();
-  for (const auto& f : d.functions) {
-    Json entry = {{"function", f.name},
-                  {"kind", name_of(f.kind)},
-                  {"exclusive_s", f.exclusive_s},
-                  {"inclusive_s", f.inclusive_s}};
-    entry.update(counts(f.exclusive));
-    if (!d.tree.extra_metrics.empty()) entry["metrics"] = {{"exclusive", extra(d.tree, f.exclusive_extra)}};
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-Json communicators(const archive::Profile& profile) {
-  Json list = Json::array();
-  for (const auto& rank : profile.ranks)
-    for (const auto& c : rank.communicators)
-      list.push_back({{"on_rank", rank.rank},
-                      {"id", c.id},
-                      {"parent", c.parent},
-                      {"ordinal", c.ordinal},
-                      {"leader", c.leader},
-                      {"rank", c.rank},
-                      {"size", c.size},
-                      {"remote_size", c.remote_size},
-                      {"outside", c.members.outside()},
-                      {"made", c.made},
-                      {"name", c.name}});
-  return list;
-}
-
-Json windows(const archive::Profile& profile) {
-  const analysis::JobWindows job = analysis::match_windows(profile);
-  Json list = Json::array();
-  for (std::size_t r = 0; r < profile.ranks.size(); ++r) {
-    const archive::Rank& rank = profile.ranks[r];
-    for (std::size_t id = 0; id < rank.windows.size(); ++id) {
-      const archive::Window& window = rank.windows[id];
-      Json targets = Json::array();
-      for (const auto& t : window.targets)
-        targets.push_back({{"target", t.target},
-                           {"world_rank", analysis::world_rank(rank, window, t.target)},
-                           {"puts", t.puts},
-                           {"bytes_put", t.bytes_put},
-                           {"gets", t.gets},
-                           {"bytes_got", t.bytes_got}});
-      list.push_back({{"on_rank", rank.rank},
-                      {"id", id},
-                      {"window", job.of_rank[r][id]},
-                      {"communicator", window.communicator},
-                      {"kind", analysis::name_of(window.kind)},
-                      {"made", window.made},
-                      {"name", window.name},
-                      {"targets", std::move(targets)}});
+void callpaths(JsonWriter& json, const Document& d) {
+  json.member_array("callpaths", [&] {
+    for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
+      const analysis::TreeNode& node = d.tree.nodes[i];
+      json.object([&] {
+        json.member("id", i);
+        json.member("parent", node.parent);
+        json.member("path", path_to(d.tree, i));
+        json.member("kind", name_of(node.kind));
+        json.member("exclusive_s", node.exclusive_s);
+        json.member("inclusive_s", node.inclusive_s);
+        counts(json, node.exclusive);
+        json.member("inclusive_min_s", node.spread.min);
+        json.member("inclusive_mean_s", node.spread.mean);
+        json.member("inclusive_max_s", node.spread.max);
+        json.member("inclusive_standard_error_s", node.standard_error_s);
+        if (!d.tree.extra_metrics.empty())
+          json.member_object("metrics", [&] {
+            extra(json, "exclusive", d.tree, node.exclusive_extra);
+            extra(json, "inclusive", d.tree, node.inclusive_extra);
+          });
+        if (node.marked)
+          json.member_object("region", [&] {
+            json.member("visits", node.mark_visits);
+            json.member("wall_s", node.mark_s);
+          });
+        if (!d.options.callsites) return;
+        json.member("module", node.module);
+        json.member("file", node.file);
+        json.member("line", node.line);
+        json.member("offset", node.offset);
+      });
     }
-  }
-  return list;
+  });
+}
+
+void functions(JsonWriter& json, const Document& d) {
+  json.member_array("functions", [&] {
+    for (const auto& f : d.functions)
+      json.object([&] {
+        json.member("function", f.name);
+        json.member("kind", name_of(f.kind));
+        json.member("exclusive_s", f.exclusive_s);
+        json.member("inclusive_s", f.inclusive_s);
+        counts(json, f.exclusive);
+        if (!d.tree.extra_metrics.empty())
+          json.member_object("metrics", [&] { extra(json, "exclusive", d.tree, f.exclusive_extra); });
+      });
+  });
+}
+
+void communicators(JsonWriter& json, const archive::Profile& profile) {
+  json.member_array("communicators", [&] {
+    for (const auto& rank : profile.ranks)
+      for (const auto& c : rank.communicators)
+        json.object([&] {
+          json.member("on_rank", rank.rank);
+          json.member("id", c.id);
+          json.member("parent", c.parent);
+          json.member("ordinal", c.ordinal);
+          json.member("leader", c.leader);
+          json.member("rank", c.rank);
+          json.member("size", c.size);
+          json.member("remote_size", c.remote_size);
+          json.member("outside", c.members.outside());
+          json.member("made", c.made);
+          json.member("name", c.name);
+        });
+  });
+}
+
+void windows(JsonWriter& json, const archive::Profile& profile) {
+  const analysis::JobWindows job = analysis::match_windows(profile);
+  json.member_array("windows", [&] {
+    for (std::size_t r = 0; r < profile.ranks.size(); ++r) {
+      const archive::Rank& rank = profile.ranks[r];
+      for (std::size_t id = 0; id < rank.windows.size(); ++id) {
+        const archive::Window& window = rank.windows[id];
+        json.object([&] {
+          json.member("on_rank", rank.rank);
+          json.member("id", id);
+          json.member("window", job.of_rank[r][id]);
+          json.member("communicator", window.communicator);
+          json.member("kind", analysis::name_of(window.kind));
+          json.member("made", window.made);
+          json.member("name", window.name);
+          json.member_array("targets", [&] {
+            for (const auto& t : window.targets)
+              json.object([&] {
+                json.member("target", t.target);
+                json.member("world_rank", analysis::world_rank(rank, window, t.target));
+                json.member("puts", t.puts);
+                json.member("bytes_put", t.bytes_put);
+                json.member("gets", t.gets);
+                json.member("bytes_got", t.bytes_got);
+              });
+          });
+        });
+      }
+    }
+  });
 }
 
 }  // namespace
 
 std::string json_report(const Document& d) {
-  Json document = {{"experiment", experiment(d)},
-                   {"totals", totals(d)},
-                   {"locations", locations(d.tree)},
-                   {"callpaths", callpaths(d)}};
-  if (d.samples_recorded) document["experiment"]["samples_recorded"] = *d.samples_recorded;
-  if (d.pool_samples)
-    document["experiment"]["user_code_divided_by_samples"] = {{"least", d.pool_samples->least},
-                                                              {"most", d.pool_samples->most}};
-  if (!d.tree.extra_metrics.empty()) document["totals"]["metrics"] = extra(d.tree, d.tree.totals.extra);
-  if (d.options.flat) document["functions"] = functions(d);
-  if (d.loops != nullptr) document["loops"] = nullptr;  // written apart: it may be long
-  document["communicators"] = communicators(d.experiment.profile);
-  if (d.subject.empty()) document["windows"] = windows(d.experiment.profile);  // not known of a part
-
+  std::string out;
   // One line per element: readable, and searchable by line.
-  std::string out = "{";
-  const char* comma = "\n";
-  for (const auto& [key, value] : document.items()) {
-    out += comma + Json(key).dump() + ": ";
-    comma = ",\n";
-    if (key == "loops") {
-      out += loops_json(d);
-      continue;
-    }
-    if (!value.is_array()) {
-      out += dump(value);
-      continue;
-    }
-    out += "[";
-    const char* inner = "\n  ";
-    for (const auto& element : value) {
-      out += inner + dump(element);
-      inner = ",\n  ";
-    }
-    out += "]";
-  }
-  return out + "\n}\n";
+  JsonWriter json(out, 2);
+  json.object([&] {
+    experiment(json, d);
+    totals(json, d);
+    locations(json, d.tree);
+    callpaths(json, d);
+    if (d.options.flat) functions(json, d);
+    if (d.loops != nullptr) loops_json(json, d);
+    communicators(json, d.experiment.profile);
+    if (d.subject.empty()) windows(json, d.experiment.profile);  // not known of a part
+  });
+  return out + "\n";
 }
 
 }  // namespace refrain::report

@@ -8,7 +8,7 @@
 #include "analysis/cluster_differences.hpp"
 #include "analysis/iterations.hpp"
 #include "report/csv_field.hpp"
-#include "report/json_dump.hpp"
+#include "report/json_writer.hpp"
 #include "report/loop_view.hpp"
 
 namespace refrain::report {
@@ -82,88 +82,100 @@ std::string clusters_csv(const Document& d) {
   return out;
 }
 
-Json clusters_of(const LoopOfLocation& of, const analysis::CallTree& tree) {
-  Json list = Json::array();
-  for (const auto& s : summarise_clusters(*of.profiles, tree)) {
-    Json apart = Json::array();
-    for (const auto& difference : s.differences)
-      apart.push_back({{"metric", difference.metric + (difference.seconds ? "_s" : "")},
-                       {"path", difference.node == 0 ? Json::array() : Json(path_to(tree, difference.node))},
-                       {"cluster_mean", difference.cluster_mean},
-                       {"loop_mean", difference.loop_mean}});
-    list.push_back({{"size", s.cluster->members},
-                    {"class", s.cluster->class_index},
-                    {"exemplar", s.cluster->exemplar},
-                    {"first", s.cluster->first},
-                    {"last", s.cluster->last},
-                    {"overflow", s.cluster->overflow},
-                    {"wall_share", s.share},
-                    {"mean_wall_s", s.mean_wall_s},
-                    {"deviation_wall_s", s.deviation_wall_s},
-                    {"min_wall_s", s.min_wall_s},
-                    {"max_wall_s", s.max_wall_s},
-                    {"mean_mpi_s", s.mean_mpi_s},
-                    {"apart", std::move(apart)}});
-  }
-  return list;
+/// Integers as such.
+void number(JsonWriter& json, double value) {
+  constexpr double largest_integer = 0x1p53;
+  if (value == std::trunc(value) && std::abs(value) < largest_integer) json.value(static_cast<std::int64_t>(value));
+  else json.value(std::isfinite(value) ? value : 0.0);
+}
+
+void clusters(JsonWriter& json, const LoopOfLocation& of, const analysis::CallTree& tree) {
+  json.member_array("clusters", [&] {
+    for (const auto& s : summarise_clusters(*of.profiles, tree))
+      json.object([&] {
+        json.member("size", s.cluster->members);
+        json.member("class", s.cluster->class_index);
+        json.member("exemplar", s.cluster->exemplar);
+        json.member("first", s.cluster->first);
+        json.member("last", s.cluster->last);
+        json.member("overflow", s.cluster->overflow);
+        json.member("wall_share", s.share);
+        json.member("mean_wall_s", s.mean_wall_s);
+        json.member("deviation_wall_s", s.deviation_wall_s);
+        json.member("min_wall_s", s.min_wall_s);
+        json.member("max_wall_s", s.max_wall_s);
+        json.member("mean_mpi_s", s.mean_mpi_s);
+        json.member_array("apart", [&] {
+          for (const auto& difference : s.differences)
+            json.object([&] {
+              json.member("metric", difference.metric + (difference.seconds ? "_s" : ""));
+              json.member("path", difference.node == 0 ? std::vector<std::string>() : path_to(tree, difference.node));
+              json.member("cluster_mean", difference.cluster_mean);
+              json.member("loop_mean", difference.loop_mean);
+            });
+        });
+      });
+  });
 }
 
 /// One pass over the log per series: the log is smaller than the series in any other form.
-void append_series(std::string& out, const std::string& name, const LoopOfLocation& of,
-                   const analysis::IterationValue& value) {
-  out += "\"" + name + "\":[";
-  analysis::for_each_iteration(of.profiles->loop(),
-                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                 if (out.back() != '[') out += ',';
-                                 append_number(out, value(i, cluster, row));
-                               });
-  out += "],";
+void series(JsonWriter& json, const std::string& name, const LoopOfLocation& of,
+            const analysis::IterationValue& value) {
+  json.member_array(name, [&] {
+    analysis::for_each_iteration(of.profiles->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   number(json, value(i, cluster, row));
+                                 });
+  });
 }
 
-void append_iterations(std::string& out, const LoopView& view, const LoopOfLocation& of) {
-  append_series(out, "cluster_of", of,
-                [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); });
+void iterations(JsonWriter& json, const LoopView& view, const LoopOfLocation& of) {
+  series(json, "cluster_of", of, [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); });
   for (const auto& metric : analysis::iteration_metrics(of.profiles->loop())) {
     static constexpr std::string_view always[] = {"wall",          "mpi",           "user",       "cpu",
                                                   "mpi_calls",     "messages_sent", "bytes_sent", "messages_received",
                                                   "bytes_received"};
     const bool wanted = std::find(std::begin(always), std::end(always), metric.name) != std::end(always);
     if (!wanted && (view.callpath || metric.name != view.metric.name)) continue;
-    append_series(out, metric.column, of, value_of_metric(*of.profiles, metric.name));
+    series(json, metric.column, of, value_of_metric(*of.profiles, metric.name));
   }
   if (!view.callpath) return;
-  out += "\"callpath\":{\"wanted\":" + dump(Json(view.callpath_name)) + ",\"reconstructed\":true,";
-  if (view.metric.name == "samples") {
-    const std::uint64_t stride = of.profiles->samples_stride();
-    out += fmt::format("\"samples_recorded\":{},\"samples_recorded_every\":{},", stride == 1, stride);
-  }
-  append_series(out, view.metric.column, of, shown_value(view, of));
-  if (const auto error = shown_error(view, of)) append_series(out, "standard_error_s", of, error);
-  out.back() = '}';
-  out += ",";
+  json.member_object("callpath", [&] {
+    json.member("wanted", view.callpath_name);
+    json.member("reconstructed", true);
+    if (view.metric.name == "samples") {
+      const std::uint64_t stride = of.profiles->samples_stride();
+      json.member("samples_recorded", stride == 1);
+      json.member("samples_recorded_every", stride);
+    }
+    series(json, view.metric.column, of, shown_value(view, of));
+    if (const auto error = shown_error(view, of)) series(json, "standard_error_s", of, error);
+  });
 }
 
 }  // namespace
 
 std::string loops_csv(const Document& d) { return d.options.iterations ? iterations_csv(d) : clusters_csv(d); }
 
-std::string loops_json(const Document& d) {
-  std::string out = "[";
-  const char* comma = "\n  ";
-  for (const LoopGroup& group : d.loops->groups) {
-    out += fmt::format("{}{{\"name\":{},\"iterations\":{},\"per_location\":[", comma, dump(Json(group.name)),
-                       group.iterations);
-    comma = ",\n  ";
-    const char* inner = "\n    ";
-    for (const LoopOfLocation& of : group.locations) {
-      out += fmt::format("{}{{\"rank\":{},\"thread\":{},", inner, of.location->rank, of.location->thread);
-      inner = ",\n    ";
-      if (d.options.iterations) append_iterations(out, *d.loops, of);
-      out += "\"clusters\":" + dump(clusters_of(of, d.tree)) + "}";
-    }
-    out += "]}";
-  }
-  return out + "]";
+void loops_json(JsonWriter& json, const Document& d) {
+  json.member_array("loops", [&] {
+    json.set_line_depth(4);  // a line for each location of a loop
+    for (const LoopGroup& group : d.loops->groups)
+      json.object([&] {
+        json.member("name", group.name);
+        json.member("iterations", group.iterations);
+        json.member_array("per_location", [&] {
+          for (const LoopOfLocation& of : group.locations)
+            json.object([&] {
+              json.member("rank", of.location->rank);
+              json.member("thread", of.location->thread);
+              if (d.options.iterations) iterations(json, *d.loops, of);
+              clusters(json, of, d.tree);
+            });
+        });
+      });
+    json.set_line_depth(2);
+  });
 }
 
 }  // namespace refrain::report

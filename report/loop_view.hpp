@@ -9,6 +9,7 @@
 #include "analysis/callpath_match.hpp"
 #include "analysis/iteration_metrics.hpp"
 #include "analysis/iteration_profile.hpp"
+#include "report/json_writer.hpp"
 #include "report/overview.hpp"
 
 namespace refrain::report {
@@ -53,7 +54,7 @@ std::string human_value(analysis::Quantity quantity, double value);
 
 std::string loops_text(const Document& document, const Terminal& terminal);
 std::string loops_csv(const Document& document);
-/// The array `loops` of the JSON document.
-std::string loops_json(const Document& document);
+/// The member `loops` of the JSON document.
+void loops_json(JsonWriter& json, const Document& document);
 
 }  // namespace refrain::report

@@ -47,69 +47,63 @@ constexpr const char* tail =
     "}\n"
     "complete -F _refrain refrain\n";
 
-/// "refrain info config": the place of a command, as the script keeps it in `at`.
-std::string place_of(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : place_of(*app.get_parent()) + " " + app.get_name();
-}
-
-std::string names_of(const CLI::Option& option, const std::string& before) {
+std::string names_of(const OptionDescription& option, const std::string& before) {
   std::string names;
   const auto add = [&](const std::string& name) {
     names += (names.empty() ? "" : "|") + fmt::format("'{}{}'", before, name);
   };
-  for (const std::string& name : option.get_snames()) add("-" + name);
-  for (const std::string& name : option.get_lnames()) add("--" + name);
+  for (const std::string& name : option.short_names) add("-" + name);
+  for (const std::string& name : option.long_names) add("--" + name);
   return names;
 }
 
 /// What sets the value of an option, or of the word that is no option.
-std::string kind_of(const CLI::Option& option) {
-  const std::vector<std::string> words = words_of(option);
-  if (!words.empty()) return fmt::format("kind=words words='{}'", fmt::join(words, " "));
-  const std::string type = option.get_type_name();
-  return type == "DIR" || type == "EXPERIMENT" ? "kind=directory"
-         : type == "FILE" || type == "PROGRAM" ? "kind=file"
-                                               : "kind=none";
+std::string kind_of(const OptionDescription& option) {
+  if (!option.words.empty()) return fmt::format("kind=words words='{}'", fmt::join(option.words, " "));
+  return option.type == "DIR" || option.type == "EXPERIMENT" ? "kind=directory"
+         : option.type == "FILE" || option.type == "PROGRAM" ? "kind=file"
+                                                             : "kind=none";
 }
 
 struct Script {
   std::string commands, values, words;
 
-  void add(const CLI::App& app) {
-    const std::string place = place_of(app);
+  /// `place`: "refrain info config", as the script keeps it in `at`.
+  void add(const CommandDescription& command, const std::string& place) {
     std::vector<std::string> options, below;
-    std::string positional = app.get_prefix_command() ? "kind=file" : "kind=none";
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->get_positional()) positional = kind_of(*option);
-      for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
-      if (takes_value(*option) && !option->get_positional())
-        values += fmt::format("      {}) {} ;;\n", names_of(*option, place + " "), kind_of(*option));
+    std::string positional = command.takes_program ? "kind=file" : "kind=none";
+    for (const OptionDescription& option : command.options) {
+      if (!option.is_option) positional = kind_of(option);
+      for (const std::string& name : option.long_names) options.push_back("--" + name);
+      if (option.takes_value && option.is_option)
+        values += fmt::format("      {}) {} ;;\n", names_of(option, place + " "), kind_of(option));
     }
-    for (const CLI::App* command : subcommands_of(app)) {
-      commands += fmt::format("      '{0} {1}') at='{0} {1}' ;;\n", place, command->get_name());
-      below.push_back(command->get_name());
+    for (const CommandDescription& sub : command.commands) {
+      commands += fmt::format("      '{0} {1}') at='{0} {1}' ;;\n", place, sub.name);
+      below.push_back(sub.name);
     }
     if (!below.empty()) positional = fmt::format("kind=words words='{}'", fmt::join(below, " "));
     words += fmt::format("      '{}') if [[ $word == -* ]]; then kind=words words='{}'; else {}; fi ;;\n", place,
                          fmt::join(options, " "), positional);
-    for (const CLI::App* command : subcommands_of(app)) add(*command);
+    for (const CommandDescription& sub : command.commands) add(sub, place + " " + sub.name);
   }
 };
 
-void print_bash(const CLI::App& app) {
+void print_bash(const CommandLine& line) {
+  const CommandDescription root = describe(line);
   Script script;
-  script.add(app);
+  script.add(root, root.name);
   fmt::print("{}{}{}{}{}{}{}", head, script.commands, middle, script.values, second_middle, script.words, tail);
 }
 
 }  // namespace
 
-void add_completion(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("completion", "Print what makes a shell complete command lines of refrain");
-  command->require_subcommand(1);
-  CLI::App* bash = command->add_subcommand("bash", "For bash");
-  bash->footer("For this shell alone: source <(refrain completion bash). An installation has it for all.");
-  bash->callback([&app] { print_bash(app); });
+void add_completion(CommandLine& line) {
+  Command command = line.root().add("completion", "Print what makes a shell complete command lines of refrain");
+  command.needs_command();
+  Command bash = command.add("bash", "For bash");
+  bash.footer("For this shell alone: source <(refrain completion bash). An installation has it for all.");
+  bash.when_chosen([&line] { print_bash(line); });
 }
 
 }  // namespace refrain::tools

@@ -1,6 +1,5 @@
 /// `refrain doctor`: says beforehand what will and what will not work for a program, here. One line per finding.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -330,12 +329,12 @@ int doctor(const std::string& name, const Invocation& invocation) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("doctor", "Say what will and will not work for a program, before it runs");
+void add_doctor(Command root, Invocation& invocation) {
+  Command command = root.add("doctor", "Say what will and will not work for a program, before it runs");
   auto name = std::make_shared<std::string>();
-  command->add_option("PROGRAM", *name, "the program, as it would be started")->type_name("PROGRAM")->required();
-  command->footer("Exit code 0: it can be measured, perhaps with warnings; 1: it cannot.");
-  command->callback([name, &invocation] { invocation.exit_code = doctor(*name, invocation); });
+  command.option("PROGRAM", *name, "the program, as it would be started").type("PROGRAM").required();
+  command.footer("Exit code 0: it can be measured, perhaps with warnings; 1: it cannot.");
+  command.when_chosen([name, &invocation] { invocation.exit_code = doctor(*name, invocation); });
 }
 
 }  // namespace refrain::tools

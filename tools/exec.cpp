@@ -11,7 +11,6 @@
 #include "config/configuration.hpp"
 #include "config/inlined_code.hpp"
 #include "config/iteration_at.hpp"
-#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/program.hpp"
@@ -164,25 +163,22 @@ int exec(const ExecOptions& options, const Invocation& invocation) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, Invocation& invocation) {
+void add_exec(Command root, Invocation& invocation) {
   auto options = std::make_shared<ExecOptions>();
-  CLI::App* command =
-      app.add_subcommand("exec", "Become a program with the measurement preloaded (under any launcher)");
-  likely_one_of(command->add_option("--library", options->library,
-                                    "runtime: openmpi, mpich, serial or a file; else found out from the program"),
-                {"openmpi", "mpich", "serial"}, "NAME");
-  command->add_option("--env", options->settings, "set an environment variable first")
-      ->type_name("NAME=VALUE")
-      ->expected(1)
-      ->take_all();
-  command->footer(
+  Command command = root.add("exec", "Become a program with the measurement preloaded (under any launcher)");
+  command
+      .option("--library", options->library,
+              "runtime: openmpi, mpich, serial or a file; else found out from the program")
+      .likely_one_of({"openmpi", "mpich", "serial"}, "NAME");
+  command.option("--env", options->settings, "set an environment variable first").type("NAME=VALUE").repeated();
+  command.footer(
       "LAUNCHER... refrain exec [options] -- ./app ARGUMENTS...\n"
       "Needed where `refrain run` cannot rewrite a command line: other launchers, application files, job scripts:\n"
       "  srun -n 64 refrain exec -- ./app in.dat\nThe exit status is that of the program; 127 and 126 as in the "
       "shell.");
-  command->prefix_command();
-  command->callback([command, options, &invocation] {
-    take_command(invocation, command->remaining());
+  command.takes_program();
+  command.when_chosen([command, options, &invocation] {
+    invocation.command = command.program(invocation.command);
     invocation.exit_code = exec(*options, invocation);
   });
 }

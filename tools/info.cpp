@@ -4,10 +4,8 @@
 #include <cstdlib>
 #include <fmt/core.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "config/configuration.hpp"
-#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/metric_names.hpp"
@@ -49,27 +47,26 @@ void print_build(const std::string& executable) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Invocation& invocation) {
-  CLI::App* info = app.add_subcommand("info", "What this copy of Refrain is, and the settings in force");
-  info->require_subcommand(1);
+void add_info(Command root, Invocation& invocation) {
+  Command info = root.add("info", "What this copy of Refrain is, and the settings in force");
+  info.needs_command();
   auto format = std::make_shared<std::string>("text");
-  CLI::App* config = info->add_subcommand("config", "All settings, their defaults and the values in force");
-  one_of(config->add_option("--format", *format, "how to print"), {"text", "json", "markdown", "man"});
-  config->callback([format, &invocation] { invocation.exit_code = print_config(*format); });
+  Command config = info.add("config", "All settings, their defaults and the values in force");
+  config.option("--format", *format, "how to print").one_of({"text", "json", "markdown", "man"});
+  config.when_chosen([format, &invocation] { invocation.exit_code = print_config(*format); });
   auto mpi = std::make_shared<std::string>();
-  CLI::App* functions =
-      info->add_subcommand("mpi", "The functions of the installed MPIs, and which of them are measured");
-  one_of(functions->add_option("--mpi", *mpi, "only this one"), {"openmpi", "mpich"});
-  one_of(functions->add_option("--format", *format, "how to print"), {"text", "json"});
-  functions->callback([format, mpi, &invocation] {
+  Command functions = info.add("mpi", "The functions of the installed MPIs, and which of them are measured");
+  functions.option("--mpi", *mpi, "only this one").one_of({"openmpi", "mpich"});
+  functions.option("--format", *format, "how to print").one_of({"text", "json"});
+  functions.when_chosen([format, mpi, &invocation] {
     std::vector<MpiCoverage> all;
     for (const char* name : {"openmpi", "mpich"})
       if (mpi->empty() || *mpi == name) all.push_back(mpi_coverage(invocation.executable, name));
     print_mpi_coverage(all, *format);
   });
-  info->add_subcommand("metrics", "What REFRAIN_METRICS can ask for here")->callback(print_metric_names);
-  info->add_subcommand("version", "The version")->callback([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
-  info->add_subcommand("build", "How and with which libraries it was built")->callback([&invocation] {
+  info.add("metrics", "What REFRAIN_METRICS can ask for here").when_chosen(print_metric_names);
+  info.add("version", "The version").when_chosen([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
+  info.add("build", "How and with which libraries it was built").when_chosen([&invocation] {
     print_build(invocation.executable);
   });
 }

@@ -4,11 +4,11 @@
 #include <cctype>
 #include <fmt/core.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
 #include "adapters/mpi/coverage.hpp"
+#include "report/json_writer.hpp"
 #include "tools/elf_image.hpp"
 #include "tools/installation.hpp"
 #include "tools/library_search.hpp"
@@ -215,35 +215,56 @@ void print_as_text(const MpiCoverage& coverage) {
   fmt::print("Not counted in all: conversions of handles and statuses, predefined callbacks, the MPI_T interface.\n");
 }
 
-nlohmann::ordered_json as_json(const MpiCoverage& coverage) {
-  using json = nlohmann::ordered_json;
+void write_share(report::JsonWriter& json, const char* name, const Share& share) {
+  json.member_object(name, [&] {
+    json.member("wrapped", share.wrapped);
+    json.member("of", share.all);
+    json.member("percent", share.percent());
+  });
+}
+
+void write(report::JsonWriter& json, const MpiCoverage& coverage) {
   constexpr const char* keys[] = {"c", "fortran", "fortran_2008"};
-  json functions = json::array(), totals = json::object();
-  for (const MpiFunctionCoverage& function : coverage.functions) {
-    json row = {{"function", function.name}, {"class", function.operation}};
-    for (std::size_t i = 0; i < function.wrapped.size(); ++i)
-      row[keys[i]] = function.wrapped[i] ? json(*function.wrapped[i]) : json(nullptr);
-    row["counts"] = function.counts;
-    row["essential"] = function.essential;
-    row["reason"] = function.reason;
-    functions.push_back(std::move(row));
-  }
-  for (std::size_t i = 0; coverage.found && i < std::size(keys); ++i) {
-    const auto [essential, all] = shares(coverage, i);
-    totals[keys[i]] = {
-        {"essential", {{"wrapped", essential.wrapped}, {"of", essential.all}, {"percent", essential.percent()}}},
-        {"all", {{"wrapped", all.wrapped}, {"of", all.all}, {"percent", all.percent()}}}};
-  }
-  return {{"mpi", coverage.mpi}, {"installed", coverage.found}, {"functions", functions}, {"totals", totals}};
+  json.object([&] {
+    json.member("mpi", coverage.mpi);
+    json.member("installed", coverage.found);
+    json.member_array("functions", [&] {
+      for (const MpiFunctionCoverage& function : coverage.functions)
+        json.object([&] {
+          json.member("function", function.name);
+          json.member("class", function.operation);
+          for (std::size_t i = 0; i < function.wrapped.size(); ++i) {
+            if (function.wrapped[i]) json.member(keys[i], *function.wrapped[i]);
+            else json.member(keys[i], nullptr);
+          }
+          json.member("counts", function.counts);
+          json.member("essential", function.essential);
+          json.member("reason", function.reason);
+        });
+    });
+    json.member_object("totals", [&] {
+      for (std::size_t i = 0; coverage.found && i < std::size(keys); ++i)
+        json.member_object(keys[i], [&] {
+          const auto [essential, all] = shares(coverage, i);
+          write_share(json, "essential", essential);
+          write_share(json, "all", all);
+        });
+    });
+  });
 }
 
 }  // namespace
 
 void print_mpi_coverage(const std::vector<MpiCoverage>& all, const std::string& format) {
   if (format == "json") {
-    nlohmann::ordered_json mpis = nlohmann::ordered_json::array();
-    for (const MpiCoverage& coverage : all) mpis.push_back(as_json(coverage));
-    fmt::print("{}\n", nlohmann::ordered_json{{"mpis", mpis}}.dump(1));
+    std::string text;
+    report::JsonWriter json(text, 5);
+    json.object([&] {
+      json.member_array("mpis", [&] {
+        for (const MpiCoverage& coverage : all) write(json, coverage);
+      });
+    });
+    fmt::print("{}\n", text);
     return;
   }
   for (const MpiCoverage& coverage : all) {

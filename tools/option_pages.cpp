@@ -1,7 +1,8 @@
 #include "tools/option_pages.hpp"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
+
+#include "report/json_writer.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -22,19 +23,23 @@ std::string text_page(const std::vector<OptionInForce>& options) {
 }
 
 std::string json_page(const std::vector<OptionInForce>& options) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const auto& [option, value, from_environment] : options)
-    rows.push_back({{"variable", option.variable},
-                    {"value", value},
-                    {"default", option.default_value},
-                    {"from", from_environment ? "environment" : "default"},
-                    {"type", option.type},
-                    {"unit", option.unit},
-                    {"allowed", option.allowed},
-                    {"help", option.help},
-                    {"description", option.long_help}});
-  // What came from the environment need not be UTF-8.
-  return rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::string page;
+  report::JsonWriter json(page, 2);
+  json.array([&] {
+    for (const auto& [option, value, from_environment] : options)
+      json.object([&] {
+        json.member("variable", option.variable);
+        json.member("value", value);
+        json.member("default", option.default_value);
+        json.member("from", from_environment ? "environment" : "default");
+        json.member("type", option.type);
+        json.member("unit", option.unit);
+        json.member("allowed", option.allowed);
+        json.member("help", option.help);
+        json.member("description", option.long_help);
+      });
+  });
+  return page + "\n";
 }
 
 std::string markdown_section(const config::OptionRow& option) {

@@ -1,4 +1,6 @@
-#include "tools/report.hpp"
+/// `refrain report EXPERIMENT`: the report of an experiment in the terminal, or as JSON or CSV.
+
+#include "report/report.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,13 +15,11 @@
 
 #include "analysis/iteration_metrics.hpp"
 #include "archive/reader.hpp"
-#include "report/report.hpp"
-#include "tools/command_line.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/subcommands.hpp"
 
 namespace refrain::tools {
 namespace {
-
-enum ExitCode { done = 0, wrong_usage = 1, unreadable = 2 };
 
 struct Request {
   std::string experiment, output = "-";
@@ -64,7 +64,7 @@ bool write_all(const std::string& text, std::FILE* out) {
   return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
 }
 
-int complain(ExitCode code, const std::string& what) {
+int complain(int code, const std::string& what) {
   fmt::print(stderr, "refrain report: {}\n", what);
   return code;
 }
@@ -85,30 +85,28 @@ int run(Request request) {
     const report::Terminal terminal = to_file ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
     const std::string text = render(experiment, request.options, terminal, symbolizer);
     std::FILE* out = to_file ? std::fopen(request.output.c_str(), "w") : stdout;
-    if (out == nullptr) return complain(wrong_usage, request.output + ": " + std::strerror(errno));
+    if (out == nullptr) return complain(exit_usage, request.output + ": " + std::strerror(errno));
     bool written = write_all(text, out);
     if (to_file) written = std::fclose(out) == 0 && written;
     if (!written)
-      return complain(wrong_usage,
+      return complain(exit_usage,
                       (to_file ? request.output : std::string("standard output")) + ": " + std::strerror(errno));
-    return done;
+    return exit_ok;
   } catch (const archive::ReadError& error) {
-    return complain(unreadable, error.what());
+    return complain(exit_unreadable, error.what());
   } catch (const std::exception& error) {
-    return complain(wrong_usage, error.what());
+    return complain(exit_usage, error.what());
   }
 }
 
 /// The largest number fits the names of iterations and clusters.
-CLI::Option* counted_from_0(CLI::Option* option, const char* type) {
-  return option->type_name(type)->check([](const std::string& text) {
-    const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
-    return number ? std::string() : text + ": a number, counted from 0";
-  });
+std::string wrong_as_number(const std::string& text) {
+  const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
+  return number ? std::string() : text + ": a number, counted from 0";
 }
 
-CLI::Option* within(CLI::Option* option, double least, double most, const char* type) {
-  return option->type_name(type)->check([=](const std::string& text) {
+Option within(Option option, double least, double most) {
+  return option.check([=](const std::string& text) {
     double value = least - 1;
     const char* end = text.data() + text.size();
     const auto at = std::from_chars(text.data(), end, value);
@@ -117,63 +115,70 @@ CLI::Option* within(CLI::Option* option, double least, double most, const char* 
   });
 }
 
-/// What is shown of marked loops.
-void add_loop_options(CLI::App& command, report::Options& options) {
-  CLI::Option* iterations =
-      command.add_flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
+/// What is shown of marked loops. Returns the options of which one at most makes sense.
+std::vector<Option> add_loop_options(Command command, report::Options& options) {
+  Option iterations =
+      command.flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
   const std::vector<std::string> metrics = analysis::iteration_metric_names();
-  likely_one_of(
-      command.add_option("--metric", options.metric,
-                         fmt::format("With --iterations: {}, or one of REFRAIN_METRICS", fmt::join(metrics, ", "))),
-      metrics, "NAME")
-      ->needs(iterations)
-      ->capture_default_str();
   command
-      .add_option("--callpath", options.callpath,
-                  "With --iterations: only below these functions, as in main/solve/MPI_Allreduce; reconstructed")
-      ->type_name("NAMES")
-      ->needs(iterations);
-  command.add_option("--loop", options.loop, "Only the marked loop of this name")->type_name("NAME");
-  CLI::Option* clusters = command.add_flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
-  CLI::Option* iteration = counted_from_0(
-      command.add_option("--iteration", options.iteration, "The call tree of this iteration, counted from 0"), "N");
-  CLI::Option* cluster = counted_from_0(
-      command.add_option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)"), "K");
-  for (CLI::Option* one : {iteration, cluster}) one->excludes(iterations)->excludes(clusters);
-  iteration->excludes(cluster);
+      .option("--metric", options.metric,
+              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS", fmt::join(metrics, ", ")))
+      .likely_one_of(metrics, "NAME")
+      .needs(iterations)
+      .shows_default();
+  command
+      .option("--callpath", options.callpath,
+              "With --iterations: only below these functions, as in main/solve/MPI_Allreduce; reconstructed")
+      .type("NAMES")
+      .needs(iterations);
+  command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME");
+  Option clusters = command.flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
+  Option iteration = command.option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
+                         .type("N")
+                         .check(wrong_as_number);
+  Option cluster =
+      command.option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)")
+          .type("K")
+          .check(wrong_as_number);
+  for (Option one : {iteration, cluster}) one.excludes(iterations).excludes(clusters);
+  iteration.excludes(cluster);
+  return {iterations, clusters, iteration, cluster};
 }
 
 }  // namespace
 
-void add_report(CLI::App& app, int& exit_code) {
+void add_report(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  CLI::App* command = app.add_subcommand("report", "Show where the time of an experiment went");
-  command->add_option("experiment", request->experiment, "Experiment directory")->type_name("EXPERIMENT")->required();
-  one_of(command->add_option("--format", request->format, "How to print"), {"text", "json", "csv"})
-      ->capture_default_str();
-  command->add_flag("--flat", request->options.flat, "By function instead of by call path");
-  add_loop_options(*command, request->options);
-  CLI::Option* windows =
-      command->add_flag("--windows", request->options.windows, "One-sided operations by window, origin and target");
-  for (const char* other : {"--flat", "--iterations", "--clusters", "--iteration", "--cluster"})
-    windows->excludes(command->get_option(other));
-  command->add_flag("--callsites", request->options.callsites,
-                    "Keep the call sites of one function apart, with module, file and line");
-  within(command->add_option("--callpath-depth", request->options.callpath_depth,
-                             "Frames to keep of each call path; MPI functions stay below the last one"),
-         1, 1'000'000, "N");
-  command->add_option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
-      ->type_name("LIST")
-      ->delimiter(',');
-  within(command->add_option("--min-share", request->options.min_share,
-                             "Percent of the wall time below which the text folds a call path"),
-         0, 100, "PERCENT")
-      ->capture_default_str();
-  command->add_option("-o,--output", request->output, "File to write instead of standard output")->type_name("FILE");
-  command->footer(
+  Command command = root.add("report", "Show where the time of an experiment went");
+  command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
+  command.option("--format", request->format, "How to print").one_of({"text", "json", "csv"}).shows_default();
+  Option flat = command.flag("--flat", request->options.flat, "By function instead of by call path");
+  std::vector<Option> others = add_loop_options(command, request->options);
+  others.insert(others.begin(), flat);
+  Option windows =
+      command.flag("--windows", request->options.windows, "One-sided operations by window, origin and target");
+  for (Option other : others) windows.excludes(other);
+  command.flag("--callsites", request->options.callsites,
+               "Keep the call sites of one function apart, with module, file and line");
+  within(command
+             .option("--callpath-depth", request->options.callpath_depth,
+                     "Frames to keep of each call path; MPI functions stay below the last one")
+             .type("N"),
+         1, 1'000'000);
+  command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
+      .type("LIST")
+      .separated_by(',');
+  within(command
+             .option("--min-share", request->options.min_share,
+                     "Percent of the wall time below which the text folds a call path")
+             .type("PERCENT"),
+         0, 100)
+      .shows_default();
+  command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
+  command.footer(
       "Values are sums over all locations (threads of all ranks).\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.");
-  command->callback([request, &exit_code] { exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 
 }  // namespace refrain::tools

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
-#include "tools/command_line.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/run_notes.hpp"
@@ -93,26 +92,26 @@ int run(const RunOptions& options, const Invocation& invocation) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Invocation& invocation) {
+void add_run(Command root, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Run a command and measure its ranks");
+  Command command = root.add("run", "Run a command and measure its ranks");
   command
-      ->add_option("--experiment", options->experiment,
-                   "directory that receives the results (REFRAIN_EXPERIMENT_DIRECTORY)")
-      ->type_name("DIR");
-  command->add_option("--frequency", options->frequency, "samples per second and thread (REFRAIN_SAMPLING_FREQUENCY)")
-      ->type_name("HZ");
-  likely_one_of(command->add_option("--library", options->library,
-                                    "runtime: openmpi, mpich, serial or a file; else found out for each program"),
-                {"openmpi", "mpich", "serial"}, "NAME");
-  command->add_flag("--dry-run", options->dry_run, "print the command that would be started");
-  command->footer(
+      .option("--experiment", options->experiment, "directory that receives the results (REFRAIN_EXPERIMENT_DIRECTORY)")
+      .type("DIR");
+  command.option("--frequency", options->frequency, "samples per second and thread (REFRAIN_SAMPLING_FREQUENCY)")
+      .type("HZ");
+  command
+      .option("--library", options->library,
+              "runtime: openmpi, mpich, serial or a file; else found out for each program")
+      .likely_one_of({"openmpi", "mpich", "serial"}, "NAME");
+  command.flag("--dry-run", options->dry_run, "print the command that would be started");
+  command.footer(
       "refrain run [options] -- LAUNCHER... ./app ARGUMENTS...\n"
       "The exit status is that of the command. At the end one line says where the results are, or why there are none.\n"
       "Settings of the measurement: refrain info config.");
-  command->prefix_command();
-  command->callback([command, options, &invocation] {
-    take_command(invocation, command->remaining());
+  command.takes_program();
+  command.when_chosen([command, options, &invocation] {
+    invocation.command = command.program(invocation.command);
     invocation.exit_code = run(*options, invocation);
   });
 }

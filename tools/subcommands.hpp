@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "tools/command_line.hpp"
 
 namespace refrain::tools {
 
@@ -18,14 +16,13 @@ struct Invocation {
   int exit_code = 0;
 };
 
-/// Without "--" in front of it the command begins at the first word that is no option of ours, and a "--" in it is its
-/// own.
-void take_command(Invocation& invocation, std::vector<std::string> words_before_dashes);
-
-void add_run(CLI::App& app, Invocation& invocation);
-void add_exec(CLI::App& app, Invocation& invocation);
-void add_info(CLI::App& app, Invocation& invocation);
-void add_doctor(CLI::App& app, Invocation& invocation);
-void add_completion(CLI::App& app);
+void add_run(Command root, Invocation& invocation);
+void add_exec(Command root, Invocation& invocation);
+/// Exit codes: 0 done, 1 wrong usage or the report could not be written, 2 the experiment cannot be read. Errors are
+/// one line on stderr that begins with "refrain report:".
+void add_report(Command root, Invocation& invocation);
+void add_info(Command root, Invocation& invocation);
+void add_doctor(Command root, Invocation& invocation);
+void add_completion(CommandLine& line);
 
 }  // namespace refrain::tools

@@ -42,7 +42,7 @@ def record(build: Path, name: str, directory: Path) -> None:
     ranks, command, extra = PROGRAMS[name]
     program = command[0]
     if "/" in program:
-        command = [str(build / "bin" / program), *command[1:]]
+        command = [str(build / program), *command[1:]]
     elif not shutil.which(program):
         print(f"{name}: {program} is not installed", file=sys.stderr)
         return

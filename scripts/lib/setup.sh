@@ -6,13 +6,20 @@ PROJECT=$PWD
 export LC_ALL=C.UTF-8
 
 # Why each package is needed: docs/dependencies.md. A test keeps both in step.
-BUILD_PACKAGES=(cmake ninja-build g++ gfortran pkg-config python3
-  libopenmpi-dev openmpi-bin libmpich-dev mpich
+BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
-  nlohmann-json3-dev libcli11-dev libfmt-dev)
-TEST_PACKAGES=(libgtest-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
+  rapidjson-dev libcli11-dev libfmt-dev)
+OPENMPI_PACKAGES=(libopenmpi-dev openmpi-bin)
+MPICH_PACKAGES=(libmpich-dev mpich)
+EXAMPLE_PACKAGES=("${OPENMPI_PACKAGES[@]}" gfortran)
+TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
+  libgtest-dev nlohmann-json3-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
   netbase python3-mpi4py make valgrind xz-utils autoconf automake libtool)
 DEMO_PACKAGES=(lammps netbase)
+
+# Refrain is built for the MPIs that are there. Where there is none it is Open MPI.
+if command -v mpicc.openmpi >/dev/null || ! command -v mpicc.mpich >/dev/null; then BUILD_PACKAGES+=("${OPENMPI_PACKAGES[@]}"); fi
+if command -v mpicc.mpich >/dev/null; then BUILD_PACKAGES+=("${MPICH_PACKAGES[@]}"); fi
 
 say() { printf '%s\n' "-- $*" >&2; }
 
@@ -40,13 +47,25 @@ install_packages() {
 # tree_of PRESET: its build directory, as CMakePresets.json says.
 tree_of() { [ "$1" = release ] && echo build || echo "build-$1"; }
 
-# build_tree PRESET [CMAKE OPTION...]: configures when something changed, and builds.
+# build_tree PRESET [CMAKE OPTION...]: configures when something changed, and builds what a user needs.
 build_tree() {
   local preset=$1 tree
   tree=$(tree_of "$preset")
   shift
   if [ $# -gt 0 ] || [ ! -f "$tree/build.ninja" ]; then cmake --preset "$preset" "$@" >&2; fi
   cmake --build "$tree" --parallel "$(nproc)" >&2
+}
+
+# build_part PRESET PART [CMAKE OPTION...]: the same for examples, tests or benchmarks: projects of their own, built into
+# directories of their own below the tree.
+build_part() {
+  local part=$2 tree
+  tree=$(tree_of "$1")
+  shift 2
+  if [ $# -gt 0 ] || [ ! -f "$tree/$part/build.ninja" ]; then
+    cmake -S "$part" -B "$tree/$part" -G Ninja -D "REFRAIN_BUILD=$PWD/$tree" "$@" >&2
+  fi
+  cmake --build "$tree/$part" --parallel "$(nproc)" >&2
 }
 
 # mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.

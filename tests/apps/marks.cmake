@@ -2,10 +2,8 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
-find_package(Threads REQUIRED)
 set(marks_apps ${CMAKE_CURRENT_LIST_DIR})
-set(marks_annotations ${PROJECT_SOURCE_DIR}/adapters/user)
+set(marks_annotations ${REFRAIN_SOURCE}/adapters/user)
 
 # marks_program(NAME SOURCE OPTIONS LIBRARIES...)
 function(marks_program name source options)
@@ -13,7 +11,7 @@ function(marks_program name source options)
   target_include_directories(${name} PRIVATE ${marks_annotations})
   target_compile_options(${name} PRIVATE -g -Wno-clobbered -Wno-infinite-recursion ${options})
   target_link_libraries(${name} PRIVATE Threads::Threads ${ARGN})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/apps
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/apps
     C_STANDARD 17 C_EXTENSIONS ON POSITION_INDEPENDENT_CODE OFF)
 endfunction()
 
@@ -23,7 +21,6 @@ marks_program(marks_static marks.c -O2 -static)
 marks_program(marks_no_pie marks.c "-O0;-fno-pie" -no-pie -Wl,-z,now)
 marks_program(marks_scopes marks_scopes.cpp -O2)
 marks_program(marks_scopes_plain marks_scopes.cpp -O0)
-find_package(OpenMP QUIET COMPONENTS C)
 foreach(mpi ${REFRAIN_MPIS})
   marks_program(marks_${mpi} marks.c "-O2;-DWITH_MPI" mpi_${mpi})
   if(OpenMP_C_FOUND)
@@ -35,8 +32,8 @@ if(REFRAIN_HAS_FORTRAN_openmpi)
   foreach(kind O0 O2 O2-flto O2-static-libgfortran)
     string(REGEX REPLACE "^(O.)-?(.*)$" "-\\1;-\\2" options ${kind})
     list(REMOVE_ITEM options -)
-    set(directory ${PROJECT_BINARY_DIR}/tests/apps/marks_fortran_${kind}.modules)
-    set(program ${PROJECT_BINARY_DIR}/tests/apps/marks_fortran_${kind})
+    set(directory ${REFRAIN_BUILD}/tests/apps/marks_fortran_${kind}.modules)
+    set(program ${REFRAIN_BUILD}/tests/apps/marks_fortran_${kind})
     file(MAKE_DIRECTORY ${directory})
     add_custom_command(OUTPUT ${program}
       COMMAND ${REFRAIN_MPIFORT_openmpi} ${options} -g -Wall -J${directory} -I${marks_annotations}
@@ -53,4 +50,4 @@ endif()
 
 add_test(NAME apps.marks COMMAND Python3::Interpreter -B ${marks_apps}/marks.py -v)
 set_tests_properties(apps.marks PROPERTIES TIMEOUT 300 RUN_SERIAL ON LABELS "apps;unsanitized"
-  ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
+  ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")

@@ -6,7 +6,7 @@ endif()
 
 foreach(mpi ${REFRAIN_MPIS})
   app_program(mpi_control_${mpi} mpi_control.c mpi_${mpi})
-  target_include_directories(mpi_control_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  target_include_directories(mpi_control_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
   target_compile_options(mpi_control_${mpi} PRIVATE -Wno-stringop-overflow)
   if(REFRAIN_HAS_FORTRAN_${mpi})
     refrain_fortran_programs(mpi_control_fortran_${mpi} ${mpi} ${apps}/mpi_control.F90 ${app_dir}/mpi_control_INTERFACE_${mpi}
@@ -24,7 +24,7 @@ app_test(mpi_definitions 300)
 # Calls that are left by a jump: fault 20.
 foreach(mpi ${REFRAIN_MPIS})
   app_program(abandoned_calls_${mpi} abandoned_calls.cpp mpi_${mpi})
-  target_include_directories(abandoned_calls_${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/adapters/user)
+  target_include_directories(abandoned_calls_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
   target_compile_options(abandoned_calls_${mpi} PRIVATE -Wno-clobbered)
 endforeach()
 app_test(abandoned_calls 300)

@@ -21,7 +21,7 @@ from typing import Any, Callable, Iterable, TypeVar
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD_DIR", SOURCE / "build")).resolve()
 REFRAIN = BUILD / "bin" / "refrain"
-EXAMPLES = BUILD / "bin" / "examples"
+EXAMPLES = BUILD / "examples"
 PROGRAMS = BUILD / "tests" / "apps"
 FULL = os.environ.get("FULL_TESTS", "") not in ("", "0", "OFF", "off")
 

@@ -1,9 +1,9 @@
 # The tick handler in ordinary context: fault 38 of docs/faults.md. In the builds with sanitizers these judge it,
 # elsewhere valgrind does.
-add_executable(test_replay ${CMAKE_CURRENT_LIST_DIR}/replay/replay.cpp)
-target_link_libraries(test_replay PRIVATE refrain_sampling_hot refrain_sampling refrain_measurement_hot refrain_measurement
-  refrain_clustering refrain_config refrain_platform refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
-gtest_discover_tests(test_replay TEST_PREFIX async. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS async)
+refrain_unit_test(test_replay async.replay ${CMAKE_CURRENT_LIST_DIR}/replay/replay.cpp
+  LIBRARIES refrain_sampling_hot refrain_sampling refrain_measurement_hot refrain_measurement refrain_clustering refrain_config
+    refrain_platform refrain_unwind
+  PROPERTIES LABELS async)
 
 find_program(REFRAIN_VALGRIND valgrind)
 if(REFRAIN_VALGRIND AND NOT REFRAIN_SANITIZE)

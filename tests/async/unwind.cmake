@@ -21,16 +21,15 @@ foreach(row ${variants})
   list(APPEND workload_objects $<TARGET_OBJECTS:unwind_workload_${variant}>)
 endforeach()
 
-add_executable(test_unwind_differential ${unwind_tests}/differential.cpp ${unwind_tests}/captures.cpp
-  ${workload_objects})
-target_link_libraries(test_unwind_differential PRIVATE refrain_unwind refrain_platform GTest::gtest_main)
-target_compile_options(test_unwind_differential PRIVATE -O2 -g)
 if(REFRAIN_SANITIZE)
   set(unwind_captures ENVIRONMENT REFRAIN_TEST_CAPTURES=50000)
 endif()
 # The thread sanitizer delivers signals late, with contexts that are no longer true.
-gtest_discover_tests(test_unwind_differential TEST_PREFIX async. DISCOVERY_MODE PRE_TEST
+refrain_unit_test(test_unwind_differential async.unwind ${unwind_tests}/differential.cpp ${unwind_tests}/captures.cpp
+  LIBRARIES refrain_unwind refrain_platform
   PROPERTIES LABELS no-tsan TIMEOUT 300 ${unwind_captures})
+target_sources(test_unwind_differential PRIVATE ${workload_objects})
+target_compile_options(test_unwind_differential PRIVATE -O2 -g)
 
 add_test(NAME async.unwind.ten_million_captures COMMAND test_unwind_differential --gtest_filter=*every_instruction)
 set_tests_properties(async.unwind.ten_million_captures PROPERTIES LABELS "unsanitized;long" TIMEOUT 3600
@@ -47,11 +46,11 @@ foreach(plugin SMALL=96 LARGE=224)
 endforeach()
 add_library(unwind_realigned OBJECT ${unwind_tests}/realigned.cpp)
 target_compile_options(unwind_realigned PRIVATE -O0 -fomit-frame-pointer -fno-sanitize=all)
-add_executable(test_unwind_faults ${unwind_tests}/faults.cpp $<TARGET_OBJECTS:unwind_realigned>)
-target_link_libraries(test_unwind_faults PRIVATE refrain_unwind refrain_platform GTest::gtest_main)
+refrain_unit_test(test_unwind_faults async.unwind ${unwind_tests}/faults.cpp LIBRARIES refrain_unwind refrain_platform
+  PROPERTIES LABELS async)
+target_sources(test_unwind_faults PRIVATE $<TARGET_OBJECTS:unwind_realigned>)
 # Frame pointers that matter, so that corrupt ones do too.
 target_compile_options(test_unwind_faults PRIVATE -O1 -fno-omit-frame-pointer)
 target_compile_definitions(test_unwind_faults PRIVATE UNWIND_PLUGIN_SMALL="$<TARGET_FILE:unwind_plugin_SMALL>"
   UNWIND_PLUGIN_LARGE="$<TARGET_FILE:unwind_plugin_LARGE>")
 add_dependencies(test_unwind_faults unwind_plugin_SMALL unwind_plugin_LARGE)
-gtest_discover_tests(test_unwind_faults TEST_PREFIX async. DISCOVERY_MODE PRE_TEST PROPERTIES LABELS async)

@@ -2,7 +2,6 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 include(CheckCSourceCompiles)
 set(conformance ${CMAKE_CURRENT_LIST_DIR})
 
@@ -11,21 +10,21 @@ function(conformance_program mpi name source)
   set(target conformance_${mpi}_${name})
   add_executable(${target} ${conformance}/${source}.c)
   target_link_libraries(${target} PRIVATE mpi_${mpi})
-  target_include_directories(${target} PRIVATE ${conformance} ${PROJECT_BINARY_DIR}/tests/conformance)
+  target_include_directories(${target} PRIVATE ${conformance} ${REFRAIN_BUILD}/tests/conformance)
   target_compile_definitions(${target} PRIVATE ${ARGN})
   target_compile_options(${target} PRIVATE -O1 -g -fno-optimize-sibling-calls -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-conversion -Wno-sign-conversion -Wno-missing-field-initializers -Wno-maybe-uninitialized -Wno-unused-but-set-variable)
   set_target_properties(${target} PROPERTIES C_STANDARD 17 C_EXTENSIONS ON OUTPUT_NAME ${name}
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/conformance/${mpi})
+    RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/conformance/${mpi})
 endfunction()
 
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/conformance)
-add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/tests/conformance/large_counts.h
-  COMMAND Python3::Interpreter -B ${conformance}/large_counts.py ${PROJECT_SOURCE_DIR}/adapters/mpi/functions.table
-          ${PROJECT_BINARY_DIR}/tests/conformance/large_counts.h
-  DEPENDS ${conformance}/large_counts.py ${PROJECT_SOURCE_DIR}/adapters/mpi/functions.table
+file(MAKE_DIRECTORY ${REFRAIN_BUILD}/tests/conformance)
+add_custom_command(OUTPUT ${REFRAIN_BUILD}/tests/conformance/large_counts.h
+  COMMAND Python3::Interpreter -B ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/functions.table
+          ${REFRAIN_BUILD}/tests/conformance/large_counts.h
+  DEPENDS ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/functions.table
   VERBATIM)
-add_custom_target(conformance_large_counts DEPENDS ${PROJECT_BINARY_DIR}/tests/conformance/large_counts.h)
+add_custom_target(conformance_large_counts DEPENDS ${REFRAIN_BUILD}/tests/conformance/large_counts.h)
 
 foreach(mpi ${REFRAIN_MPIS})
   foreach(program point_to_point requests persistent collectives neighborhoods one_sided files communicators datatypes
@@ -50,8 +49,8 @@ foreach(mpi ${REFRAIN_MPIS})
   foreach(length "" .full)
     add_test(NAME conformance.${mpi}${length} COMMAND Python3::Interpreter -B ${conformance}/conformance.py -v)
     set_tests_properties(conformance.${mpi}${length} PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS "apps;unsanitized"
-      ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR};FULL_TESTS=0;CONFORMANCE_MPI=${mpi};MPIEXEC=${REFRAIN_MPIEXEC_${mpi}}")
+      ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0;CONFORMANCE_MPI=${mpi};MPIEXEC=${REFRAIN_MPIEXEC_${mpi}}")
   endforeach()
   set_tests_properties(conformance.${mpi}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long"
-    ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR};FULL_TESTS=1;CONFORMANCE_MPI=${mpi};MPIEXEC=${REFRAIN_MPIEXEC_${mpi}}")
+    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1;CONFORMANCE_MPI=${mpi};MPIEXEC=${REFRAIN_MPIEXEC_${mpi}}")
 endforeach()

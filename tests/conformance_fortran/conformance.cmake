@@ -2,7 +2,6 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 set(conformance_dir ${CMAKE_CURRENT_LIST_DIR})
 set(conformance_programs point_to_point requests collectives one_sided files communicators objects processes)
 add_library(stand_in_library SHARED ${conformance_dir}/stand_in.c)
@@ -18,14 +17,14 @@ foreach(mpi ${REFRAIN_MPIS})
     COMMAND Python3::Interpreter -B ${conformance_dir}/foreign_names.py ${REFRAIN_MPIEXEC_${mpi}}
             $<TARGET_FILE:foreign_names_${mpi}> ${mpi} $<TARGET_FILE:stand_in> $<TARGET_FILE:stand_in_library>)
   set_tests_properties(conformance_fortran.foreign_names.${mpi} PROPERTIES TIMEOUT 120 LABELS "apps;unsanitized"
-    ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
+    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   if(NOT REFRAIN_HAS_FORTRAN_${mpi})
     message(STATUS "tests: conformance_fortran is left out, there is no Fortran compiler for ${mpi}")
     continue()
   endif()
   set(built)
   foreach(interface mpif_h use_mpi use_mpi_f08)
-    set(directory ${PROJECT_BINARY_DIR}/tests/conformance_fortran/${mpi}/${interface})
+    set(directory ${REFRAIN_BUILD}/tests/conformance_fortran/${mpi}/${interface})
     file(MAKE_DIRECTORY ${directory})
     string(TOUPPER ${interface} definition)
     set(compile ${REFRAIN_MPIFORT_${mpi}} -D${definition} $<$<STREQUAL:${mpi},openmpi>:-DUSE_EXTENSION> -O1 -g -fno-inline
@@ -47,13 +46,13 @@ foreach(mpi ${REFRAIN_MPIS})
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               ${program_list} ${directory})
     set_tests_properties(conformance_fortran.${interface}.${mpi} PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS "apps;unsanitized"
-      ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
+      ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endforeach()
   # MPI's Fortran layer linked into the program, where it can be.
   find_library(static_fortran_${mpi} libmpichfort.a NO_CACHE)
   if(mpi STREQUAL mpich AND static_fortran_${mpi})
-    set(directory ${PROJECT_BINARY_DIR}/tests/conformance_fortran/${mpi}/use_mpi_f08)
-    set(linked ${PROJECT_BINARY_DIR}/tests/conformance_fortran/${mpi}/linked)
+    set(directory ${REFRAIN_BUILD}/tests/conformance_fortran/${mpi}/use_mpi_f08)
+    set(linked ${REFRAIN_BUILD}/tests/conformance_fortran/${mpi}/linked)
     file(MAKE_DIRECTORY ${linked})
     add_custom_command(OUTPUT ${linked}/point_to_point
       COMMAND ${REFRAIN_MPIFORT_${mpi}} -DUSE_MPI_F08 -O1 -g -fno-inline -w -I${conformance_dir} -J${directory}
@@ -67,7 +66,7 @@ foreach(mpi ${REFRAIN_MPIS})
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               point_to_point ${linked})
     set_tests_properties(conformance_fortran.linked.${mpi} PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS "apps;unsanitized"
-      ENVIRONMENT "BUILD_DIR=${PROJECT_BINARY_DIR}")
+      ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endif()
   add_custom_target(conformance_fortran_${mpi} ALL DEPENDS ${built})
 endforeach()

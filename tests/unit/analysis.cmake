@@ -1,6 +1,6 @@
 # Offline analysis. The symbol tests compile small programs while they run and compare with binutils.
 find_program(REFRAIN_FORTRAN_COMPILER NAMES gfortran)
-add_executable(test_analysis
+refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/time_rules_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/names_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/symbols_test.cpp
@@ -8,9 +8,8 @@ add_executable(test_analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_profile_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/user_shares_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/extra_metrics_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp)
-target_link_libraries(test_analysis PRIVATE refrain_analysis GTest::gtest_main)
+  ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp
+  LIBRARIES refrain_analysis)
 target_compile_definitions(test_analysis PRIVATE
   PROGRAMS="${CMAKE_CURRENT_LIST_DIR}/analysis/programs"
   C_COMPILER="${CMAKE_C_COMPILER}" CXX_COMPILER="${CMAKE_CXX_COMPILER}" FORTRAN_COMPILER="${REFRAIN_FORTRAN_COMPILER}")
-gtest_discover_tests(test_analysis DISCOVERY_MODE PRE_TEST)

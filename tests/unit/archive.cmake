@@ -1,4 +1,4 @@
-add_executable(test_archive
+refrain_unit_test(test_archive unit.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/sample_job.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/round_trip_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/parallel_write_test.cpp
@@ -8,10 +8,8 @@ add_executable(test_archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/format_document_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp)
-target_link_libraries(test_archive PRIVATE refrain_analysis refrain_archive refrain_archive_writer refrain_clustering refrain_platform GTest::gtest_main
-  ${CMAKE_DL_LIBS})
+  ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
+  LIBRARIES refrain_analysis refrain_archive refrain_archive_writer refrain_clustering refrain_platform nlohmann_json::nlohmann_json)
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
-  FORMAT_DOCUMENT="${PROJECT_SOURCE_DIR}/docs/file-format.md"
-  REFRAIN_VERSION="${PROJECT_VERSION}")
-gtest_discover_tests(test_archive DISCOVERY_MODE PRE_TEST)
+  FORMAT_DOCUMENT="${REFRAIN_SOURCE}/docs/file-format.md"
+  REFRAIN_VERSION="${REFRAIN_VERSION}")

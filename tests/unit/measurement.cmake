@@ -1,23 +1,21 @@
-add_executable(test_measurement
+refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/followers_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/own_time_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_target_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp)
-target_link_libraries(test_measurement PRIVATE refrain_measurement_hot refrain_measurement refrain_clustering refrain_config
-  refrain_iteration_log_reader refrain_platform
-  refrain_unwind GTest::gtest_main ${CMAKE_DL_LIBS})
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
+  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_config refrain_iteration_log_reader
+    refrain_platform refrain_unwind)
 # Libraries that the dynamic linker puts at one and the same address; two have no build-id.
 foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless_too:4:none)
   string(REPLACE ":" ";" library ${library})
   list(GET library 0 name)
   list(GET library 1 answer)
   list(GET library 2 build_id)
-  add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/tests/unit/measurement/unloadable.c)
+  add_library(${name} MODULE ${REFRAIN_SOURCE}/tests/unit/measurement/unloadable.c)
   target_compile_definitions(${name} PRIVATE ANSWER=${answer})
   target_link_options(${name} PRIVATE -Wl,--build-id=${build_id})
   string(TOUPPER ${name} macro)
   target_compile_definitions(test_measurement PRIVATE ${macro}="$<TARGET_FILE:${name}>")
   add_dependencies(test_measurement ${name})
 endforeach()
-gtest_discover_tests(test_measurement DISCOVERY_MODE PRE_TEST)

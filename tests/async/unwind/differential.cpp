@@ -55,14 +55,14 @@ Counts step_through(std::uint64_t wanted, unsigned first_seed) {
   return captures.counts();
 }
 
-TEST(unwind, walks_agree_at_every_instruction) {
+TEST(Walks, walks_agree_at_every_instruction) {
   install_capture_handler(SIGTRAP);
   const Counts counts = step_through(wanted_captures(), 1);
   EXPECT_GE(counts.captures, wanted_captures());
   expect_all_well(counts);
 }
 
-TEST(unwind, walks_agree_at_every_instruction_of_three_threads_at_once) {
+TEST(Walks, walks_agree_at_every_instruction_of_three_threads_at_once) {
   install_capture_handler(SIGTRAP);
   Counts results[3];
   std::vector<std::thread> threads;
@@ -76,7 +76,7 @@ TEST(unwind, walks_agree_at_every_instruction_of_three_threads_at_once) {
   expect_all_well(all);
 }
 
-TEST(unwind, walks_agree_at_calls_and_at_ticks) {
+TEST(Walks, walks_agree_at_calls_and_at_ticks) {
   install_capture_handler(SIGRTMIN);
   Captures captures(1024, 61);
   sigevent event = {};

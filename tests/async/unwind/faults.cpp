@@ -30,7 +30,7 @@ struct Fixture : testing::Test {
   }
   void TearDown() override { walker.destroy(); }
 };
-using unwind_faults = Fixture;
+using Faults = Fixture;
 
 std::vector<std::uintptr_t> addresses(const Walk& walk) {
   std::vector<std::uintptr_t> result;
@@ -70,7 +70,7 @@ struct Capture {
 
 // ---- Another library at the same address ----
 
-TEST_F(unwind_faults, library_in_place_of_another_is_unwound_by_its_own_tables) {
+TEST_F(Faults, library_in_place_of_another_is_unwound_by_its_own_tables) {
   using Through = int (*)(int (*)(void*), void*);
   const char* const libraries[] = {UNWIND_PLUGIN_SMALL, UNWIND_PLUGIN_LARGE};
   std::uintptr_t place = 0;
@@ -126,7 +126,7 @@ class GeneratedCode {
   unsigned char* code_;
 };
 
-TEST_F(unwind_faults, generated_code_with_a_frame_pointer_is_guessed_and_never_reused) {
+TEST_F(Faults, generated_code_with_a_frame_pointer_is_guessed_and_never_reused) {
   const GeneratedCode code(true);
   Capture direct{&walker, {}, {}, {}, 0}, through{&walker, {}, {}, {}, 0};
   for (int round = 0; round < 3; ++round) {
@@ -140,7 +140,7 @@ TEST_F(unwind_faults, generated_code_with_a_frame_pointer_is_guessed_and_never_r
   }
 }
 
-TEST_F(unwind_faults, generated_code_without_frame_pointer_truncates_the_path) {
+TEST_F(Faults, generated_code_without_frame_pointer_truncates_the_path) {
   const GeneratedCode code(false);
   Capture direct{&walker, {}, {}, {}, 0}, through{&walker, {}, {}, {}, 0};
   for (int round = 0; round < 3; ++round) {
@@ -191,7 +191,7 @@ through_rbx:
   return result;
 }
 
-TEST_F(unwind_faults, frame_found_through_another_register_is_stepped_with_all_registers) {
+TEST_F(Faults, frame_found_through_another_register_is_stepped_with_all_registers) {
   for (int round = 0; round < 3; ++round) {
     Capture c{&walker, {}, {}, {}, 0};
     through_rbx(capture_through_rbx, &c);  // two such frames in one path
@@ -218,7 +218,7 @@ void on_interruption(int, siginfo_t*, void* context) {
   return 1;
 }
 
-TEST_F(unwind_faults, frame_found_through_another_register_is_stepped_when_interrupted) {
+TEST_F(Faults, frame_found_through_another_register_is_stepped_when_interrupted) {
   struct sigaction action = {}, old;
   action.sa_sigaction = on_interruption;
   action.sa_flags = SA_SIGINFO;
@@ -260,7 +260,7 @@ volatile Function bad_function;
   asm volatile("");
 }
 
-TEST_F(unwind_faults, call_through_a_bad_pointer_is_charged_to_the_caller) {
+TEST_F(Faults, call_through_a_bad_pointer_is_charged_to_the_caller) {
   struct sigaction action = {}, old_segv, old_bus;
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -294,7 +294,7 @@ TEST_F(unwind_faults, call_through_a_bad_pointer_is_charged_to_the_caller) {
   asm volatile("");
 }
 
-TEST_F(unwind_faults, deeper_than_the_walker_keeps_the_innermost_frames) {
+TEST_F(Faults, deeper_than_the_walker_keeps_the_innermost_frames) {
   walker.destroy();
   ASSERT_TRUE(walker.create(platform::own_stack(), 64, Backend::Incremental));
   for (const unsigned depth : {10u, 100u, 20u, 60u, 1000u, 30u, 31u}) {
@@ -343,7 +343,7 @@ struct StackCopy {
   asm volatile("");
 }
 
-TEST_F(unwind_faults, corrupt_stacks_end_the_walk_and_nothing_else) {
+TEST_F(Faults, corrupt_stacks_end_the_walk_and_nothing_else) {
   StackCopy copy;
   copy_stack_below(30, copy);
   const std::vector<std::uintptr_t> intact = copy.words;

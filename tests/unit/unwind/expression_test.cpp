@@ -34,7 +34,7 @@ struct Block {
   }
 };
 
-TEST(unwind_expression, works_on_registers_and_memory) {
+TEST(Expression, works_on_registers_and_memory) {
   Machine m;
   std::uintptr_t result = 0;
   EXPECT_TRUE(evaluate(Block{0x76, 0x08, 0x06}.expression(), m.state, nullptr, m.memory, result));  // breg6 8; deref
@@ -52,7 +52,7 @@ TEST(unwind_expression, works_on_registers_and_memory) {
   EXPECT_EQ(result, 9u);
 }
 
-TEST(unwind_expression, refuses_what_it_cannot_know) {
+TEST(Expression, refuses_what_it_cannot_know) {
   Machine m;
   std::uintptr_t result = 0;
   EXPECT_FALSE(evaluate(Block{0x70, 0x00}.expression(), m.state, nullptr, m.memory, result)) << "register 0 is unknown";
@@ -64,7 +64,7 @@ TEST(unwind_expression, refuses_what_it_cannot_know) {
   EXPECT_FALSE(evaluate(Block{0xff}.expression(), m.state, nullptr, m.memory, result)) << "no such operation";
 }
 
-TEST(unwind_expression, linkage_table_stub_is_a_plain_rule) {
+TEST(Expression, linkage_table_stub_is_a_plain_rule) {
   // rsp + 8 + ((rip & 15) >= 11) * 8, the one of every x86-64 linkage table
   const Block block{0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
   Formula formula;
@@ -75,7 +75,7 @@ TEST(unwind_expression, linkage_table_stub_is_a_plain_rule) {
   EXPECT_EQ(formula.offset, 16);
 }
 
-TEST(unwind_expression, realigned_stack_is_a_plain_rule) {
+TEST(Expression, realigned_stack_is_a_plain_rule) {
   Formula formula;
   ASSERT_TRUE(as_formula(Block{0x76, 0x78, 0x06}.expression(), 0, false, formula));  // breg6 -8; deref
   EXPECT_EQ(formula.base, Formula::Base::WordAtFp);

@@ -117,7 +117,7 @@ void compare(const OracleRow& row, const Rule& rule, std::uint64_t& compared, st
               ra.c_str(), int(rule.kind), cfa_text(rule).c_str(), int(rule.saved_fp), rule.fp_offset);
 }
 
-TEST(unwind_tables, the_rule_cache_is_resident_before_its_first_rule) {
+TEST(Tables, the_rule_cache_is_resident_before_its_first_rule) {
   ASSERT_TRUE(start_rule_cache());
   constexpr std::size_t bytes = sizeof(RuleSlot) * rule_ways * (std::size_t{1} << rule_set_bits);
   std::vector<unsigned char> resident(bytes / 4096);
@@ -126,7 +126,7 @@ TEST(unwind_tables, the_rule_cache_is_resident_before_its_first_rule) {
             static_cast<std::ptrdiff_t>(resident.size()));
 }
 
-TEST(unwind_tables, rules_of_all_loaded_modules_are_those_of_readelf) {
+TEST(Tables, rules_of_all_loaded_modules_are_those_of_readelf) {
   if (std::system("readelf --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no readelf";
   ASSERT_TRUE(start_rule_cache());
   std::uint64_t compared = 0, different = 0;
@@ -155,7 +155,7 @@ TEST(unwind_tables, rules_of_all_loaded_modules_are_those_of_readelf) {
   EXPECT_EQ(different, 0u);
 }
 
-TEST(unwind_tables, own_list_finds_what_libc_finds) {
+TEST(Tables, own_list_finds_what_libc_finds) {
   if (best_table_source() != TableSource::Libc) GTEST_SKIP() << "this libc has no _dl_find_object";
   ASSERT_TRUE(start_rule_cache());
   std::mt19937_64 random(1);
@@ -174,7 +174,7 @@ TEST(unwind_tables, own_list_finds_what_libc_finds) {
   use_tables_of(TableSource::Libc);
 }
 
-TEST(unwind_tables, damaged_tables_are_refused_within_their_bounds) {
+TEST(Tables, damaged_tables_are_refused_within_their_bounds) {
   // libc's own tables, copied next to an unmapped page and damaged: reading past the end would fault.
   ASSERT_TRUE(start_rule_cache());
   Table table;

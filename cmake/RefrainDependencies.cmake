@@ -1,0 +1,11 @@
+# Packages that the libraries of the offline half are linked with.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET GLOBAL libdw libelf)
+pkg_check_modules(libelf REQUIRED IMPORTED_TARGET GLOBAL libelf)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+set_target_properties(fmt::fmt CLI11::CLI11 PROPERTIES IMPORTED_GLOBAL TRUE)
+find_library(REFRAIN_ZSTD_STATIC libzstd.a REQUIRED)
+find_path(REFRAIN_PAPI_INCLUDE papi.h REQUIRED)
+find_path(REFRAIN_XXHASH_INCLUDE xxhash.h REQUIRED)
+find_path(REFRAIN_RAPIDJSON_INCLUDE rapidjson/document.h REQUIRED)

@@ -1,0 +1,86 @@
+#pragma once
+/// JSON, written straight into a text as its values come. Names and arguments of programs may hold any bytes and JSON
+/// may not: bytes that are no UTF-8 become U+FFFD. Numbers that are not finite become null.
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace refrain::report {
+
+class JsonWriter {
+ public:
+  /// Appends to `out`, which must stay.
+  explicit JsonWriter(std::string& out, int line_depth = 0);
+  ~JsonWriter();
+  /// Each element and member down to this depth stands on a line of its own.
+  void set_line_depth(int depth);
+
+  void value(bool value);
+  void value(double value);
+  void value(std::nullptr_t);
+  void value(std::string_view value);
+  void value(const char* value) { this->value(std::string_view(value)); }
+  template <std::integral Integer>
+  requires(!std::same_as<Integer, bool>) void value(Integer value) {
+    if constexpr (std::is_signed_v<Integer>) integer(std::int64_t{value});
+    else natural(std::uint64_t{value});
+  }
+  /// An array.
+  template <class Range>
+  requires requires(const Range& range) {
+    range.begin() != range.end();
+  } &&(!std::convertible_to<const Range&, std::string_view>)void value(const Range& elements) {
+    array([&] {
+      for (const auto& element : elements) value(element);
+    });
+  }
+
+  /// `members` and `elements` write what is inside.
+  template <class Members>
+  void object(Members&& members) {
+    begin('{');
+    members();
+    end('}');
+  }
+  template <class Elements>
+  void array(Elements&& elements) {
+    begin('[');
+    elements();
+    end(']');
+  }
+
+  /// A member of an object. `what` is its value, or writes it.
+  template <class What>
+  void member(std::string_view name, What&& what) {
+    key(name);
+    if constexpr (std::invocable<What>) std::forward<What>(what)();
+    else value(what);
+  }
+  template <class Members>
+  void member_object(std::string_view name, Members&& members) {
+    key(name);
+    object(std::forward<Members>(members));
+  }
+  template <class Elements>
+  void member_array(std::string_view name, Elements&& elements) {
+    key(name);
+    array(std::forward<Elements>(elements));
+  }
+
+ private:
+  void key(std::string_view name);
+  void integer(std::int64_t value);
+  void natural(std::uint64_t value);
+  void begin(char bracket);
+  void end(char bracket);
+
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace refrain::report
