@@ -1,3 +1,4 @@
+#include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/mpi_call.hpp"
 
@@ -8,7 +9,7 @@ std::atomic<bool> calls_pass_through{false};
 
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   if (calls_pass_through.load(std::memory_order_relaxed)) {
-    location.inside.store(Inside::User, std::memory_order_relaxed);
+    leave(location, Inside::User);
     return nullptr;
   }
   if (trigger_region.load(std::memory_order_relaxed) == region) call_of_trigger(location, registers);

@@ -1,5 +1,6 @@
 #include "measurement/location.hpp"
 
+#include "measurement/entrance.hpp"
 #include "measurement/mpi_call.hpp"
 #include "unwind/stack_memory.hpp"
 
@@ -155,13 +156,10 @@ void end_abandoned_call(Location& l) {
 bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed || !scope_is_gone(l, sp)) return false;
-  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(l, inside)) return false;
+  if (!enter(l, inside)) return false;
   if (inside == Inside::Mpi) end_abandoned_call(l);
   l.walker.forget();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  l.inside.store(Inside::User, std::memory_order_relaxed);
+  leave(l, Inside::User);
   return true;
 }
 
@@ -172,14 +170,11 @@ Inside place_of_tick(Location& l, std::uintptr_t sp) {
     l.call_seen = platform::now();
     return inside;
   }
-  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  const bool is_free = l.gate.load(std::memory_order_relaxed) == Gate::Open;  // else another thread reads the location
-  if (is_free) end_abandoned_call(l);
-  const Inside place = is_free ? Inside::User : Inside::Mpi;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  l.inside.store(place, std::memory_order_relaxed);
-  return place;
+  Hold hold(l, inside);
+  if (!hold) return inside;
+  end_abandoned_call(l);
+  hold.goes_on_at(Inside::User);
+  return Inside::User;
 }
 
 }  // namespace refrain::measurement

@@ -1,8 +1,8 @@
 #pragma once
 /// A location: one thread of the program and everything that is measured on it.
 ///
-/// Who may touch what: the owning thread, in ordinary context inside a MeasurementScope or in the tick handler while
-/// `inside` is User. `inside` is the only guard and is taken at the entries (MPI wrapper, tick), never deeper.
+/// Who may touch what: the owning thread, in ordinary context or in the tick handler, between entering and leaving
+/// (entrance.hpp). `inside` is the only guard and is taken at the entries (MPI wrapper, mark, tick), never deeper.
 /// The finalizing thread reads a location after `close_location`, when its owner no longer writes.
 
 #include <atomic>
@@ -163,13 +163,6 @@ struct Activation {
 /// Async-signal-safe.
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
 
-/// For a thread that has just entered Measurement from `before` and found the gate not open: waits while it is paused.
-/// False: it is shut; the location is Closed. Ordinary context.
-bool pass_gate(Location& location, Inside before);
-inline bool may_enter(Location& location, Inside before) {
-  return location.gate.load(std::memory_order_acquire) == Gate::Open || pass_gate(location, before);
-}
-
 /// Ends the unit in progress when an iteration that the location follows has begun or ended since (following.hpp).
 /// `was`: where the thread has come from. Inside a scope, before anything is counted. Async-signal-safe.
 void keep_up(Location& location, Inside was);
@@ -195,22 +188,6 @@ Inside place_of_tick(Location& location, std::uintptr_t sp);
 void count_call_until(Location& location, platform::Ticks until);
 /// The thread's life ends within an MPI call, which will not return. Inside a scope.
 void end_abandoned_call(Location& location);
-
-/// Begins a scope on the calling thread's location: Refrain's bookkeeping until `inside` is set again. `caller`: the
-/// registers where the program made the call. False: none may begin here, nothing is measured.
-[[gnu::always_inline]] inline bool enter_scope(Location& location, const platform::Registers& caller) {
-  if (location.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
-    if (!leave_abandoned_scope(location, caller.sp)) return false;
-  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location.scope_sp = caller.sp;
-  location.scope_pc = caller.pc;
-  if (!may_enter(location, Inside::User)) [[unlikely]]
-    return false;
-  if (location.following) [[unlikely]]
-    keep_up(location, Inside::User);
-  return true;
-}
 
 /// Value row of the MPI call in progress, in the unit in progress.
 inline std::int64_t* row_of_call(Location& location) {

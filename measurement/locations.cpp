@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
@@ -98,9 +99,7 @@ Location* begin_location(const LocationSettings& settings) {
 }
 
 bool enter_location(Location& l) {
-  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(l, Inside::Closed)) return false;
+  if (!enter(l, Inside::Closed)) return false;
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
   l.random_state =
@@ -117,16 +116,13 @@ bool enter_location(Location& l) {
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
   current_location = &l;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  l.inside.store(Inside::User, std::memory_order_relaxed);
+  leave(l, Inside::User);
   return true;
 }
 
 void end_location(Location& l) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
-  l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(l, inside)) return;
+  if (!enter(l, inside)) return;
   if (inside == Inside::Mpi) end_abandoned_call(l);  // it was cancelled there, or had left it
   if (l.following) keep_up(l, Inside::User);
   l.timer.destroy();
@@ -136,7 +132,7 @@ void end_location(Location& l) {
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
   l.cpu_clock.detach();
-  l.inside.store(Inside::Closed, std::memory_order_relaxed);
+  leave(l, Inside::Closed);
   l.in_use.store(false, std::memory_order_release);
 }
 
@@ -147,22 +143,6 @@ Inside settled_place(const Location& l) {
     sched_yield();
   }
   return Inside::Measurement;
-}
-
-bool pass_gate(Location& l, Inside before) {
-  for (;;) {
-    const Gate gate = l.gate.load(std::memory_order_acquire);
-    if (gate == Gate::Open) return true;
-    if (gate == Gate::Shut) {
-      l.inside.store(Inside::Closed, std::memory_order_relaxed);
-      return false;
-    }
-    l.inside.store(before, std::memory_order_release);
-    for (Gate now = gate; now == Gate::Paused || now == Gate::Held; now = l.gate.load(std::memory_order_relaxed))
-      sched_yield();
-    l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // what Paused needs more is the barrier of who pauses
-  }
 }
 
 namespace {
@@ -223,7 +203,7 @@ void close_location(Location& l) {
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
   if (own) {
     l.cpu_clock.detach();
-    l.inside.store(Inside::Closed, std::memory_order_relaxed);
+    leave(l, Inside::Closed);
     current_location = nullptr;
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "measurement/entrance.hpp"
 #include "measurement/location.hpp"
 
 namespace refrain::measurement {
@@ -92,9 +93,9 @@ void take_due_snapshot(Location& location);
   if (Location* location = current_location) begin_timed_call(*location);
   else calls_to_timing = no_call_is_timed;
 }
-/// Begins the scope of an MPI call that was counted; `caller` as in enter_scope(). False: it is not to be measured.
+/// Begins the scope of an MPI call that was counted; `caller` as in enter(). False: it is not to be measured.
 [[gnu::always_inline]] inline bool enter_call(Location& location, const platform::Registers& caller) {
-  if (enter_scope(location, caller)) [[likely]]
+  if (enter(location, caller)) [[likely]]
     return true;
   pass_call(location);
   return false;
@@ -120,14 +121,11 @@ template <class Before, class Call, class After>
   before();
   location.handler_time_in_call = 0;
   location.call_begin = platform::now();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location.inside.store(Inside::Mpi, std::memory_order_relaxed);
+  leave(location, Inside::Mpi);
   auto result = call();
   if (location.scope_sp != caller.sp) [[unlikely]]
     return result;  // a fiber's that was taken for abandoned, and has been counted as such
-  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(location, Inside::Mpi)) [[unlikely]]
+  if (!enter(location, Inside::Mpi)) [[unlikely]]
     return result;  // counted by the finalizing thread
   const platform::Ticks end = platform::now();
   if (location.following) [[unlikely]]
@@ -146,8 +144,7 @@ template <class Before, class Call, class After>
     take_due_snapshot(location);
   if (calls_to_timing <= 0) [[unlikely]]
     end_timed_call(location, end, platform::now());
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location.inside.store(Inside::User, std::memory_order_relaxed);
+  leave(location, Inside::User);
   return result;
 }
 
@@ -155,7 +152,7 @@ template <class Before, class Call, class After>
 inline std::uint16_t announcement_of(RegionId region) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(region) + 1);
 }
-/// True when the call in progress has announced the function of `region`. `sp` as in enter_scope().
+/// True when the call in progress has announced the function of `region`. `sp` as in enter().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {
   return location.announced == announcement_of(region) &&
          location.inside.load(std::memory_order_relaxed) == Inside::Mpi && sp < location.scope_sp &&
@@ -166,25 +163,19 @@ inline bool is_announced(const Location& location, RegionId region, std::uintptr
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured_within(Location& location, Before&& before, Call&& call, After&& after) {
   location.announced = 0;
-  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(location, Inside::Mpi)) [[unlikely]]
+  if (!enter(location, Inside::Mpi)) [[unlikely]]
     return call();
   before();
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   const std::uintptr_t scope = location.scope_sp;
-  location.inside.store(Inside::Mpi, std::memory_order_relaxed);
+  leave(location, Inside::Mpi);
   auto result = call();
   if (location.scope_sp != scope) [[unlikely]]
     return result;
-  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (!may_enter(location, Inside::Mpi)) [[unlikely]]
+  if (!enter(location, Inside::Mpi)) [[unlikely]]
     return result;
   MpiCall done{location, location.following ? keep_up_after_call(location) : location.call_values};
   after(done, result);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location.inside.store(Inside::Mpi, std::memory_order_relaxed);
+  leave(location, Inside::Mpi);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <sched.h>
 
+#include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
@@ -77,7 +78,7 @@ void resume(Location& l, Inside inside) {
 /// Waits a little, as one that others may hold.
 void wait() {
   const Gate gate = current_location->gate.load(std::memory_order_relaxed);
-  if (gate == Gate::Paused || gate == Gate::Held) (void)pass_gate(*current_location, Inside::User);
+  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*current_location, Inside::User);
   sched_yield();
 }
 

@@ -9,6 +9,7 @@
 
 #include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
+#include "measurement/entrance.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/iterations.hpp"
@@ -336,10 +337,9 @@ void end_iteration_in_progress() {
   Location* location = measurement::current_location;
   // Within an MPI call (an error handler may end MPI) the call is still alive and its thread is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
-  if (!measurement::enter_scope(*location, {location->scope_pc, location->scope_sp, 0})) return;
+  if (!measurement::enter(*location, {location->scope_pc, location->scope_sp, 0})) return;
   measurement::end_with_finalize(*location);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location->inside.store(measurement::Inside::User, std::memory_order_relaxed);
+  measurement::leave(*location, measurement::Inside::User);
 }
 
 void on_mpi_finalizing(const MpiAdapter& adapter) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <utility>
 
+#include "measurement/entrance.hpp"
 #include "platform/signal_context.hpp"
 
 namespace refrain::sampling {
@@ -186,21 +187,12 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
 }
 
-/// After entering Measurement: another thread reads the location, or soon will. Then nothing of it may be written.
-bool is_read_by_another(const Location& location) {
-  return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
-}
-
 /// A tick that only passes the time to the next sample, or that may not look around.
 void pass(Location& location, Inside inside) {
   if (location.following && inside != Inside::Measurement) {
-    location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    const bool open = !is_read_by_another(location);
-    if (open) measurement::keep_up(location, inside);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    location.inside.store(inside, std::memory_order_relaxed);
-    if (!open) return;
+    const measurement::Hold hold(location, inside);
+    if (!hold) return;
+    measurement::keep_up(location, inside);
   }
   ++location.unit.ticks_lost;
   if (inside == Inside::Mpi) location.handler_time_in_call += tick_settings.tick_cost;
@@ -213,12 +205,8 @@ bool take(Location& location, Inside inside, Weight weight, const void* context)
     location.count_loss(Loss::InsideMeasurement);
     return true;
   }
-  location.inside.store(Inside::Measurement, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (is_read_by_another(location)) {
-    location.inside.store(inside, std::memory_order_relaxed);
-    return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut;
-  }
+  const measurement::Hold hold(location, inside);
+  if (!hold) return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut;
   if (location.following) measurement::keep_up(location, inside);
   if (inside == Inside::Mpi) {
     ++location.unit.ticks_mpi;
@@ -228,8 +216,6 @@ bool take(Location& location, Inside inside, Weight weight, const void* context)
     sample(location, weight.here, context);
   }
   location.unit.weight_mpi_ns += weight.in_mpi;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  location.inside.store(inside, std::memory_order_relaxed);
   return true;
 }
 

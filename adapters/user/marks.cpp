@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "measurement/entrance.hpp"
 #include "measurement/regions.hpp"
 #include "refrain/refrain.h"
 
@@ -24,12 +25,10 @@ class Scope {
   explicit Scope(const platform::Registers& caller) : location_(current_location) {
     if (!location_) return;
     entered_ = measurement::begin_own_time(*location_);
-    if (!measurement::enter_scope(*location_, caller)) location_ = nullptr;
+    if (!measurement::enter(*location_, caller)) location_ = nullptr;
   }
   ~Scope() {
-    if (!location_) return;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    location_->inside.store(Inside::User, std::memory_order_relaxed);
+    if (location_) measurement::leave(*location_, Inside::User);
   }
   explicit operator bool() const { return location_ != nullptr; }
   Location& location() { return *location_; }

@@ -132,7 +132,7 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   return enter_region(location, region, registers);
 }
 void charge_reading(Location&, bool, std::int64_t*) {}
-bool pass_gate(Location&, Inside) { return true; }
+bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* keep_up_after_call(Location& location) { return location.call_values; }
 void take_due_snapshot(Location&) {}

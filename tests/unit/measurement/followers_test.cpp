@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "clustering/iteration_log_reader.hpp"
+#include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
@@ -87,7 +88,7 @@ class Followers : public testing::Test {
   /// On a thread that follows: `count` events in the iteration in progress.
   static void record(Location& l, Account& account, int count) {
     const std::uint64_t before = published_epoch.load();
-    ASSERT_TRUE(enter_scope(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    ASSERT_TRUE(enter(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     const std::uint64_t span = l.following->epoch.load();
     EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
     bool full = false;
@@ -96,7 +97,7 @@ class Followers : public testing::Test {
     l.tree.values(node)[column_of(MetricId::BytesSent)] += 10 * count;
     l.unit.mpi_calls += count;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    l.inside.store(Inside::User, std::memory_order_release);
+    leave(l, Inside::User);
     account.events[span] += count;
     account.total += count;
   }
@@ -332,13 +333,13 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
     for (int i = 0; i < samples; ++i) {
       steps.reach(2 * i + 1);
       steps.wait_for(2 * i + 2);
-      ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+      ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
       bool full = false;
       const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
       ++location->tree.values(node)[column_of(MetricId::Samples)];
       ++location->unit.ticks_user;
       std::atomic_signal_fence(std::memory_order_seq_cst);
-      location->inside.store(Inside::User, std::memory_order_release);
+      leave(*location, Inside::User);
     }
     steps.reach(2 * samples + 1);
   });
@@ -408,7 +409,7 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
     location = life.location;
     steps.reach(1);
     steps.wait_for(2);
-    ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     bool full = false;
     for (std::uint64_t key = 1; key <= 4000; ++key) {
       const NodeId node = location->tree.child(root_node, NodeKind::Region, key, full);
@@ -417,7 +418,7 @@ TEST_F(Followers, a_unit_larger_than_the_queue_counts_outside_and_is_counted_as_
       ++location->unit.mpi_calls;
       ++account.total;
     }
-    location->inside.store(Inside::User);
+    leave(*location, Inside::User);
     steps.reach(3);
     steps.wait_for(4);
     record(*location, account, 1);
@@ -447,9 +448,9 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
       steps.wait_for(2 * i + 2);
       record(*location, account, 1);
     }
-    ASSERT_TRUE(enter_scope(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
     stop_following(*location);
-    location->inside.store(Inside::User);
+    leave(*location, Inside::User);
     record(*location, account, 1);
   });
   for (int i = 0; i < 5; ++i) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
@@ -22,20 +23,20 @@ constexpr std::size_t visits = column_of(MetricId::Visits), sent = column_of(Met
 platform::Registers here() { return {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}; }
 
 /// Leaves a scope so that the thread sanitizer sees it.
-void leave(Location& l) { l.inside.store(Inside::User, std::memory_order_release); }
+void leave(Location& l) { leave(l, Inside::User); }
 
 /// What `measured` does (mpi_call.hpp), without a call path.
 void call(Location& l, int spins) {
-  ASSERT_TRUE(enter_scope(l, here()));
+  ASSERT_TRUE(enter(l, here()));
   bool full = false;
   l.call_node = l.stopped ? unrecorded_call : l.tree.child(root_node, NodeKind::Region, 1, full);
   l.call_values = row_of_call(l);
   l.handler_time_in_call = 0;
   l.call_begin = platform::now();
-  l.inside.store(Inside::Mpi, std::memory_order_release);
+  leave(l, Inside::Mpi);
   for (int i = 0; i < spins; ++i) std::this_thread::yield();
   l.inside.store(Inside::Measurement);
-  ASSERT_TRUE(may_enter(l, Inside::Mpi));
+  ASSERT_TRUE(enter(l, Inside::Mpi));
   const platform::Ticks end = platform::now();
   std::int64_t* values = l.following ? keep_up_after_call(l) : l.call_values;
   const platform::Ticks time = std::max<platform::Ticks>(0, end - l.call_begin);
@@ -48,11 +49,11 @@ void call(Location& l, int spins) {
 }
 
 void stop_for(Location& l, int spins) {
-  ASSERT_TRUE(enter_scope(l, here()));
+  ASSERT_TRUE(enter(l, here()));
   ASSERT_TRUE(stop_measurement());
   leave(l);
   for (int i = 0; i < spins; ++i) std::this_thread::yield();
-  ASSERT_TRUE(enter_scope(l, here()));
+  ASSERT_TRUE(enter(l, here()));
   ASSERT_TRUE(resume_measurement([](Location& resumed) { EXPECT_FALSE(resumed.stopped); }));
   leave(l);
 }
@@ -121,13 +122,13 @@ TEST(Stopping, a_call_that_begins_stopped_is_not_counted) {
   Location* first = begin_location(settings);
   ASSERT_NE(nullptr, first);
   ASSERT_TRUE(enter_location(*first));
-  ASSERT_TRUE(enter_scope(*first, here()));
+  ASSERT_TRUE(enter(*first, here()));
   ASSERT_TRUE(stop_measurement());
   ASSERT_TRUE(stop_measurement());  // stopped already
   leave(*first);
   call(*first, 1);
   EXPECT_EQ(1, first->while_stopped.row[visits]);
-  ASSERT_TRUE(enter_scope(*first, here()));
+  ASSERT_TRUE(enter(*first, here()));
   ASSERT_TRUE(resume_measurement([](Location&) {}));
   leave(*first);
   EXPECT_EQ(0, first->unit.mpi_calls);
