@@ -5,6 +5,10 @@
 /// its field `rseq_cs` when the thread is switched out, moved or given a signal outside of the sequence that the field
 /// describes. A field that describes a sequence nobody ever runs is a flag for that.
 ///
+/// That the kernel does so is not promised for a thread that is switched out within a system call, where no sequence
+/// can be: by their source, kernels from 6.19 on leave the field alone then (kernel/rseq.c). So the first thread of the
+/// process tries it, and where the flag outlives a sleep no watch works.
+///
 /// Of the thread that calls; ordinary context. A program's own sequences are left alone: the field is only taken while
 /// it is empty, and a program that sets it ends the watch. Several askers share one watch: each remembers its number.
 
@@ -15,7 +19,7 @@ namespace refrain::platform {
 class SwitchWatch {
  public:
   /// For the calling thread, which the object belongs to from now on. Without the kernel's or the library's help every
-  /// watch is over at once.
+  /// watch is over at once. The first call of a process sleeps for 50 us to find that out.
   void attach();
   /// Nothing of the watch is left in the thread's structure.
   void detach();
@@ -41,5 +45,8 @@ class SwitchWatch {
   std::uint64_t flag_ = 0;
   std::uint32_t number_ = 0;
 };
+
+/// Whether the kernel clears `field` while the calling thread sleeps. Ordinary context.
+bool is_cleared_by_a_switch(volatile std::uint64_t& field, std::uint64_t flag);
 
 }  // namespace refrain::platform

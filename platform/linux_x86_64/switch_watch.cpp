@@ -1,8 +1,14 @@
 #include "platform/switch_watch.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/rseq.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 // The kernel looks at the description whenever it finds the field set, and wants to see the signature of the
 // registration before the abort address, as for any sequence. Nothing ever comes here: the first instruction is never
@@ -44,7 +50,33 @@ rseq* own_structure() {
   return reinterpret_cast<rseq*>(static_cast<char*>(__builtin_thread_pointer()) + *offset);
 }
 
+/// How often the thread has given up its processor by itself.
+long own_switches() {
+  rusage usage{};
+  syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+enum class Known : int { Nothing, Works, DoesNot };
+std::atomic<Known> known{Known::Nothing};
+
 }  // namespace
+
+bool is_cleared_by_a_switch(volatile std::uint64_t& field, std::uint64_t flag) {
+  constexpr timespec nap{0, 50'000};
+  const int saved = errno;
+  bool is_cleared = false;
+  for (int tries = 0; tries < 10; ++tries) {
+    const long before = own_switches();
+    field = flag;
+    syscall(SYS_nanosleep, &nap, nullptr);
+    is_cleared = field != flag;
+    if (own_switches() != before) break;  // else it has not slept: a signal was there first, or the time was over
+  }
+  if (!is_cleared) field = 0;
+  errno = saved;
+  return is_cleared;
+}
 
 void SwitchWatch::attach() {
   field_ = nullptr;
@@ -52,7 +84,10 @@ void SwitchWatch::attach() {
   rseq* structure = own_structure();
   if (!structure) return;
   flag_ = reinterpret_cast<std::uintptr_t>(&refrain_no_sequence);
-  field_ = reinterpret_cast<volatile std::uint64_t*>(&structure->rseq_cs);
+  auto* field = reinterpret_cast<volatile std::uint64_t*>(&structure->rseq_cs);
+  if (known.load(std::memory_order_relaxed) == Known::Nothing && !*field)
+    known.store(is_cleared_by_a_switch(*field, flag_) ? Known::Works : Known::DoesNot, std::memory_order_relaxed);
+  if (known.load(std::memory_order_relaxed) != Known::DoesNot) field_ = field;
 }
 
 void SwitchWatch::detach() {

@@ -127,6 +127,12 @@ TEST(SwitchWatch, EndsWithASleepAndWithASignal) {
   EXPECT_FALSE(watch.holds());
 }
 
+TEST(SwitchWatch, IsNotUsedWhereTheKernelDoesNotClearTheField) {
+  volatile std::uint64_t of_no_kernel = 0;
+  EXPECT_FALSE(refrain::platform::is_cleared_by_a_switch(of_no_kernel, 64));
+  EXPECT_EQ(0u, of_no_kernel);
+}
+
 TEST(SwitchWatch, IsOfOneThread) {
   SwitchWatch watch;
   watch.attach();
