@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Counts the distinct cache lines, code and data, that an MPI call, a sample and the end of an iteration touch in user mode.
-Usage: cache_lines.py BUILD [DEPTH...]
+Usage: cache_lines.py [--detail PART] BUILD [DEPTH...]
+--detail call|sample|end also lists the functions with their instructions and lines of code, and the lines of data with who touches them.
 
 The program runs each of them instruction by instruction (programs/step.c), which gives the registers before each one; the
 disassembly of the modules tells which memory an instruction reads or writes. Exact but for the kernel's own lines, and the
@@ -16,8 +17,10 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
-DEPTHS = sys.argv[2:] or ["5", "20"]
+DETAIL = {"end": 0, "call": 1, "sample": 2}[sys.argv[2]] if sys.argv[1:2] == ["--detail"] else None
+WORDS = sys.argv[3:] if DETAIL is not None else sys.argv[1:]
+BUILD = Path(WORDS[0] if WORDS else "build").resolve()
+DEPTHS = WORDS[1:] or ["5", "20"]
 SIGNAL = "60"
 LINE = 64
 PARTS = ("the end of an iteration", "an MPI call", "a sample")
@@ -101,6 +104,22 @@ def file_address(path: str, offset: int) -> int:
     return offset
 
 
+class Symbols:
+    """Functions and variables of a file, by address."""
+
+    def __init__(self, path: str):
+        said = subprocess.run(["nm", "-nSC", "--defined-only", path], capture_output=True, text=True).stdout
+        said += subprocess.run(["nm", "-nSCD", "--defined-only", path], capture_output=True, text=True).stdout
+        self.ranges = sorted((int(f[0], 16), int(f[1], 16), f[3].split("(")[0]) for f in
+                             (line.split(maxsplit=3) for line in said.splitlines()) if len(f) == 4 and len(f[2]) == 1)
+
+    def name(self, address: int) -> str:
+        for begin, size, name in self.ranges:
+            if begin <= address < begin + max(size, 1):
+                return name
+        return hex(address)
+
+
 def owner(name: str, address: int, stack: tuple[int, int]) -> str:
     if stack[0] <= address < stack[1]:
         return "stack"
@@ -147,10 +166,44 @@ def count(depth: str, work: Path) -> None:
         for at, size in accesses(text, values, rip + following - address):
             for line in range(at // LINE, (at + max(size, 1) - 1) // LINE + 1):
                 data[part][owner(modules.find(at)[3], at, stack)].add(line)
+    if DETAIL is not None:
+        show_detail([r for r in records if r[0] == DETAIL], places, texts, modules, stack)
     for part, what in enumerate(PARTS):
         total = [sum(map(len, lines[part].values())) for lines in (code, data)]
         print(f"| {what}, {depth} frames | {instructions[part]} | {total[0]} ({len(code[part]['Refrain'])} of Refrain) | {total[1]} "
               f"({len(data[part]['Refrain'])} of Refrain, {len(data[part]['stack'])} of the stack) |", flush=True)
+
+
+def show_detail(records: list, places: dict, texts: dict, modules: Map, stack: tuple[int, int]) -> None:
+    symbols = {name: Symbols(name) for name in texts}
+    executed: dict[str, int] = defaultdict(int)
+    lines_of: dict[str, set[int]] = defaultdict(set)
+    touched: dict[int, dict[str, None]] = defaultdict(dict)
+    for _, *values_of in records:
+        values = dict(zip(REGISTERS, values_of))
+        rip = values["rip"]
+        name, address = places[rip]
+        function = (symbols[name].name(address) if name in symbols else "?") + ("" if "librefrain" in name else f" [{Path(name).name}]")
+        executed[function] += 1
+        lines_of[function].add(rip // LINE)
+        text = texts.get(name, {}).get(address, "")
+        if not text:
+            continue
+        following = next((a for a in range(address + 1, address + 16) if a in texts[name]), address + 8)
+        for at, size in accesses(text, values, rip + following - address):
+            for line in range(at // LINE, (at + max(size, 1) - 1) // LINE + 1):
+                touched[line].setdefault(function)
+    print("\ninstructions, lines of code, function")
+    for function, count in executed.items():
+        print(f"{count:6} {len(lines_of[function]):4}  {function}")
+    print("\nlines of data: where, by whom")
+    for line, functions in sorted(touched.items()):
+        low, _, offset, name = modules.find(line * LINE)
+        where = "stack" if stack[0] <= line * LINE < stack[1] else Path(name).name if name else f"pages {low:x}"
+        if name.startswith("/") and name in symbols:
+            where += " " + symbols[name].name(file_address(name, line * LINE - low + offset))
+        print(f"  {where} +{line * LINE - low:#x}: {', '.join(functions)}")
+    print()
 
 
 def main() -> None:
