@@ -49,6 +49,26 @@ def register(values: dict[str, int], name: str) -> int:
     return values["r" + name[1:]] & 0xFFFFFFFF  # eax and such
 
 
+def size_of(name: str, text: str) -> int:
+    """Bytes of the memory operand: by the register beside it, else by the instruction's suffix."""
+    if "%ymm" in text:
+        return 32
+    if "%xmm" in text:
+        return 8 if name.endswith(("sd", "q")) and not name.endswith("dq") else 4 if name.endswith("ss") else 16
+    if match := re.match(r"mov[sz]([bwl])", name):
+        return STRING_SIZE[match[1]]
+    for word in re.findall(r"(?<![(,])%(\w+)(?![\w)]*\))", re.sub(r"\([^)]*\)", "", text)):
+        if re.fullmatch(r"e\w\w|r\d+d", word):
+            return 4
+        if re.fullmatch(r"[abcd][lh]|[sd]il|[sb]pl|r\d+b", word):
+            return 1
+        if re.fullmatch(r"[abcd]x|[sd]i|[sb]p|r\d+w", word):
+            return 2
+        if word.startswith("r"):
+            return 8
+    return STRING_SIZE.get(name[-1], 8) if "$" in text else 8
+
+
 def accesses(text: str, values: dict[str, int], after: int) -> list[tuple[int, int]]:
     """Address and size of what an instruction reads and writes. `after`: address of the next one."""
     name = text.split()[0]
@@ -63,7 +83,7 @@ def accesses(text: str, values: dict[str, int], after: int) -> list[tuple[int, i
         found.append((values["rbp"] if name.startswith("leave") else values["rsp"], 8))
     if text.startswith(NO_ACCESS):
         return found
-    size = 32 if "%ymm" in text else 16 if "%xmm" in text and "a" in name else 8
+    size = size_of(name, text)
     if name.startswith("xsave") or name.startswith("xrstor"):
         size = 832
     for segment, offset, base, index, scale, far_segment, far in OPERAND.findall(text):

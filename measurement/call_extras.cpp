@@ -1,10 +1,11 @@
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
-std::atomic<bool> calls_have_extras{false};
+REFRAIN_HOT_DATA std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
 
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {

@@ -50,6 +50,11 @@ class CallTree {
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
+  /// Where such a row lies, and the row that lies there; it is one of the unit in progress as long as stamp() is what
+  /// it was when values() gave it. Async-signal-safe.
+  std::uint32_t place_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
+  std::int64_t* row_at(std::uint32_t place) { return pool_ + place; }
+  std::uint32_t stamp() const { return stamp_; }
   /// The row of what was settled, to be added to. Async-signal-safe.
   std::int64_t* settled_values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.
@@ -73,15 +78,15 @@ class CallTree {
   void new_stamp();
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
 
+  std::int64_t* pool_ = nullptr;  // this and the stamp are what a call whose path is known needs
+  std::uint32_t stamp_ = 1;       ///< never 0
+  std::uint32_t touched_count_ = 0;
   std::byte* memory_ = nullptr;
   std::size_t reserved_ = 0;
   Node* nodes_ = nullptr;
-  std::int64_t* pool_ = nullptr;
   std::uint32_t* index_ = nullptr;  ///< current open-addressing table, doubled into fresh memory when half full
   std::uint32_t* index_region_ = nullptr;
   std::uint32_t* touched_ = nullptr;
-  std::uint32_t touched_count_ = 0;
-  std::uint32_t stamp_ = 1;
   std::uint32_t index_mask_ = 0;
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;

@@ -2,11 +2,12 @@
 
 #include "measurement/entrance.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/hot.hpp"
 #include "unwind/stack_memory.hpp"
 
 namespace refrain::measurement {
 
-constinit thread_local Location* current_location = nullptr;
+constinit thread_local OfThread this_thread{nullptr, 0};
 
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   const std::int64_t cpu_ns = cpu_now_ns > l.cpu_begin_ns ? cpu_now_ns - l.cpu_begin_ns : 0;
@@ -114,13 +115,33 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
   return node;
 }
 
-std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers) {
-  const NodeId path = path_of(location, {registers, false, nullptr});
+namespace {
+
+/// Value row of the region below a path.
+std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full) {
+  l.call_node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
+  if (full) l.count_loss(Loss::ArenaFull);
+  return l.tree.values(l.call_node);
+}
+
+}  // namespace
+
+REFRAIN_HOT_CODE std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& registers) {
   bool full = false;
-  const NodeId leaf = location.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
-  if (full) location.count_loss(Loss::ArenaFull);
-  location.call_node = leaf;
-  return location.tree.values(leaf);
+  unwind::Frame* frame = l.walker.known_frame(registers);
+  if (!frame) [[unlikely]]
+    return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
+  // The frame remembers what was called from it last in this unit.
+  unwind::FrameNotes& notes = frame->notes;
+  if (notes.stamp == l.tree.stamp() && notes.of == static_cast<std::uint32_t>(region)) [[likely]] {
+    l.call_node = NodeId{notes.child};
+    return l.tree.row_at(notes.row);
+  }
+  std::int64_t* row = enter_below(l, NodeId{frame->tag}, region, full);
+  if (!full)
+    notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call_node), l.tree.place_of(row),
+             l.tree.stamp()};
+  return row;
 }
 
 bool scope_is_gone(const Location& l, std::uintptr_t sp) {

@@ -95,17 +95,17 @@ struct alignas(64) Location {
   std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress, null when its unit has ended
   Following* following = nullptr;       ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
+  unwind::Walker walker;
+  NodeId call_node{};  ///< of the MPI call in progress
+  CallTree tree;
+
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
   /// part is added when it or the unit ends.
   UnitTotals unit{};
 
-  unwind::Walker walker;
-  CallTree tree;
-
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_unfollowed = false;     ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
-  NodeId call_node{};                ///< of the MPI call in progress
   platform::Ticks call_seen = 0;     ///< when a tick has last found a thread in an MPI call
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
@@ -148,9 +148,6 @@ struct alignas(64) Location {
   void count_loss(Loss loss) { add_loss(loss, 1); }
   void add_loss(Loss loss, std::int64_t much) { losses[static_cast<std::size_t>(loss)] += much; }
 };
-
-/// The location of the calling thread, null when it is not measured.
-extern constinit thread_local Location* current_location __attribute__((tls_model("initial-exec")));
 
 /// The innermost frame of a path.
 struct Activation {

@@ -49,7 +49,7 @@ void forget_locations() { all.store(nullptr, std::memory_order_release); }
 std::int64_t cpu_time_without_ticks(const Location& l) {
   if (!l.ticks_are_due || l.stopped) return 0;
   const std::int64_t tick = platform::cpu_timer_resolution_ns();
-  const platform::TickTimes now = platform::tick_times_of(&l == current_location ? 0 : l.os_thread_id);
+  const platform::TickTimes now = platform::tick_times_of(&l == this_thread.location ? 0 : l.os_thread_id);
   if (now.all < 0 || now.user - l.ticks_seen.user < 2 * tick) return 0;
   return now.all - l.ticks_seen.all - tick;
 }
@@ -115,7 +115,7 @@ bool enter_location(Location& l) {
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
-  current_location = &l;
+  this_thread.location = &l;
   leave(l, Inside::User);
   return true;
 }
@@ -128,7 +128,7 @@ void end_location(Location& l) {
   l.timer.destroy();
   l.task_clock.close();
   l.sampling = false;
-  current_location = nullptr;
+  this_thread.location = nullptr;
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
   l.cpu_clock.detach();
@@ -148,7 +148,7 @@ Inside settled_place(const Location& l) {
 namespace {
 
 /// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return current_location ? static_cast<const void*>(current_location) : &pausing; }
+const void* who_pauses() { return this_thread.location ? static_cast<const void*>(this_thread.location) : &pausing; }
 
 }  // namespace
 
@@ -156,7 +156,7 @@ bool pause_others() {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == current_location) continue;
+    if (l == this_thread.location) continue;
     for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
          open = Gate::Open)
       sched_yield();
@@ -164,7 +164,7 @@ bool pause_others() {
   // Owners see it at their next entry; the barrier makes the entries of before visible here.
   platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == current_location) continue;
+    if (l == this_thread.location) continue;
     if (settled_place(*l) == Inside::Measurement) {
       resume_others();
       return false;
@@ -184,7 +184,7 @@ void resume_others() {
 
 void close_location(Location& l) {
   if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
-  const bool own = &l == current_location;
+  const bool own = &l == this_thread.location;
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
@@ -204,7 +204,7 @@ void close_location(Location& l) {
   if (own) {
     l.cpu_clock.detach();
     leave(l, Inside::Closed);
-    current_location = nullptr;
+    this_thread.location = nullptr;
   }
 }
 

@@ -88,64 +88,10 @@ void take_due_snapshot(Location& location);
 /// First of all in what the program calls as an MPI function, as every cache line that is missed before it is missing
 /// in what a timed call has taken.
 [[gnu::always_inline]] inline void count_call() {
-  if (--calls_to_timing > 0) [[likely]]
+  if (--this_thread.calls_to_timing > 0) [[likely]]
     return;
-  if (Location* location = current_location) begin_timed_call(*location);
-  else calls_to_timing = no_call_is_timed;
-}
-/// Begins the scope of an MPI call that was counted; `caller` as in enter(). False: it is not to be measured.
-[[gnu::always_inline]] inline bool enter_call(Location& location, const platform::Registers& caller) {
-  if (enter(location, caller)) [[likely]]
-    return true;
-  pass_call(location);
-  return false;
-}
-
-/// Runs `call`, which makes the PMPI call and returns its value, after enter_call(). `before()` runs just
-/// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
-/// counts, still outside MPI time.
-template <class Before, class Call, class After>
-[[gnu::always_inline]] inline auto measured_in_scope(Location& location, const platform::Registers& caller,
-                                                     RegionId region, Before&& before, Call&& call, After&& after) {
-  std::int64_t* values;
-  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
-    values = enter_region_with_extras(location, region, caller);
-    if (!values) {
-      pass_call(location);
-      return call();
-    }
-  } else {
-    values = enter_region(location, region, caller);
-  }
-  location.call_values = values;
-  before();
-  location.handler_time_in_call = 0;
-  location.call_begin = platform::now();
-  leave(location, Inside::Mpi);
-  auto result = call();
-  if (location.scope_sp != caller.sp) [[unlikely]]
-    return result;  // a fiber's that was taken for abandoned, and has been counted as such
-  if (!enter(location, Inside::Mpi)) [[unlikely]]
-    return result;  // counted by the finalizing thread
-  const platform::Ticks end = platform::now();
-  if (location.following) [[unlikely]]
-    values = keep_up_after_call(location);
-  platform::Ticks time = end - location.call_begin - location.handler_time_in_call;
-  if (time < 0) time = 0;
-  location.unit.mpi += time;
-  ++location.unit.mpi_calls;
-  ++values[column_of(MetricId::Visits)];
-  values[column_of(MetricId::Time)] += time;
-  if (location.extra) [[unlikely]]
-    charge_reading(location, false, values + columns_of(NodeKind::Region));
-  MpiCall done{location, values};
-  after(done, result);
-  if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
-    take_due_snapshot(location);
-  if (calls_to_timing <= 0) [[unlikely]]
-    end_timed_call(location, end, platform::now());
-  leave(location, Inside::User);
-  return result;
+  if (Location* location = this_thread.location) begin_timed_call(*location);
+  else this_thread.calls_to_timing = no_call_is_timed;
 }
 
 /// What `Location::announced` says.
@@ -159,23 +105,51 @@ inline bool is_announced(const Location& location, RegionId region, std::uintptr
          !scope_is_gone(location, sp);
 }
 
-/// The call of an announced function: it has no visit and no time of its own, its counts go to the call in progress.
+/// A call that has begun, or is to be let through: then `location` is null. `within`: an announced call, which has no
+/// visit and no time of its own; its counts go to the call in progress.
+struct BegunCall {
+  Location* location;
+  bool within;
+};
+/// A call that MPI has come back from. `values`: its row, null when it has been counted already, by who closed the
+/// location or took the call for abandoned.
+struct ReturnedCall {
+  std::int64_t* values;
+  platform::Ticks end;
+};
+
+/// The program calls the function of `region`, with the registers `pc`, `sp` and `fp`: from here on the thread is in
+/// Refrain.
+BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+/// The same after count_call(), for a call that is not announced.
+BegunCall begin_counted_call(Location& location, RegionId region, const platform::Registers& caller);
+/// MPI has returned to the wrapper of a call that began with this stack pointer.
+ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t scope_sp);
+/// All of the call is counted: the thread goes on in the program.
+void finish_call(BegunCall call, platform::Ticks end);
+
+/// Runs `call`, which makes the PMPI call and returns its value, of a call that has begun. `before()` runs just
+/// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
+/// counts, still outside MPI time.
 template <class Before, class Call, class After>
-[[gnu::always_inline]] inline auto measured_within(Location& location, Before&& before, Call&& call, After&& after) {
-  location.announced = 0;
-  if (!enter(location, Inside::Mpi)) [[unlikely]]
+[[gnu::always_inline]] inline auto run_call(BegunCall begun, Before&& before, Call&& call, After&& after) {
+  if (!begun.location) [[unlikely]]
     return call();
+  Location& location = *begun.location;
   before();
-  const std::uintptr_t scope = location.scope_sp;
+  const std::uintptr_t scope_sp = location.scope_sp;
+  if (!begun.within) [[likely]] {
+    location.handler_time_in_call = 0;
+    location.call_begin = platform::now();
+  }
   leave(location, Inside::Mpi);
   auto result = call();
-  if (location.scope_sp != scope) [[unlikely]]
-    return result;
-  if (!enter(location, Inside::Mpi)) [[unlikely]]
-    return result;
-  MpiCall done{location, location.following ? keep_up_after_call(location) : location.call_values};
-  after(done, result);
-  leave(location, Inside::Mpi);
+  const ReturnedCall returned = return_from_mpi(begun, scope_sp);
+  if (returned.values) [[likely]] {
+    MpiCall done{location, returned.values};
+    after(done, result);
+    finish_call(begun, returned.end);
+  }
   return result;
 }
 
@@ -184,16 +158,7 @@ template <class Before, class Call, class After>
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(const platform::Registers& caller, RegionId region, Before&& before,
                                             Call&& call, After&& after) {
-  count_call();
-  Location* location = current_location;
-  if (!location) return call();
-  if (is_announced(*location, region, caller.sp)) [[unlikely]] {
-    pass_call(*location);
-    return measured_within(*location, before, call, after);
-  }
-  if (!enter_call(*location, caller)) [[unlikely]]
-    return call();
-  return measured_in_scope(*location, caller, region, before, call, after);
+  return run_call(begin_call(region, caller.pc, caller.sp, caller.fp), before, call, after);
 }
 
 /// The registers of the caller of the function that this is inlined into.

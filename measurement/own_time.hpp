@@ -37,9 +37,13 @@ struct OwnTimes {
 
 OwnTimeMean mean_of(const OwnTimes& times);
 
-/// The timing of the thread's MPI calls, beside `current_location`, whose cache line every call touches: calls until
-/// the next that is timed. 0 or less: the call in progress is.
-extern constinit thread_local std::int32_t calls_to_timing __attribute__((tls_model("initial-exec")));
+/// What is looked up for the calling thread by every MPI call: in one place, as each thread-local variable has an entry
+/// of its own in the table of offsets.
+struct OfThread {
+  Location* location;            ///< null: the thread is not measured
+  std::int32_t calls_to_timing;  ///< calls until the next that is timed; 0 or less: the call in progress is
+};
+extern constinit thread_local OfThread this_thread __attribute__((tls_model("initial-exec")));
 
 /// Where an own work began.
 struct OwnTimeBegin {

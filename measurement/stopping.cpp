@@ -18,7 +18,7 @@ namespace {
 using platform::Ticks;
 
 std::int64_t cpu_of(const Location& l) {
-  return &l == current_location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+  return &l == this_thread.location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
 }
 
 bool follows(const Location& l) { return l.following && !l.following->stopped.load(std::memory_order_relaxed); }
@@ -71,14 +71,14 @@ void resume(Location& l, Inside inside) {
     l.call_begin = now;
     l.call_timing.cut = true;
   }
-  if (&l == current_location) leave_out_own_work(l);
+  if (&l == this_thread.location) leave_out_own_work(l);
   else if (l.extra) l.extra->leave_out = true;
 }
 
 /// Waits a little, as one that others may hold.
 void wait() {
-  const Gate gate = current_location->gate.load(std::memory_order_relaxed);
-  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*current_location, Inside::User);
+  const Gate gate = this_thread.location->gate.load(std::memory_order_relaxed);
+  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*this_thread.location, Inside::User);
   sched_yield();
 }
 
@@ -92,7 +92,7 @@ bool for_all_held(F&& f) {
     wait();
   }
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == current_location) {
+    if (l == this_thread.location) {
       f(*l, Inside::User);
     } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       const Inside inside = settled_place(*l);

@@ -7,11 +7,12 @@
 namespace refrain::measurement {
 
 struct UnitTotals {
-  std::int64_t wall = 0;            ///< ticks
+  // Of every call: these two lie together.
   std::int64_t mpi = 0;             ///< ticks in outermost MPI calls
+  std::int64_t mpi_calls = 0;       ///< outermost calls; each costs the mean of the location's calls
+  std::int64_t wall = 0;            ///< ticks
   std::int64_t own = 0;             ///< ticks of Refrain's own work besides calls and timer ticks (own_time.hpp)
   std::int64_t cpu_ns = 0;          ///< thread CPU time
-  std::int64_t mpi_calls = 0;       ///< outermost calls; each costs the mean of the location's calls
   std::int64_t ticks_user = 0;      ///< timer ticks that found user code
   std::int64_t ticks_mpi = 0;       ///< ... an MPI call
   std::int64_t ticks_lost = 0;      ///< ... Refrain itself or nothing to attribute; each tick costs the location's mean

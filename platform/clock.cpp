@@ -5,9 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/hot.hpp"
+
 namespace refrain::platform {
 
-bool counter_is_trusted = false;
+// The first one of the line.
+alignas(64) REFRAIN_HOT_DATA bool counter_is_trusted = false;
 
 namespace {
 

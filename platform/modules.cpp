@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "platform/found_object.hpp"
+#include "platform/hot.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::platform {
 
-std::atomic<std::uint32_t> unload_count{0};
+REFRAIN_HOT_DATA std::atomic<std::uint32_t> unload_count{0};
 
 namespace {
 

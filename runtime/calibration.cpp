@@ -120,7 +120,7 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
     calibrate_tick(*location, signal, result);
     location->sampling = false;
   }
-  measurement::current_location = nullptr;
+  measurement::this_thread.location = nullptr;
   measurement::free_detached_location(location);
   return result;
 }

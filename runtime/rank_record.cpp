@@ -163,7 +163,7 @@ bool RankRecordBuilder::add(const Location& l) {
   platform::Ticks end = l.end;
   platform::Ticks in_call = -1;  // how long the call in progress has lasted, if it is to be counted
   std::int64_t cpu_end = l.cpu_begin_ns;
-  const bool own = &l == measurement::current_location;
+  const bool own = &l == measurement::this_thread.location;
   const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::settled_place(l);
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
@@ -240,7 +240,7 @@ bool RankRecordBuilder::copy_modules() {
 
 /// One that has begun since the others were held goes on.
 bool RankRecordBuilder::is_held(const Location& l) const {
-  return threads_ == Threads::Ended || &l == measurement::current_location ||
+  return threads_ == Threads::Ended || &l == measurement::this_thread.location ||
          l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
 }
 

@@ -82,7 +82,7 @@ void on_thread_begin() {
     if (Location* first = measurement::first_location()) first->count_loss(measurement::Loss::ThreadUnmeasured);
     return;
   }
-  pthread_setspecific(thread_end_key, measurement::current_location);
+  pthread_setspecific(thread_end_key, measurement::this_thread.location);
 }
 
 // ---- fork ----------------------------------------------------------------------------------------------------------
@@ -101,8 +101,8 @@ void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
   for (Location* l = measurement::first_location(); l; l = l->next) l->task_clock.close_copy();
-  if (measurement::current_location) pthread_setspecific(thread_end_key, nullptr);
-  measurement::current_location = nullptr;
+  if (measurement::this_thread.location) pthread_setspecific(thread_end_key, nullptr);
+  measurement::this_thread.location = nullptr;
   measurement::forget_locations();
   measurement::lifecycle = {};
   unwatch_endings();
@@ -207,7 +207,8 @@ bool begin_measurement() {
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
-  if (sampling::frequency_is_capped()) measurement::current_location->count_loss(measurement::Loss::FrequencyCapped);
+  if (sampling::frequency_is_capped())
+    measurement::this_thread.location->count_loss(measurement::Loss::FrequencyCapped);
   is_without_mpi = !mpi_is_loaded();
   if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
   watch_endings();
@@ -224,10 +225,10 @@ void end_measurement() {
   // What the others follow ends first; the finalizing thread last: until then the others may still be found inside
   // calls.
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != measurement::current_location && measurement::is_followed(*l)) measurement::close_location(*l);
+    if (l != measurement::this_thread.location && measurement::is_followed(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != measurement::current_location) measurement::close_location(*l);
-  if (measurement::current_location) measurement::close_location(*measurement::current_location);
+    if (l != measurement::this_thread.location) measurement::close_location(*l);
+  if (measurement::this_thread.location) measurement::close_location(*measurement::this_thread.location);
   measurement::bring_followers_up_to_date();
   measurement::lifecycle = {};
 }
@@ -320,7 +321,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   if (!experiment_is_open) return end_measurement();
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
-  if (Location* location = measurement::current_location) {
+  if (Location* location = measurement::this_thread.location) {
     work.charge(*location, first_anchor);
     measurement::leave_out_own_work(*location);
   }
@@ -334,7 +335,7 @@ void on_peers_are_late(int rank) {
 
 /// The marks of one that contains MPI_Finalize match, and nobody will see the last of them.
 void end_iteration_in_progress() {
-  Location* location = measurement::current_location;
+  Location* location = measurement::this_thread.location;
   // Within an MPI call (an error handler may end MPI) the call is still alive and its thread is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
   if (!measurement::enter(*location, {location->scope_pc, location->scope_sp, 0})) return;

@@ -106,15 +106,15 @@ void on_spill_wanted(Location& location) {
   const bool can_be = have_experiment(Ending::Warned);  // not before MPI_Init: later
   if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.clear(std::memory_order_release);
-  if (measurement::current_location) work.charge(*measurement::current_location, first_anchor);
+  if (measurement::this_thread.location) work.charge(*measurement::this_thread.location, first_anchor);
 }
 
 /// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
 /// What a thread follows is written by the first one.
 bool others_have_loops() {
   for (Location* l = measurement::first_location(); l; l = l->next) {
-    const bool by_first = !l->iterations && measurement::is_followed(*measurement::current_location);
-    if (l != measurement::current_location && measurement::iterations_of(*l) && !by_first) return true;
+    const bool by_first = !l->iterations && measurement::is_followed(*measurement::this_thread.location);
+    if (l != measurement::this_thread.location && measurement::iterations_of(*l) && !by_first) return true;
   }
   return false;
 }

@@ -259,7 +259,7 @@ void begin_ticks(Location& location) {
 
 void handle_tick(int, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  Location* location = measurement::current_location;
+  Location* location = measurement::this_thread.location;
   if (location && location->sampling && tick_settings.running) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
     if (inside == Inside::User || inside == Inside::Mpi) {

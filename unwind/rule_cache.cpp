@@ -1,16 +1,13 @@
 #include "unwind/rule_cache.hpp"
 
-#include "platform/modules.hpp"
+#include "platform/hot.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::unwind {
 
 RuleSlot* rule_slots = nullptr;
-std::atomic<std::uint64_t> forgotten_rules_count{1};  // never an epoch of 0: an empty slot must not fit a key
-
-std::uint64_t rule_epoch() {
-  return forgotten_rules_count.load(std::memory_order_acquire) << 32 | platform::module_generation();
-}
+REFRAIN_HOT_DATA std::atomic<std::uint64_t> forgotten_rules_count{
+    1};  // never an epoch of 0: an empty slot must not fit a key
 
 void forget_rules() { forgotten_rules_count.fetch_add(1, std::memory_order_acq_rel); }
 

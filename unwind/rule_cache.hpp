@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "platform/modules.hpp"
 #include "unwind/rule.hpp"
 
 namespace refrain::unwind {
@@ -25,7 +26,9 @@ extern RuleSlot* rule_slots;  ///< null before `start_rule_cache`
 extern std::atomic<std::uint64_t> forgotten_rules_count;
 
 /// Changes with every unload and every `forget_rules`: rules and walks of another epoch are void.
-std::uint64_t rule_epoch();
+inline std::uint64_t rule_epoch() {
+  return forgotten_rules_count.load(std::memory_order_acquire) << 32 | platform::module_generation();
+}
 
 /// Reads the tables and keeps the rule. False when no module covers `pc`.
 bool fill_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule);

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "platform/hot.hpp"
 #include "unwind/rule_cache.hpp"
 #include "unwind/walker_state.hpp"
 
@@ -80,32 +81,10 @@ struct Walking {
 
   /// How many of the recorded frames [0, count) still stand, from the outermost on: those of whose read-set words none
   /// has changed. All words are compared at once, because nearly always none has.
-  [[gnu::no_sanitize("address", "thread")]] std::uint32_t verified(std::uint32_t count) const {
-    using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
-    const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
-    const ReadWord* const words = state.words;
-    const ReadPair* const pairs = state.pairs;
-    std::uintptr_t changed[4] = {};
-    std::uint32_t i = 0;
-    for (; i + 4 <= word_count; i += 4)
-      for (unsigned k = 0; k < 4; ++k) changed[k] |= stack_word(words[i + k].address) ^ words[i + k].value;
-    for (; i < word_count; ++i) changed[0] |= stack_word(words[i].address) ^ words[i].value;
-    Words pair_changed[2] = {};
-    for (i = 0; i + 2 <= pair_count; i += 2)
-      for (unsigned k = 0; k < 2; ++k)
-        pair_changed[k] |= *reinterpret_cast<const Words*>(pairs[i + k].address) ^
-                           *reinterpret_cast<const Words*>(pairs[i + k].values);
-    if (i < pair_count)
-      pair_changed[0] |=
-          *reinterpret_cast<const Words*>(pairs[i].address) ^ *reinterpret_cast<const Words*>(pairs[i].values);
-    pair_changed[0] |= pair_changed[1];
-    if (!(changed[0] | changed[1] | changed[2] | changed[3] | pair_changed[0][0] | pair_changed[0][1])) [[likely]]
-      return count;
-    return unchanged_prefix(count, word_count, pair_count);
-  }
+  static std::uint32_t verified(const State& state, std::uint32_t count);
 
-  [[gnu::noinline]] std::uint32_t unchanged_prefix(std::uint32_t count, std::uint32_t word_count,
-                                                   std::uint32_t pair_count) const {
+  [[gnu::noinline]] static std::uint32_t unchanged_prefix(const State& state, std::uint32_t count,
+                                                          std::uint32_t word_count, std::uint32_t pair_count) {
     std::uint32_t word = 0, pair = 0;
     while (word < word_count && stack_word(state.words[word].address) == state.words[word].value) ++word;
     while (pair < pair_count && stack_word(state.pairs[pair].address) == state.pairs[pair].values[0] &&
@@ -310,7 +289,7 @@ struct Walking {
         while (candidates && frames[candidates - 1].sp < frame->sp) --candidates;
         if (candidates && same_state(frames[candidates - 1], *frame)) {
           const std::uint32_t met = candidates;
-          if (!is_verified) candidates = verified(met);
+          if (!is_verified) candidates = verified(state, met);
           is_verified = true;
           if (candidates == met) break;
         }
@@ -403,7 +382,7 @@ struct Walking {
         fp_live |= from.reads_fp;
         ++reusable;
       }
-      *to = {from.pc, from.sp, from.fp, from.function, 0, words, pairs, from.exact, fp_live};
+      *to = {from.pc, from.sp, from.fp, from.function, 0, words, pairs, from.exact, fp_live, {}};
     }
     if constexpr (reuse) state.reusable = reusable;
     if (reuse && end != WalkEnd::Complete) state.reusable = 0;
@@ -419,6 +398,22 @@ struct Walking {
   }
 };
 
+[[gnu::noinline, gnu::optimize("no-unroll-loops"),
+  gnu::no_sanitize("address", "thread")]] REFRAIN_HOT_CODE std::uint32_t
+Walking::verified(const State& state, std::uint32_t count) {
+  using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
+  const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
+  std::uintptr_t changed = 0;
+  for (const ReadWord *word = state.words, *end = word + word_count; word != end; ++word)
+    changed |= stack_word(word->address) ^ word->value;
+  Words pair_changed = {};
+  for (const ReadPair *pair = state.pairs, *end = pair + pair_count; pair != end; ++pair)
+    pair_changed |= *reinterpret_cast<const Words*>(pair->address) ^ *reinterpret_cast<const Words*>(pair->values);
+  if (!(changed | pair_changed[0] | pair_changed[1])) [[likely]]
+    return count;
+  return unchanged_prefix(state, count, word_count, pair_count);
+}
+
 Walk Walker::walk(const Start& start) {
   State& state = *state_;
   if (state.backend == Backend::Libunwind) [[unlikely]]
@@ -430,6 +425,21 @@ Walk Walker::walk(const Start& start) {
   }
   state.unusual_ready = false;
   return Walking{state, start, epoch}.walk<true>(state.frames);
+}
+
+REFRAIN_HOT_CODE Frame* Walker::known_frame(const Registers& registers) {
+  State& state = *state_;
+  if (state.epoch != rule_epoch()) [[unlikely]]
+    return nullptr;
+  std::uint32_t count = state.reusable;
+  while (count && state.frames[count - 1].sp < registers.sp) --count;
+  if (!count) return nullptr;
+  Frame& frame = state.frames[count - 1];
+  if (frame.sp != registers.sp || frame.pc != registers.pc || frame.exact) return nullptr;
+  if (frame.fp != registers.fp && frame.fp_live) return nullptr;
+  if (Walking::verified(state, count) != count) return nullptr;
+  state.reusable = count;
+  return &frame;
 }
 
 Walk Walker::walk_fully(const Start& start) {

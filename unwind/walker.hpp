@@ -37,7 +37,12 @@ enum class WalkEnd : std::uint8_t {
   DepthLimit,  ///< more frames than the walker keeps: these are the innermost ones
 };
 
-struct Frame {
+/// What the caller keeps with a frame as long as it is reused; all 0 in a new one.
+struct FrameNotes {
+  std::uint32_t of, child, row, stamp;
+};
+
+struct alignas(64) Frame {
   std::uintptr_t pc;        ///< return address; the interrupted instruction when `exact`
   std::uintptr_t sp;        ///< stack pointer in this frame (the CFA of the next inner one)
   std::uintptr_t fp;        ///< frame-pointer register in this frame; may be of an older walk unless `fp_live`
@@ -47,7 +52,9 @@ struct Frame {
   std::uint32_t pairs;      ///< internal: pairs of adjacent ones, not in `words`
   bool exact;               ///< pc is an instruction to be executed, not a return address: look up pc, not pc - 1
   bool fp_live;             ///< this or an outer step depends on `fp`
+  FrameNotes notes;
 };
+static_assert(sizeof(Frame) == 64);
 
 struct Walk {
   Frame* frames;         ///< outermost first; valid until the next walk; the caller sets the tags of [reused, depth)
@@ -73,6 +80,9 @@ class Walker {
   void reset(const StackBounds& stack);
 
   Walk walk(const Start& start);  ///< Async-signal-safe.
+  /// For a call in progress: the frame with these registers, when `walk` would reuse it and all outer ones as they are.
+  /// Then that has been done. Null: `walk` is to be asked. Async-signal-safe.
+  Frame* known_frame(const Registers& registers);
   /// The same without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
   Walk walk_fully(const Start& start);

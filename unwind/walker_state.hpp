@@ -44,19 +44,19 @@ struct UnusualSteps {
   std::uint32_t stack_switches;
 };
 
-struct Walker::State {
-  StackBounds stack;  ///< the thread's own; `low` is never 1 here
+struct alignas(64) Walker::State {
+  // What a call whose path is known looks at: one cache line.
+  std::uint64_t epoch;     ///< of the record of the last walk
+  std::uint32_t reusable;  ///< frames [0, reusable) may be reused
   std::uint32_t max_depth;
+  Frame* frames;    ///< max_depth, outermost first
+  ReadWord* words;  ///< in the order of the frames that read them
+  ReadPair* pairs;
+  StackBounds stack;  ///< the thread's own; `low` is never 1 here
+
   Backend backend;
   bool unusual_ready;
   std::size_t mapped;
-
-  // The record of the last walk.
-  std::uint64_t epoch;
-  std::uint32_t reusable;  ///< frames [0, reusable) may be reused
-  Frame* frames;           ///< max_depth, outermost first
-  ReadWord* words;         ///< in the order of the frames that read them
-  ReadPair* pairs;
 
   Stepped* stepped;    ///< max_depth + 1
   Frame* full_frames;  ///< max_depth: of walk_fully

@@ -105,12 +105,13 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
         [](void* state) { (*static_cast<decltype(pass_on)*>(state))(); }, &pass_on);
     return 0;
   }
-  Location* location = current_location;
+  Location* location = this_thread.location;
   if (!location || is_of_session(symbol.region)) return pass_on();
   count_call();
-  if (!enter_call(*location, caller)) return pass_on();
-  return measured_in_scope(
-      *location, caller, symbol.region, [] {},
+  const auto begun = begin_counted_call(*location, symbol.region, caller);
+  if (!begun.location) return pass_on();
+  return run_call(
+      begun, [] {},
       [&] {
         location->announced = announcement_of(symbol.region);
         const std::uintptr_t result = pass_on();

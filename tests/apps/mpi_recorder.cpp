@@ -19,7 +19,7 @@
 
 namespace refrain::measurement {
 
-thread_local Location* current_location __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local OfThread this_thread __attribute__((tls_model("initial-exec"))) = {nullptr, no_call_is_timed};
 LifecycleHooks lifecycle;
 void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
@@ -105,7 +105,7 @@ void write_record(const MpiAdapter& adapter) {
   platform::start_clock();
   auto* location = reinterpret_cast<Location*>(location_memory);
   location->inside.store(Inside::User);
-  current_location = location;
+  this_thread.location = location;
   lifecycle.mpi_initialized = [](const MpiAdapter&) {};
   lifecycle.mpi_finalizing = write_record;
   lifecycle.mpi_aborting = [] {};
@@ -136,7 +136,6 @@ bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* keep_up_after_call(Location& location) { return location.call_values; }
 void take_due_snapshot(Location&) {}
-constinit thread_local std::int32_t calls_to_timing = no_call_is_timed;
 void pass_call(Location&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 

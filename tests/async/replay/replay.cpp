@@ -45,7 +45,7 @@ class Replay : public testing::Test {
   }
   void TearDown() override {
     stop_sampler();
-    measurement::current_location = nullptr;
+    measurement::this_thread.location = nullptr;
     measurement::free_detached_location(location);
   }
 

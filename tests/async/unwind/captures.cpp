@@ -25,6 +25,7 @@ Counts& Counts::operator+=(const Counts& o) {
   all_frames += o.all_frames;
   mismatches += o.mismatches;
   wrong_tags += o.wrong_tags;
+  known += o.known;
   truncated += o.truncated;
   asked_library += o.asked_library;
   unlike_library += o.unlike_library;
@@ -130,11 +131,14 @@ void Captures::take(const Start& start) {
     path_count_ = 0;
     walker_.forget();
   }
+  const Frame* known = start.exact ? nullptr : walker_.known_frame(start.registers);
   const Walk fast = walker_.walk(start);
   const Walk full = walker_.walk_fully(start);
   counts_.all_frames += fast.depth;
   counts_.reused_frames += fast.reused;
+  counts_.known += known != nullptr;
   bool same = fast.depth == full.depth && fast.end == full.end;
+  if (known && (fast.reused != fast.depth || known != &fast.frames[fast.depth - 1])) same = false;
   for (std::uint32_t i = 0; same && i < fast.depth; ++i) {
     const Frame &a = fast.frames[i], &b = full.frames[i];
     same =

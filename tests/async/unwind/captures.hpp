@@ -15,6 +15,7 @@ struct Counts {
   std::uint64_t reused_frames = 0, all_frames = 0;
   std::uint64_t mismatches = 0;  ///< incremental walk unlike the full one
   std::uint64_t wrong_tags = 0;
+  std::uint64_t known = 0;      ///< calls whose whole path was known
   std::uint64_t truncated = 0;  ///< in places that have tables
   std::uint64_t asked_library = 0, unlike_library = 0;
   std::uint64_t wrong_tables = 0;  ///< of the asked: unlike libunwind's for a known reason

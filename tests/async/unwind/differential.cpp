@@ -32,10 +32,11 @@ std::uint64_t wanted_captures() {
 
 void expect_all_well(const Counts& c) {
   std::printf(
-      "%lu captures, %lu frames of which %.1f %% reused, %lu truncated, %lu asked of libunwind, %lu unlike, %lu where "
+      "%lu captures, %lu frames of which %.1f %% reused, %lu calls known, %lu truncated, %lu asked of libunwind, %lu "
+      "unlike, %lu where "
       "tables are wrong\n",
-      c.captures, c.all_frames, 100.0 * double(c.reused_frames) / double(c.all_frames), c.truncated, c.asked_library,
-      c.unlike_library, c.wrong_tables);
+      c.captures, c.all_frames, 100.0 * double(c.reused_frames) / double(c.all_frames), c.known, c.truncated,
+      c.asked_library, c.unlike_library, c.wrong_tables);
   EXPECT_EQ(c.mismatches, 0u);
   EXPECT_EQ(c.wrong_tags, 0u);
   EXPECT_EQ(c.unlike_library, 0u);
@@ -91,6 +92,7 @@ TEST(Walks, walks_agree_at_calls_and_at_ticks) {
     variants[seed % variant_count](seed, capture_call);
   timer_delete(timer);
   expect_all_well(captures.counts());
+  EXPECT_GT(captures.counts().known * 100, captures.counts().captures);
 }
 
 }  // namespace

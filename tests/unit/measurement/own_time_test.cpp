@@ -23,12 +23,12 @@ struct OwnTimeTest : testing::Test {
     ASSERT_TRUE(location && enter_location(*location));
   }
   void TearDown() override {
-    current_location = nullptr;
+    this_thread.location = nullptr;
     free_detached_location(location);
   }
   /// A call of which `before` and `after` lie outside of MPI, if it is one that is timed.
   bool one_call(Ticks before, Ticks after) {
-    if (--calls_to_timing > 0) return false;
+    if (--this_thread.calls_to_timing > 0) return false;
     begin_timed_call(*location);
     location->call_begin = location->call_timing.begin.at + before;
     end_timed_call(*location, 1000, 1000 + after);
@@ -79,8 +79,8 @@ TEST_F(OwnTimeTest, waiting_is_not_charged) {
 }
 
 TEST_F(OwnTimeTest, nothing_is_charged_twice) {
-  ASSERT_LE(calls_to_timing, 1);
-  calls_to_timing = 0;
+  ASSERT_LE(this_thread.calls_to_timing, 1);
+  this_thread.calls_to_timing = 0;
   begin_timed_call(*location);
   const Ticks begin_of_call = location->call_timing.begin.at;
   charge_longer_work(*location, 700, 5000);
@@ -93,16 +93,16 @@ TEST_F(OwnTimeTest, nothing_is_charged_twice) {
 }
 
 TEST_F(OwnTimeTest, a_call_that_is_not_measured_leaves_the_one_outside_of_it_timed) {
-  calls_to_timing = 1;
-  ASSERT_LE(--calls_to_timing, 0);
+  this_thread.calls_to_timing = 1;
+  ASSERT_LE(--this_thread.calls_to_timing, 0);
   begin_timed_call(*location);
   const Ticks begin = location->call_timing.begin.at;
   for (int inner = 0; inner < 3; ++inner) {
-    if (--calls_to_timing <= 0) begin_timed_call(*location);
+    if (--this_thread.calls_to_timing <= 0) begin_timed_call(*location);
     pass_call(*location);
   }
   EXPECT_EQ(location->call_timing.begin.at, begin);
-  EXPECT_EQ(calls_to_timing, 0);
+  EXPECT_EQ(this_thread.calls_to_timing, 0);
 }
 
 }  // namespace
