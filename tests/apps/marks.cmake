@@ -49,5 +49,5 @@ else()
 endif()
 
 add_test(NAME apps.marks COMMAND Python3::Interpreter -B ${marks_apps}/marks.py -v)
-set_tests_properties(apps.marks PROPERTIES TIMEOUT 300 RUN_SERIAL ON LABELS "apps;unsanitized"
+set_tests_properties(apps.marks PROPERTIES TIMEOUT ${time_limit} RUN_SERIAL ON LABELS "apps;unsanitized"
   ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")

@@ -34,19 +34,19 @@ set_target_properties(faults_handler_calls PROPERTIES ENABLE_EXPORTS ON)
 add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
-# app_test(NAME TIMEOUT): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
-function(app_test name timeout)
+# app_test(NAME): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
+function(app_test name)
   add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
   add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-  set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${timeout} LABELS "apps;unsanitized"
+  set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
   set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
   set_tests_properties(apps.${name} apps.${name}.full PROPERTIES RUN_SERIAL ON)
 endfunction()
 
-app_test(faults_programs 300)
-app_test(faults_own_signal 300)
+app_test(faults_programs)
+app_test(faults_own_signal)
 
 # Loads and unloads: faults 3 and 13 of docs/faults.md.
 app_program(modules_for_ever modules_for_ever.c ${CMAKE_DL_LIBS})
@@ -60,10 +60,10 @@ foreach(which first second nameless)
   set_target_properties(modules_${which} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir} C_STANDARD 17 C_EXTENSIONS ON)
   add_dependencies(modules_for_ever modules_${which})
 endforeach()
-app_test(modules_for_ever 200)
+app_test(modules_for_ever)
 
 app_program(sampling_source sampling_source.c)
-app_test(sampling_source 300)
+app_test(sampling_source)
 
 # How programs end, and what they start.
 add_library(endings_late SHARED ${apps}/endings_late.c)
@@ -80,8 +80,8 @@ foreach(variant serial ${REFRAIN_MPIS})
   endif()
   target_compile_options(endings_${variant} PRIVATE -Wno-infinite-recursion -Wno-null-dereference -fno-delete-null-pointer-checks)
 endforeach()
-app_test(endings 300)
-app_test(processes 300)
+app_test(endings)
+app_test(processes)
 
 if(TARGET mpi_openmpi)
   app_program(truth_paths truth_paths.c mpi_openmpi)
@@ -110,11 +110,11 @@ if(TARGET mpi_openmpi)
     app_program(iterations_requests_${mpi} iterations_requests.c mpi_${mpi})
     target_include_directories(iterations_requests_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
   endforeach()
-  app_test(iterations_programs 300)
+  app_test(iterations_programs)
   # Faults 12 and 40 of docs/faults.md.
   app_program(soak soak.c mpi_openmpi)
   target_include_directories(soak PRIVATE ${REFRAIN_SOURCE} ${REFRAIN_SOURCE}/adapters/user)
-  app_test(soak 300)
+  app_test(soak)
   app_program(overhead overhead.c mpi_openmpi)
   add_test(NAME apps.overhead COMMAND Python3::Interpreter -B ${apps}/overhead.py -v)
   set_tests_properties(apps.overhead PROPERTIES TIMEOUT 3600 LABELS "apps;unsanitized;long" RUN_SERIAL ON
@@ -123,7 +123,7 @@ if(TARGET mpi_openmpi)
   app_program(iterations_inlined iterations_inlined.c mpi_openmpi)
   app_program(iterations_inlined_stripped iterations_inlined.c mpi_openmpi)
   target_compile_options(iterations_inlined_stripped PRIVATE -g0)
-  app_test(iterations_inlined 120)
+  app_test(iterations_inlined)
 
   app_program(metrics_pages metrics_pages.c mpi_openmpi)
   target_include_directories(metrics_pages PRIVATE ${REFRAIN_SOURCE}/adapters/user)
@@ -135,24 +135,24 @@ if(TARGET mpi_openmpi)
   set_target_properties(metrics_papi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir}/stand-in OUTPUT_NAME papi VERSION 7.0 SOVERSION 7.0)
   target_include_directories(metrics_papi PRIVATE ${REFRAIN_PAPI_INCLUDE})
   add_dependencies(metrics_pages metrics_papi)
-  app_test(metrics_programs 300)
+  app_test(metrics_programs)
 
   if(OpenMP_C_FOUND)
     foreach(mpi ${REFRAIN_MPIS})
       app_program(followers_${mpi} followers.c mpi_${mpi} OpenMP::OpenMP_C)
       target_include_directories(followers_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
     endforeach()
-    app_test(followers 300)
+    app_test(followers)
   endif()
 
-  app_test(own_time 300)
-  app_test(truth_sampling 600)
-  app_test(truth_programs 300)
-  app_test(examples_exact 300)
+  app_test(own_time)
+  app_test(truth_sampling)
+  app_test(truth_programs)
+  app_test(examples_exact)
 
   # This one is made for sanitizers, and cheap elsewhere.
   add_test(NAME apps.instrumented COMMAND Python3::Interpreter -B ${apps}/instrumented.py -v)
   # The thread sanitizer holds signals back and is not ready when preloaded code starts.
-  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS "apps;no-tsan"
+  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;no-tsan"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
 endif()

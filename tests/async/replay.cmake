@@ -9,6 +9,6 @@ find_program(REFRAIN_VALGRIND valgrind)
 if(REFRAIN_VALGRIND AND NOT REFRAIN_SANITIZE)
   add_test(NAME async.replay.valgrind COMMAND ${REFRAIN_VALGRIND} --quiet --error-exitcode=99 
     --suppressions=${CMAKE_CURRENT_LIST_DIR}/replay/valgrind.supp $<TARGET_FILE:test_replay>)
-  set_tests_properties(async.replay.valgrind PROPERTIES LABELS "async;unsanitized" TIMEOUT 300
+  set_tests_properties(async.replay.valgrind PROPERTIES LABELS "async;unsanitized" TIMEOUT ${time_limit}
     ENVIRONMENT "REFRAIN_TEST_REPLAYS=20;REFRAIN_TEST_SEEDS=500")
 endif()

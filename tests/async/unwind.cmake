@@ -27,7 +27,7 @@ endif()
 # The thread sanitizer delivers signals late, with contexts that are no longer true.
 refrain_unit_test(test_unwind_differential async.unwind ${unwind_tests}/differential.cpp ${unwind_tests}/captures.cpp
   LIBRARIES refrain_unwind refrain_platform
-  PROPERTIES LABELS no-tsan TIMEOUT 300 ${unwind_captures})
+  PROPERTIES LABELS no-tsan TIMEOUT ${time_limit} ${unwind_captures})
 target_sources(test_unwind_differential PRIVATE ${workload_objects})
 target_compile_options(test_unwind_differential PRIVATE -O2 -g)
 

@@ -16,7 +16,7 @@ foreach(mpi ${REFRAIN_MPIS})
   add_test(NAME conformance_fortran.foreign_names.${mpi}
     COMMAND Python3::Interpreter -B ${conformance_dir}/foreign_names.py ${REFRAIN_MPIEXEC_${mpi}}
             $<TARGET_FILE:foreign_names_${mpi}> ${mpi} $<TARGET_FILE:stand_in> $<TARGET_FILE:stand_in_library>)
-  set_tests_properties(conformance_fortran.foreign_names.${mpi} PROPERTIES TIMEOUT 120 LABELS "apps;unsanitized"
+  set_tests_properties(conformance_fortran.foreign_names.${mpi} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   if(NOT REFRAIN_HAS_FORTRAN_${mpi})
     message(STATUS "tests: conformance_fortran is left out, there is no Fortran compiler for ${mpi}")
@@ -45,7 +45,7 @@ foreach(mpi ${REFRAIN_MPIS})
     add_test(NAME conformance_fortran.${interface}.${mpi}
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               ${program_list} ${directory})
-    set_tests_properties(conformance_fortran.${interface}.${mpi} PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS "apps;unsanitized"
+    set_tests_properties(conformance_fortran.${interface}.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized"
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endforeach()
   # MPI's Fortran layer linked into the program, where it can be.
@@ -65,7 +65,7 @@ foreach(mpi ${REFRAIN_MPIS})
     add_test(NAME conformance_fortran.linked.${mpi}
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               point_to_point ${linked})
-    set_tests_properties(conformance_fortran.linked.${mpi} PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS "apps;unsanitized"
+    set_tests_properties(conformance_fortran.linked.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized"
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endif()
   add_custom_target(conformance_fortran_${mpi} ALL DEPENDS ${built})

@@ -6,4 +6,4 @@ target_include_directories(own_names PRIVATE ${REFRAIN_SOURCE} ${REFRAIN_SOURCE}
 target_compile_options(own_names PRIVATE -O2 -g -fno-builtin -fno-tree-loop-distribute-patterns -w)
 set_target_properties(own_names PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/issues ENABLE_EXPORTS ON)
 add_test(NAME issues.own_names COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/own_names.py -v)
-set_tests_properties(issues.own_names PROPERTIES TIMEOUT 120 LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
+set_tests_properties(issues.own_names PROPERTIES TIMEOUT ${time_limit} LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
