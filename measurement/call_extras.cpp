@@ -1,5 +1,6 @@
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
+#include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
 
@@ -15,7 +16,7 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   }
   if (trigger_region.load(std::memory_order_relaxed) == region) call_of_trigger(location, registers);
   if (location.stopped) {
-    location.call_node = unrecorded_call;
+    location.call.node = unrecorded_call;
     return location.while_stopped.row;
   }
   std::int64_t* values = enter_region(location, region, registers);
@@ -23,10 +24,29 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   return values;
 }
 
+BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, const platform::Registers& caller) {
+  if (l.inside.load(std::memory_order_relaxed) != Inside::Call || l.calls_around == most_calls_around ||
+      scope_is_gone(l, caller.sp) || !enter(l, Inside::Call))
+    return {nullptr, false};
+  push_call(l);
+  const NodeId around = l.call.node;
+  l.call = {.sp = caller.sp, .pc = caller.pc, .node = unrecorded_call, .region = region, .time = time};
+  if (around != unrecorded_call) {
+    bool full = false;
+    l.call.node = l.tree.child(around, NodeKind::Region, static_cast<std::uint64_t>(region), full);
+    if (full) l.count_loss(Loss::ArenaFull);
+  }
+  l.call.values = row_of(l, l.call);
+  return {&l, false};
+}
+
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {
   constexpr std::size_t deepest = 1024;
   std::uint32_t path[deepest];
-  const CallTree& other = begun.location->tree;  // what is read here of a node never changes
+  const Location* begun_on = first_location();
+  while (begun_on && begun_on->thread != begun.thread) begun_on = begun_on->next;
+  if (!begun_on) return nullptr;
+  const CallTree& other = begun_on->tree;  // what is read here of a node never changes
   std::size_t depth = 0;
   for (NodeId at = begun.node; at != root_node; at = NodeId{other.node(at).parent}) {
     if (depth == deepest) return nullptr;

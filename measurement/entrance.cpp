@@ -15,8 +15,7 @@ bool wait_at_gate(Location& l, Inside from) {
     leave(l, from);
     for (Gate now = gate; now == Gate::Paused || now == Gate::Held; now = l.gate.load(std::memory_order_relaxed))
       sched_yield();
-    l.inside.store(Inside::Measurement, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
+    step_in(l);
   }
 }
 

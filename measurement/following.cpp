@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "measurement/consumers.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -146,7 +147,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     of = outside_of_iterations;
     next = now_in;
   }
-  const bool in_call = alive && was == Inside::Mpi;
+  const bool in_call = alive && was == Inside::Call;
   const Ticks passed = alive ? now_in.begin - next.begin : 0;
   const Ticks passed_outside = alive ? now_in.outside - next.outside : 0;
   std::int64_t cpu_now = 0;
@@ -162,17 +163,8 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu.of(next.begin - l.begin);
   }
-  if (in_call) {
-    const Ticks time = next.begin - l.call_begin - l.handler_time_in_call;
-    if (time > 0) {
-      l.unit.mpi += time;
-      row_of_call(l)[column_of(MetricId::Time)] += time;
-    }
-    l.handler_time_in_call = 0;
-    if (l.call_begin < now_in.begin) l.call_begin = now_in.begin;
-    l.call_timing.cut = true;
-  }
-  l.call_values = nullptr;
+  if (in_call) cut_open_calls(l, next.begin, now_in.begin);
+  l.call.values = nullptr;
   if (l.extra) end_unit_readings(*l.extra);
 
   const bool with_unit = of != outside_of_iterations;
@@ -191,7 +183,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   l.settled.wall += passed_outside;
   l.settled.cpu_ns += cpu.of(passed_outside);
-  const NodeId call = in_call && l.call_node != unrecorded_call ? l.call_node : root_node;
+  const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
   if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside);
   if (passed > passed_outside) {
     const Ticks wall = passed - passed_outside;
@@ -203,6 +195,9 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.begin = now_in.begin;
   }
   f.epoch.store(epoch, relaxed);
+  if (!is_wanted(l, Wish::Cuts)) return;
+  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin});
+  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin});
 }
 
 void notice_boundaries(Location& l, Inside was) {
@@ -238,12 +233,6 @@ void keep_up(Location& l, Inside was) {
   const UnitTotals dropped = std::exchange(l.unit, l.while_stopped.unit);
   notice_boundaries(l, was);
   l.while_stopped.unit = std::exchange(l.unit, dropped);
-}
-
-std::int64_t* keep_up_after_call(Location& l) {
-  keep_up(l, Inside::Mpi);
-  if (!l.call_values) l.call_values = row_of_call(l);
-  return l.call_values;
 }
 
 void begin_following(Location& l, Following& f) {

@@ -3,7 +3,6 @@
 #include "measurement/entrance.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
-#include "unwind/stack_memory.hpp"
 
 namespace refrain::measurement {
 
@@ -119,9 +118,9 @@ namespace {
 
 /// Value row of the region below a path.
 std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full) {
-  l.call_node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
+  l.call.node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
   if (full) l.count_loss(Loss::ArenaFull);
-  return l.tree.values(l.call_node);
+  return l.tree.values(l.call.node);
 }
 
 }  // namespace
@@ -134,68 +133,45 @@ REFRAIN_HOT_CODE std::int64_t* enter_region(Location& l, RegionId region, const 
   // The frame remembers what was called from it last in this unit.
   unwind::FrameNotes& notes = frame->notes;
   if (notes.stamp == l.tree.stamp() && notes.of == static_cast<std::uint32_t>(region)) [[likely]] {
-    l.call_node = NodeId{notes.child};
+    l.call.node = NodeId{notes.child};
     return l.tree.row_at(notes.row);
   }
   std::int64_t* row = enter_below(l, NodeId{frame->tag}, region, full);
   if (!full)
-    notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call_node), l.tree.place_of(row),
+    notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
              l.tree.stamp()};
   return row;
-}
-
-bool scope_is_gone(const Location& l, std::uintptr_t sp) {
-  if (sp == l.scope_sp) return true;
-  const platform::StackBounds stack = l.walker.stack();
-  const auto is_own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
-  // An alternate stack may be an array in one of the frames further out.
-  if (sp > l.scope_sp && is_own(sp) && is_own(l.scope_sp) && !platform::is_on_alternate_stack()) return true;
-  unwind::StackMemory memory(stack, sp);
-  std::uintptr_t returns_to;
-  const auto slot = l.scope_sp + static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
-  return !memory.load(slot, returns_to) || returns_to != l.scope_pc;
-}
-
-void count_call_until(Location& l, platform::Ticks until) {
-  if (!l.call_values) l.call_values = row_of_call(l);
-  platform::Ticks time = until - l.call_begin - l.handler_time_in_call;
-  if (time < 0) time = 0;
-  l.unit.mpi += time;
-  ++l.unit.mpi_calls;
-  ++l.call_values[column_of(MetricId::Visits)];
-  l.call_values[column_of(MetricId::Time)] += time;
-}
-
-void end_abandoned_call(Location& l) {
-  // When it was left nobody saw. What comes after the last tick in it is the program's own time: a jump is made by code
-  // that runs, and the next tick is not far from there.
-  count_call_until(l, l.call_seen);
-  l.announced = 0;
-  l.count_loss(Loss::CallAbandoned);
 }
 
 bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed || !scope_is_gone(l, sp)) return false;
-  if (!enter(l, inside)) return false;
-  if (inside == Inside::Mpi) end_abandoned_call(l);
+  if (!pass_gate(l, inside)) return false;
+  bool all_ended = true;
+  if (inside == Inside::Call) {
+    all_ended = end_abandoned_calls(l, sp);
+  } else {
+    // Refrain's own work was left, that of a nested call perhaps.
+    while (l.calls_around > 0 && scope_is_gone(l, sp)) pop_call(l, l.call.charged_until);
+    all_ended = l.calls_around == 0;
+  }
   l.walker.forget();
-  leave(l, Inside::User);
-  return true;
+  leave(l, all_ended ? Inside::User : Inside::Call);
+  return all_ended;
 }
 
 Inside place_of_tick(Location& l, std::uintptr_t sp) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
-  if (inside != Inside::Mpi) return inside;
+  if (inside != Inside::Call) return inside;
   if (!scope_is_gone(l, sp)) {
     l.call_seen = platform::now();
     return inside;
   }
-  Hold hold(l, inside);
+  Hold hold(l, inside, Hold::as_it_is);
   if (!hold) return inside;
-  end_abandoned_call(l);
-  hold.goes_on_at(Inside::User);
-  return Inside::User;
+  const Inside now = end_abandoned_calls(l, sp) ? Inside::User : Inside::Call;
+  hold.goes_on_at(now);
+  return now;
 }
 
 }  // namespace refrain::measurement

@@ -11,6 +11,7 @@
 #include "measurement/call_tree.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/open_call.hpp"
 #include "measurement/own_time.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
@@ -22,13 +23,10 @@
 
 namespace refrain::measurement {
 
-/// Index into the adapter's table of MPI functions (`region_names`).
-enum class RegionId : std::uint16_t {};
-
 enum class Inside : std::uint8_t {
   User,         ///< the program's own code
   Measurement,  ///< Refrain's bookkeeping
-  Mpi,          ///< an outermost MPI call in progress
+  Call,         ///< a call in progress (open_call.hpp)
   Closed,       ///< measurement of this location has ended
 };
 
@@ -72,8 +70,6 @@ struct WhileStopped {
   std::int64_t cpu_ns = 0;   ///< likewise
   std::int64_t row[columns_of(NodeKind::Region) + most_extra_metrics] = {};  ///< where calls write meanwhile
 };
-/// Location::call_node of a call that began while the measurement was stopped.
-inline constexpr NodeId unrecorded_call{0xffffffff};
 
 struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
@@ -83,20 +79,13 @@ struct alignas(64) Location {
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool sampling = false;
-  bool stopped = false;  ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
-  /// The MPI call in progress is that of another language's function, which will call
-  /// the one of this region (one more, 0: none): mpi_call.hpp.
-  std::uint16_t announced = 0;
-  /// Where the present scope began, to notice that it was abandoned: the stack pointer of who called, and where the
-  /// call returns to.
-  std::uintptr_t scope_sp = 0, scope_pc = 0;
-  platform::Ticks handler_time_in_call = 0;  ///< calibrated time of the ticks that came during the present MPI call
-  platform::Ticks call_begin = 0;
-  std::int64_t* call_values = nullptr;  ///< value row of the MPI call in progress, null when its unit has ended
-  Following* following = nullptr;       ///< what cuts a thread by another's iterations
-  ExtraReadings* extra = nullptr;       ///< null: no metrics are asked for beside the time
+  bool stopped = false;            ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
+  std::uint8_t calls_around = 0;   ///< how many of `around` are in progress
+  std::uint16_t wanted = 0;        ///< what is handed over to whom (consumers.hpp)
+  OpenCall call;                   ///< the innermost in progress, or the last; of other scopes the place alone
+  Following* following = nullptr;  ///< what cuts a thread by another's iterations
+  ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;
-  NodeId call_node{};  ///< of the MPI call in progress
   CallTree tree;
 
   /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
@@ -106,7 +95,9 @@ struct alignas(64) Location {
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_unfollowed = false;     ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
-  platform::Ticks call_seen = 0;     ///< when a tick has last found a thread in an MPI call
+  std::uint64_t requests_begun = 0;
+  OpenCall around[most_calls_around]{};
+  platform::Ticks call_seen = 0;     ///< when a tick has last found a thread in a call
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
   UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
@@ -161,35 +152,16 @@ struct Activation {
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
 
 /// Ends the unit in progress when an iteration that the location follows has begun or ended since (following.hpp).
-/// `was`: where the thread has come from. Inside a scope, before anything is counted. Async-signal-safe.
+/// `was`: where the thread has come from. By the entrance, or by who holds the thread; before anything is counted.
+/// Async-signal-safe.
 void keep_up(Location& location, Inside was);
-/// The same at the end of an MPI call; the value row of the call.
-std::int64_t* keep_up_after_call(Location& location);
 
-/// True when the present scope cannot be alive, seen from where the program is, with the stack pointer `sp`: the
-/// program has left it without returning, by longjmp or an exception out of an MPI call, or of a signal handler that
-/// interrupted Refrain. Three things prove that, the first and the last on any stack:
-///  - the same stack pointer: a frame makes one call at a time;
-///  - a higher one on the thread's own stack: what a live call has called lies below it;
-///  - the word where the scope returns to has changed.
-/// Another stack (a fiber's, an alternate one) proves nothing by its place. Async-signal-safe.
-bool scope_is_gone(const Location& location, std::uintptr_t sp);
-
-/// Ends a scope that is gone: an MPI call is counted, its time up to the last tick that found it there. False: it is
-/// alive, or nothing is measured. Ordinary context.
+/// Ends what is in progress and gone, seen from the stack pointer `sp` (open_call.hpp). True: the thread is in the
+/// program's code now. False: it is in a call or scope that is alive, or nothing is measured. Ordinary context.
 bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
-/// Where a tick that has interrupted code with this stack pointer finds the thread, after leaving an MPI call that is
-/// gone. Async-signal-safe.
+/// Where a tick that has interrupted code with this stack pointer finds the thread, after ending calls that are gone.
+/// Async-signal-safe.
 Inside place_of_tick(Location& location, std::uintptr_t sp);
-/// Counts the MPI call in progress with its time up to `until`. Inside a scope. Async-signal-safe.
-void count_call_until(Location& location, platform::Ticks until);
-/// The thread's life ends within an MPI call, which will not return. Inside a scope.
-void end_abandoned_call(Location& location);
-
-/// Value row of the MPI call in progress, in the unit in progress.
-inline std::int64_t* row_of_call(Location& location) {
-  return location.call_node == unrecorded_call ? location.while_stopped.row : location.tree.values(location.call_node);
-}
 
 inline OwnTimeBegin begin_own_time(Location& location) {
   // The clock comes first. Where caches are cold, what timing itself waits for is about what was missed before.
@@ -202,7 +174,6 @@ inline OwnTimeBegin begin_own_time(Location& location) {
 [[gnu::always_inline]] inline void begin_timed_call(Location& location) {
   const platform::Ticks at = platform::now();
   CallTiming& timing = location.call_timing;
-  timing.cut = false;
   timing.begin_before = timing.begin;
   timing.begin = {at, location.own_times_left_out, location.cpu_clock.watch().begin()};
 }

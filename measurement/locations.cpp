@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/marks.hpp"
@@ -33,6 +34,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.ticks_are_due = false;
   l.end = platform::now();
   end_marks(l, l.end);
+  hand_over_end_of_thread(l);
   end_unit(l, l.end, cpu_now_ns);
   l.stopped = false;
   end_readings(l);
@@ -44,7 +46,10 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 }  // namespace
 
 Location* first_location() { return all.load(std::memory_order_acquire); }
-void forget_locations() { all.store(nullptr, std::memory_order_release); }
+void forget_locations() {
+  all.store(nullptr, std::memory_order_release);
+  hand_over_fork();
+}
 
 std::int64_t cpu_time_without_ticks(const Location& l) {
   if (!l.ticks_are_due || l.stopped) return 0;
@@ -89,6 +94,7 @@ Location* begin_location(const LocationSettings& settings) {
   if (!l) return nullptr;
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
+  l->wanted = first_wishes();
   if (!is_followed(*l))
     if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
   Location* head = all.load(std::memory_order_relaxed);
@@ -105,10 +111,7 @@ bool enter_location(Location& l) {
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_clock.attach();
-  if (l.following) {
-    keep_up(l, Inside::Closed);
-    l.following->alive = true;
-  }
+  if (l.following) l.following->alive = true;
   begin_readings(l);
   begin_own_times(l);
   l.begin = platform::now();
@@ -122,8 +125,11 @@ bool enter_location(Location& l) {
 
 void end_location(Location& l) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
-  if (!enter(l, inside)) return;
-  if (inside == Inside::Mpi) end_abandoned_call(l);  // it was cancelled there, or had left it
+  if (!pass_gate(l, inside)) return;
+  if (inside == Inside::Call) {  // it was cancelled there, or had left it
+    end_open_calls(l, l.call_seen);
+    l.count_loss(Loss::CallAbandoned);
+  }
   if (l.following) keep_up(l, Inside::User);
   l.timer.destroy();
   l.task_clock.close();
@@ -196,8 +202,8 @@ void close_location(Location& l) {
   l.sampling = false;
   const Inside inside = l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
-  if (inside == Inside::Mpi) {
-    count_call_until(l, platform::now());
+  if (inside == Inside::Call) {
+    end_open_calls(l, platform::now());
     l.count_loss(Loss::ThreadStillRunning);
   }
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));

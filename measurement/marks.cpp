@@ -1,5 +1,6 @@
 #include "measurement/marks.hpp"
 
+#include "measurement/consumers.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
@@ -51,8 +52,12 @@ std::uint32_t innermost_loop(const OpenMarks& marks, std::uint32_t count) {
   return count;
 }
 
-/// Takes back the innermost mark without counting its time.
-void drop(Location& l) {
+void tell(Location& l, const OpenMark& mark, MarkRecord::Kind kind, bool is_whole, Ticks at) {
+  if (is_wanted(l, Wish::Marks)) hand_over(l, MarkRecord{kind, mark.is_loop, is_whole, mark.region, mark.node, at});
+}
+
+/// Takes back the innermost mark.
+void take_back(Location& l) {
   const OpenMark mark = l.marks->open[--l.marks->count];
   l.walker.forget(mark.index);
   if (!mark.is_loop || !current_loop(l)) return;
@@ -60,17 +65,25 @@ void drop(Location& l) {
   else l.iterations->current = nullptr;
 }
 
+/// The innermost mark was left: its time is not counted.
+void drop(Location& l) {
+  tell(l, top(l), MarkRecord::Kind::End, false, platform::now());
+  take_back(l);
+}
+
 /// Closes the innermost mark and counts its time.
 void close(Location& l, Ticks now) {
   const OpenMark& mark = top(l);
+  tell(l, mark, MarkRecord::Kind::End, true, now);
   if (l.tree.node(mark.node).kind == NodeKind::Marked)
     l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += now - mark.begin;
-  drop(l);
+  take_back(l);
 }
 
-/// Tells the threads that follow what the span up to `now` was.
-void publish(const Location& l, Ticks now, SpanOf span) {
+/// Tells the threads that follow what the span up to `now` was, and who else wants to know.
+void publish(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
+  if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now});
 }
 /// The next iteration of the current loop.
 SpanOf this_iteration(const Location& l) {
@@ -197,6 +210,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .is_loop = is_loop};
   l.walker.forget(mark.index);
   mark.begin = platform::now();
+  tell(l, mark, MarkRecord::Kind::Begin, true, mark.begin);
   return true;
 }
 

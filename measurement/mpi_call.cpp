@@ -6,18 +6,21 @@ namespace refrain::measurement {
 
 namespace {
 
+constexpr BegunCall let_through{nullptr, false};
+
 [[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
   if (!enter(l, caller)) [[unlikely]] {
     pass_call(l);
-    return {nullptr, false};
+    return let_through;
   }
+  l.call.region = region;
   if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
-    l.call_values = enter_region_with_extras(l, region, caller);
-    if (l.call_values) return {&l, false};
+    l.call.values = enter_region_with_extras(l, region, caller);
+    if (l.call.values) return {&l, false};
     pass_call(l);
-    return {nullptr, false};
+    return let_through;
   }
-  l.call_values = enter_region(l, region, caller);
+  l.call.values = enter_region(l, region, caller);
   return {&l, false};
 }
 
@@ -30,42 +33,49 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
   count_call();
   Location* l = this_thread.location;
-  if (!l) return {nullptr, false};
+  if (!l) return let_through;
   if (is_announced(*l, region, sp)) [[unlikely]] {
     pass_call(*l);
-    l->announced = 0;
-    return {enter(*l, Inside::Mpi) ? l : nullptr, true};
+    l->call.announces = false;
+    return {enter(*l, Inside::Call) ? l : nullptr, true};
   }
   return begin(*l, region, {pc, sp, fp});
 }
 
-REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t scope_sp) {
-  Location& l = *call.location;
-  if (l.scope_sp != scope_sp) [[unlikely]]
+REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
+  Location& l = *begun.location;
+  if (l.call.sp != sp) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
-  if (!enter(l, Inside::Mpi)) [[unlikely]]
+  const platform::Ticks end = platform::now();
+  if (!enter(l, Inside::Call)) [[unlikely]]
     return {nullptr, 0};  // counted by the finalizing thread
-  const platform::Ticks end = call.within ? 0 : platform::now();
-  std::int64_t* values = l.call_values;
-  if (l.following) [[unlikely]]
-    values = keep_up_after_call(l);
-  if (call.within) [[unlikely]]
-    return {values, 0};
-  platform::Ticks time = end - l.call_begin - l.handler_time_in_call;
+  OpenCall& call = l.call;
+  if (!call.values) [[unlikely]]
+    call.values = row_of(l, call);
+  if (begun.within) [[unlikely]]
+    return {call.values, 0};
+  platform::Ticks time = end - call.charged_until - call.taken_out;
   if (time < 0) time = 0;
+  ++call.values[column_of(MetricId::Visits)];
+  call.values[column_of(MetricId::Time)] += time;
   l.unit.mpi += time;
-  ++l.unit.mpi_calls;
-  ++values[column_of(MetricId::Visits)];
-  values[column_of(MetricId::Time)] += time;
+  if (l.calls_around == 0) [[likely]]
+    ++l.unit.mpi_calls;
   if (l.extra) [[unlikely]]
-    charge_reading(l, false, values + columns_of(NodeKind::Region));
-  return {values, end};
+    charge_reading(l, false, call.values + columns_of(NodeKind::Region));
+  return {call.values, end};
 }
 
 REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end) {
   Location& l = *call.location;
   if (call.within) [[unlikely]]
-    return leave(l, Inside::Mpi);
+    return leave(l, Inside::Call);
+  if (is_wanted(l, Wish::Calls)) [[unlikely]]
+    hand_over_call(l, end, true);
+  if (l.calls_around > 0) [[unlikely]] {
+    pop_call(l, end);
+    return leave(l, Inside::Call);
+  }
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
     take_due_snapshot(l);
   if (this_thread.calls_to_timing <= 0) [[unlikely]]

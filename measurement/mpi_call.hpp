@@ -6,19 +6,13 @@
 
 #include <cstdint>
 
+#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
-#include "measurement/location.hpp"
 
 namespace refrain::measurement {
 
-/// Where an operation was begun that another call completes, perhaps on another thread.
-struct BegunAt {
-  Location* location;
-  NodeId node;
-};
-
 /// Value row, in the unit in progress of `location`, of the call path by which another thread has begun an operation.
-/// Null: it is deeper than can be followed. Ordinary context, inside a scope.
+/// Null: that thread is not measured, or the path is deeper than can be followed. Ordinary context, inside a scope.
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun);
 
 /// The measured outermost MPI call: what `after` may add to. Counts go to the call path of this call; those of an
@@ -27,7 +21,7 @@ std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun);
 class MpiCall {
  public:
   MpiCall(Location& location, std::int64_t* values) : location_(location), values_(values) {}
-  BegunAt here() const { return {&location_, location_.call_node}; }
+  BegunAt here() const { return {location_.thread, location_.call.node}; }
   void completed_receive(const BegunAt& begun, std::int64_t messages, std::int64_t bytes) {
     std::int64_t* values = values_at(begun);
     values[column_of(MetricId::MessagesReceived)] += messages;
@@ -52,14 +46,21 @@ class MpiCall {
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  Location& location() { return location_; }
+  /// Whether somebody wants to know what this call does: then it is told, too.
+  bool is_wanted() const { return measurement::is_wanted(location_, Wish::Calls) && is_recorded(); }
+  void tell(const Communication& communication) { hand_over(location_, communication); }
+  /// A number for a request that the call begins.
+  std::uint64_t number_of_request() {
+    constexpr unsigned thread_bits = 24;
+    return ++location_.requests_begun << thread_bits | static_cast<std::uint32_t>(location_.thread);
+  }
 
  private:
   std::int64_t* values_at(const BegunAt& begun) {
     std::int64_t* unrecorded = location_.while_stopped.row;
     if (begun.node == unrecorded_call || values_ == unrecorded) [[unlikely]]
       return unrecorded;
-    if (begun.location == &location_) [[likely]]
+    if (begun.thread == location_.thread) [[likely]]
       return location_.tree.values(begun.node);
     std::int64_t* values = values_of_other_thread(location_, begun);
     return values ? values : values_;
@@ -94,14 +95,10 @@ void take_due_snapshot(Location& location);
   else this_thread.calls_to_timing = no_call_is_timed;
 }
 
-/// What `Location::announced` says.
-inline std::uint16_t announcement_of(RegionId region) {
-  return static_cast<std::uint16_t>(static_cast<unsigned>(region) + 1);
-}
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {
-  return location.announced == announcement_of(region) &&
-         location.inside.load(std::memory_order_relaxed) == Inside::Mpi && sp < location.scope_sp &&
+  return location.call.announces && location.call.region == region &&
+         location.inside.load(std::memory_order_relaxed) == Inside::Call && sp < location.call.sp &&
          !scope_is_gone(location, sp);
 }
 
@@ -123,8 +120,11 @@ struct ReturnedCall {
 BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 /// The same after count_call(), for a call that is not announced.
 BegunCall begin_counted_call(Location& location, RegionId region, const platform::Registers& caller);
+/// Another source's call begins, within one that is in progress: it stands below that in the call tree. Ordinary
+/// context.
+BegunCall begin_call_within(Location& location, RegionId region, ClassOfTime time, const platform::Registers& caller);
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
-ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t scope_sp);
+ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
 /// All of the call is counted: the thread goes on in the program.
 void finish_call(BegunCall call, platform::Ticks end);
 
@@ -137,14 +137,14 @@ template <class Before, class Call, class After>
     return call();
   Location& location = *begun.location;
   before();
-  const std::uintptr_t scope_sp = location.scope_sp;
+  const std::uintptr_t sp = location.call.sp;
   if (!begun.within) [[likely]] {
-    location.handler_time_in_call = 0;
-    location.call_begin = platform::now();
+    location.call.taken_out = 0;
+    location.call.begin = location.call.charged_until = platform::now();
   }
-  leave(location, Inside::Mpi);
+  leave(location, Inside::Call);
   auto result = call();
-  const ReturnedCall returned = return_from_mpi(begun, scope_sp);
+  const ReturnedCall returned = return_from_mpi(begun, sp);
   if (returned.values) [[likely]] {
     MpiCall done{location, returned.values};
     after(done, result);

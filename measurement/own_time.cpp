@@ -72,10 +72,11 @@ void end_timed_call(Location& l, Ticks end, Ticks exit) {
   CallTiming& timing = l.call_timing;
   OwnTimes& times = times_of(l, OwnTime::Call);
   const Ticks left_out = l.own_times_left_out - timing.begin.left_out;
-  const Ticks time = (l.call_begin - timing.begin.at) + (exit - end) - left_out;
+  const Ticks time = (l.call.begin - timing.begin.at) + (exit - end) - left_out;
   const bool each = timing.each_left > 0;
   if (each) --timing.each_left;
-  if (!timing.cut && !l.stopped && time >= 0 && is_undisturbed(l, times, timing.begin.watch, time)) {
+  const bool is_recorded = !l.stopped && l.call.node != unrecorded_call;
+  if (is_recorded && time >= 0 && is_undisturbed(l, times, timing.begin.watch, time)) {
     if (each) {
       ++times.each;
       times.each_sum += time;

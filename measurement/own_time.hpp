@@ -55,7 +55,6 @@ struct OwnTimeBegin {
 /// Of a location.
 struct CallTiming {
   OwnTimeBegin begin, begin_before;  ///< of the call that is timed, and what a call inside of it has put away
-  bool cut;                          ///< its `call_begin` is not its own any more
   std::int32_t place;                ///< of the last timing among its `calls_per_timing`, from 1
   std::int64_t each_left;            ///< calls that are still to be timed each
 };

@@ -1,6 +1,5 @@
 #include "measurement/stopping.hpp"
 
-#include <limits>
 #include <sched.h>
 
 #include "measurement/entrance.hpp"
@@ -23,24 +22,11 @@ std::int64_t cpu_of(const Location& l) {
 
 bool follows(const Location& l) { return l.following && !l.following->stopped.load(std::memory_order_relaxed); }
 
-/// What comes after a call in progress: its time is 0 unless it is set anew.
-constexpr Ticks never = std::numeric_limits<Ticks>::max();
-
 void stop(Location& l, Inside inside) {
   if (l.stopped) return;
   if (l.following) keep_up(l, inside);
   const Ticks now = platform::now();
-  if (inside == Inside::Mpi) {
-    const Ticks time = now - l.call_begin - l.handler_time_in_call;
-    if (time > 0) {
-      l.unit.mpi += time;
-      row_of_call(l)[column_of(MetricId::Time)] += time;
-    }
-    ++l.unit.mpi_calls;  // its visit is counted when it ends
-    l.handler_time_in_call = 0;
-    l.call_begin = never;
-    l.call_timing.cut = true;
-  }
+  if (inside == Inside::Call) stop_open_calls(l, now);
   if (l.extra) take_reading(l, false);
   const std::int64_t cpu = cpu_of(l);
   l.unit.wall += now - l.begin;
@@ -65,12 +51,7 @@ void resume(Location& l, Inside inside) {
   }
   l.begin = now;
   l.cpu_begin_ns = cpu;
-  if (inside == Inside::Mpi) {
-    --l.unit.mpi_calls;  // it began when it was counted, or is not to be
-    l.handler_time_in_call = 0;
-    l.call_begin = now;
-    l.call_timing.cut = true;
-  }
+  if (inside == Inside::Call) resume_open_calls(l, now);
   if (&l == this_thread.location) leave_out_own_work(l);
   else if (l.extra) l.extra->leave_out = true;
 }

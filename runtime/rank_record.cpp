@@ -45,21 +45,21 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const st
 }
 
 bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress,
-                                    platform::Ticks in_call) {
+                                    const CallsInProgress& calls) {
   const std::size_t first_value = values_.size();
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
     const std::int64_t* row = l.tree.values_of(n);
-    const bool is_call = in_call >= 0 && l.call_node == measurement::NodeId{id};
-    if (!row && !is_call) continue;
+    const platform::Ticks* in_call = calls.time_of(measurement::NodeId{id});
+    if (!row && !in_call) continue;
     const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
     const std::size_t columns = measurement::CallTree::width(n.kind);
     std::int64_t* out = add_row(id, columns);
     if (!out) return false;
     for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
-    if (!is_call) continue;
-    ++out[column_of(measurement::MetricId::Visits)];
-    out[column_of(measurement::MetricId::Time)] += in_call;
+    if (!in_call) continue;
+    out[column_of(measurement::MetricId::Visits)] += threads_ == Threads::Cut;
+    out[column_of(measurement::MetricId::Time)] += *in_call;
   }
   measurement::UnitTotals totals = l.settled;
   totals += in_progress;
@@ -161,7 +161,7 @@ bool RankRecordBuilder::add(const Location& l) {
   }
   measurement::UnitTotals in_progress = l.stopped ? l.while_stopped.unit : l.unit;
   platform::Ticks end = l.end;
-  platform::Ticks in_call = -1;  // how long the call in progress has lasted, if it is to be counted
+  CallsInProgress calls;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::this_thread.location;
   const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::settled_place(l);
@@ -172,17 +172,20 @@ bool RankRecordBuilder::add(const Location& l) {
     cpu_end = platform::thread_cpu_ns_of(l.os_thread_id);
   }
   if (threads_ != Threads::Ended && has_thread && !l.stopped) {
-    if (inside == Inside::Mpi && threads_ == Threads::Cut) {
-      in_call = std::max<platform::Ticks>(end - l.call_begin - l.handler_time_in_call, 0);
-      in_progress.mpi += in_call;
-      ++in_progress.mpi_calls;
-    } else if (inside == Inside::Mpi) {
-      end = l.call_begin;
+    if (inside == Inside::Call) {
+      // One that is not cut is left out, and all that comes after it.
+      if (threads_ != Threads::Cut) end = l.call.charged_until;
+      measurement::for_each_open_call(l, end, [&](const measurement::OpenCall& call, platform::Ticks time) {
+        if (&call == &l.call && threads_ != Threads::Cut) return;
+        in_progress.mpi += time;
+        calls.add(call.node, time);
+      });
+      if (threads_ == Threads::Cut) ++in_progress.mpi_calls;
     }
     in_progress.wall += end - l.begin;
     if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
   }
-  if (!add_outside(l, in_progress, in_call) || !add_stopped(l, end, cpu_end)) return false;
+  if (!add_outside(l, in_progress, calls) || !add_stopped(l, end, cpu_end)) return false;
   const measurement::Iterations* iterations = measurement::iterations_of(l);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
@@ -202,7 +205,7 @@ bool RankRecordBuilder::add(const Location& l) {
   if (l.in_use.load(std::memory_order_relaxed))
     location.losses[static_cast<std::size_t>(measurement::Loss::CpuTimeWithoutTicks)] +=
         measurement::cpu_time_without_ticks(l);
-  if (in_call >= 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
+  if (calls.count > 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   add_own_times(l, location);
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);

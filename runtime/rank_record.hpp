@@ -37,9 +37,23 @@ class RankRecordBuilder {
   [[nodiscard]] bool add(const measurement::Location& location);
   void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
-  /// `in_call`: how long the call in progress has lasted; negative: there is none, or it is not counted.
+  /// Calls in progress that are to be counted, and how long each has lasted.
+  struct CallsInProgress {
+    struct Item {
+      measurement::NodeId node;
+      platform::Ticks time;
+    };
+    Item items[1 + measurement::most_calls_around];
+    std::size_t count = 0;
+    void add(measurement::NodeId node, platform::Ticks time) { items[count++] = {node, time}; }
+    const platform::Ticks* time_of(measurement::NodeId node) const {
+      for (std::size_t i = 0; i < count; ++i)
+        if (items[i].node == node) return &items[i].time;
+      return nullptr;
+    }
+  };
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
-                                 platform::Ticks in_call);
+                                 const CallsInProgress& calls);
   [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
   [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);

@@ -338,7 +338,7 @@ void end_iteration_in_progress() {
   Location* location = measurement::this_thread.location;
   // Within an MPI call (an error handler may end MPI) the call is still alive and its thread is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
-  if (!measurement::enter(*location, {location->scope_pc, location->scope_sp, 0})) return;
+  if (!measurement::enter(*location, {location->call.pc, location->call.sp, 0})) return;
   measurement::end_with_finalize(*location);
   measurement::leave(*location, measurement::Inside::User);
 }

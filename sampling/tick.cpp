@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <utility>
 
+#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "platform/signal_context.hpp"
 
@@ -70,9 +71,9 @@ struct Weight {
 Weight weight_of_event(Location& location, Inside inside) {
   const std::int64_t now = sampling_clock_ns();
   const std::int64_t elapsed = now - location.last_sample_ns, period = location.event_period_ns;
-  const bool mixed = location.call_begin != location.event_call_begin || inside != location.event_inside;
+  const bool mixed = location.call.begin != location.event_call_begin || inside != location.event_inside;
   location.last_sample_ns = now;
-  location.event_call_begin = location.call_begin;
+  location.event_call_begin = location.call.begin;
   location.event_inside = inside;
   location.ticks_without_event_ns = 0;
   location.silences = 0;
@@ -96,7 +97,7 @@ std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
   if (kernel_ns <= 0) return 0;
   location.late_ticks = kept * location.late_ticks + 1;
   location.late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Mpi) location.late_ticks_in_mpi += 1;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) location.late_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
   location.kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;
@@ -181,6 +182,8 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   values[column_of(MetricId::Weight)] += weight;
   if (location.extra) [[unlikely]]
     charge_reading(location, true, values + columns_of(measurement::NodeKind::Function));
+  if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
+    hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;
@@ -192,10 +195,9 @@ void pass(Location& location, Inside inside) {
   if (location.following && inside != Inside::Measurement) {
     const measurement::Hold hold(location, inside);
     if (!hold) return;
-    measurement::keep_up(location, inside);
   }
   ++location.unit.ticks_lost;
-  if (inside == Inside::Mpi) location.handler_time_in_call += tick_settings.tick_cost;
+  if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
 }
 
 /// A tick that stands for something. False: the measurement of this location is ending.
@@ -207,11 +209,10 @@ bool take(Location& location, Inside inside, Weight weight, const void* context)
   }
   const measurement::Hold hold(location, inside);
   if (!hold) return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut;
-  if (location.following) measurement::keep_up(location, inside);
-  if (inside == Inside::Mpi) {
+  if (inside == Inside::Call) {
     ++location.unit.ticks_mpi;
     location.unit.weight_mpi_ns += weight.here;
-    location.handler_time_in_call += tick_settings.tick_cost;
+    location.call.taken_out += tick_settings.tick_cost;
   } else {
     sample(location, weight.here, context);
   }
@@ -262,7 +263,7 @@ void handle_tick(int, siginfo_t* info, void* context) {
   Location* location = measurement::this_thread.location;
   if (location && location->sampling && tick_settings.running) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
-    if (inside == Inside::User || inside == Inside::Mpi) {
+    if (inside == Inside::User || inside == Inside::Call) {
       const measurement::OwnTimeBegin begin = measurement::begin_own_time(*location);
       tick(*location, *info, context);
       (void)measurement::take_own_time(*location, measurement::OwnTime::Tick, begin);

@@ -1,6 +1,7 @@
 #include "adapters/mpi/communicators.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <new>
 #include <utility>
@@ -55,6 +56,7 @@ struct Registry {
   bool has_group;  ///< until MPI is finalized
 };
 Registry* registry = nullptr;
+std::atomic<Registry*> registry_for_readers{nullptr};
 Lock defining;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -212,6 +214,7 @@ void define_world(MPI_Comm handle) {
   if (pmpi.Comm_group(handle, &made->world_group) != MPI_SUCCESS) return;
   made->has_group = true;
   registry = made;
+  registry_for_readers.store(made, std::memory_order_release);
   CommunicatorRecord world{.parent = none}, self{.parent = none, .ordinal = 1};
   Ranks all, own;
   const bool of_session = handle != constants.world;
@@ -270,8 +273,8 @@ bool define_once(MPI_Comm found) {
 }
 
 std::int32_t id_of_communicator(MPI_Comm handle) {
-  Locked locked(defining);
-  return registry ? registry->handles.find(handle) : none;
+  const Registry* published = registry_for_readers.load(std::memory_order_acquire);
+  return published ? published->handles.find(handle) : none;
 }
 
 void name_communicator(MPI_Comm handle, const char* name) {

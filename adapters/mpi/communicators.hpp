@@ -19,7 +19,7 @@
 /// told apart. That depends on nothing but the order in which their members make them, so that all members agree on it.
 ///
 /// Memory: one record per communicator, at most 65,536; equal lists of members are kept once, at most 64 MiB.
-/// Thread safety: any thread; a lock that no other call takes. Not for handlers.
+/// Thread safety: any thread; a lock that no other call takes, but for looking up a handle. Not for handlers.
 
 #include <cstdint>
 #include <span>
@@ -49,7 +49,7 @@ bool define_by_members(int tag, MPI_Comm made);
 /// The same for one that MPI may show again and again: nothing happens when the handle is known already.
 bool define_once(MPI_Comm found);
 
-/// -1: not known.
+/// -1: not known. Without a lock.
 std::int32_t id_of_communicator(MPI_Comm handle);
 void name_communicator(MPI_Comm handle, const char* name);
 /// The communicator with this handle is about to be freed: its id, -1 when it is not known.

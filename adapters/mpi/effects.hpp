@@ -3,6 +3,8 @@
 /// wrappers make the object from the arguments and call
 ///   before()             in the scope, before the clock starts
 ///   after(call, result)  in the scope, after the clock has stopped
+///   begun(call, request) instead of it, where the call has begun a request (Begun): the operation is counted, and told
+///                        with the request
 /// Neither is called when the call is not measured; the constructor must then leave the call as it is.
 ///
 /// Conventions: an operation counts when it returned MPI_SUCCESS. A message is a point-to-point message; MPI_PROC_NULL
@@ -21,7 +23,26 @@ namespace refrain::adapters::mpi {
 struct Visited {
   void before() {}
   void after(measurement::MpiCall&, int) {}
+  void begun(measurement::MpiCall& call, TrackedRequest& request) {
+    if (call.is_wanted()) [[unlikely]]
+      tell_begun(call, request);
+  }
 };
+
+template <class Operation>
+int root_of(const Operation& operation) {
+  if constexpr (requires { operation.root; }) return operation.root;
+  return without_root;
+}
+
+/// What is asked about a request of a collective operation when it completes.
+template <class Operation>
+void set_operation(TrackedRequest& request, const Operation& operation, const Traffic& traffic) {
+  request.peer = root_of(operation);
+  request.communicator = handle_bits(operation.comm);
+  request.bytes_sent = traffic.sent;
+  request.bytes_received = traffic.received;
+}
 
 /// A collective operation, blocking or not: counted by the call that begins it.
 template <class Operation>
@@ -30,9 +51,22 @@ struct Counted {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
+    const Traffic traffic = count(call);
+    if (call.is_wanted()) [[unlikely]]
+      tell_collective(call, operation.comm, root_of(operation), traffic);
+  }
+  void begun(measurement::MpiCall& call, TrackedRequest& request) {
+    set_operation(request, operation, count(call));
+    if (call.is_wanted()) [[unlikely]]
+      tell_begun(call, request);
+  }
+
+ private:
+  Traffic count(measurement::MpiCall& call) const {
     const Traffic traffic = operation.traffic();
     call.sent(0, traffic.sent);
     call.received(0, traffic.received);
+    return traffic;
   }
 };
 template <class Operation>
@@ -46,8 +80,8 @@ struct Prepared {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
-    const Traffic traffic = operation.traffic();
-    track_persistent(call, *request, RequestKind::Collective, traffic.sent, traffic.received);
+    if (TrackedRequest* tracked = track_persistent(call, *request, RequestKind::Collective))
+      set_operation(*tracked, operation, operation.traffic());
   }
 };
 template <class Operation>
@@ -60,7 +94,11 @@ struct FileMoved {
   explicit FileMoved(MPI_Status*& argument) : status(argument) {}
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) call.io(metric, told_bytes(call, *status));
+    if (result != MPI_SUCCESS) return;
+    const std::int64_t bytes = told_bytes(call, *status);
+    call.io(metric, bytes);
+    if (call.is_wanted()) [[unlikely]]
+      tell_access(call, metric, bytes);
   }
 };
 using FileRead = FileMoved<measurement::MetricId::BytesRead>;

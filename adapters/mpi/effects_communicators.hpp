@@ -5,6 +5,7 @@
 #include "adapters/mpi/datatypes.hpp"
 #include "adapters/mpi/effects_handles.hpp"
 #include "adapters/mpi/sessions.hpp"
+#include "adapters/mpi/telling.hpp"
 #include "adapters/mpi/tracking.hpp"
 
 namespace refrain::adapters::mpi {
@@ -42,7 +43,10 @@ struct CommunicatorPosted {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) track(call, *request, RequestKind::Communicator);
+    TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, RequestKind::Communicator) : nullptr;
+    if (tracked) tracked->communicator = handle_bits(comm);
+    if (tracked && call.is_wanted()) [[unlikely]]
+      tell_begun(call, *tracked);
     count_unless(define_duplicate(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator, false), call);
   }
 };

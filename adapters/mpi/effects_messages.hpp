@@ -2,13 +2,40 @@
 /// Effects of point-to-point calls; conventions in effects.hpp.
 
 #include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/telling.hpp"
 #include "adapters/mpi/tracking.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
 
-inline void count_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, int dest) {
-  if (dest != MPI_PROC_NULL) call.sent(1, bytes_of(count, datatype));
+/// A message that the call has sent; `to` is looked at only when somebody wants to know.
+inline void count_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, const Partner& to) {
+  if (to.peer == MPI_PROC_NULL) return;
+  const std::int64_t bytes = bytes_of(count, datatype);
+  call.sent(1, bytes);
+  if (call.is_wanted()) [[unlikely]]
+    tell_sent(call, to, bytes);
+}
+/// A message that the call has begun to send.
+inline void count_posted_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, const Partner& to,
+                              MPI_Request request) {
+  if (to.peer == MPI_PROC_NULL) return;
+  const std::int64_t bytes = bytes_of(count, datatype);
+  call.sent(1, bytes);
+  TrackedRequest* tracked = set_partner(track(call, request, RequestKind::Send), to);
+  if (tracked) tracked->bytes_sent = bytes;
+  if (!call.is_wanted()) [[likely]]
+    return;
+  if (tracked) tell_begun(call, *tracked);
+  else tell_sent(call, to, bytes);
+}
+/// A message that the call has begun to receive. It is counted when it completes.
+inline void count_posted_receive(measurement::MpiCall& call, const Partner& from, MPI_Request request,
+                                 RequestKind kind = RequestKind::Receive) {
+  if (from.peer == MPI_PROC_NULL) return;
+  const TrackedRequest* tracked = set_partner(track(call, request, kind), from);
+  if (call.is_wanted() && tracked) [[unlikely]]
+    tell_begun(call, *tracked);
 }
 /// What the status of a completed operation tells; 0 and a loss when it does not.
 inline std::int64_t told_bytes(measurement::MpiCall& call, const MPI_Status& status) {
@@ -17,8 +44,12 @@ inline std::int64_t told_bytes(measurement::MpiCall& call, const MPI_Status& sta
   call.lost(measurement::Loss::UnknownReceive);
   return 0;
 }
-inline void count_receive(measurement::MpiCall& call, const MPI_Status& status) {
-  if (status.MPI_SOURCE != MPI_PROC_NULL) call.received(1, told_bytes(call, status));
+inline void count_receive(measurement::MpiCall& call, const MPI_Status& status, MPI_Comm comm) {
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+  const std::int64_t bytes = told_bytes(call, status);
+  call.received(1, bytes);
+  if (call.is_wanted()) [[unlikely]]
+    tell_received(call, status, comm, bytes);
 }
 
 /// The status of a call, our own when the program ignores it.
@@ -40,10 +71,11 @@ class CallStatus {
 struct Sent {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest;
+  int dest, tag;
+  MPI_Comm comm;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) count_send(call, count, datatype, dest);
+    if (result == MPI_SUCCESS) count_send(call, count, datatype, {dest, tag, comm});
   }
 };
 
@@ -55,36 +87,37 @@ struct SendPosted {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || dest == MPI_PROC_NULL) return;
-    count_send(call, count, datatype, dest);
-    set_partner(track(call, *request, RequestKind::Send), {dest, tag, comm});
+    if (result == MPI_SUCCESS) count_posted_send(call, count, datatype, {dest, tag, comm}, *request);
   }
 };
 
-struct MatchedReceived {
+struct Received {
+  MPI_Comm comm;
   CallStatus status;
-  explicit MatchedReceived(MPI_Status*& argument) : status(argument) {}
+  Received(MPI_Comm comm, MPI_Status*& argument) : comm(comm), status(argument) {}
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) count_receive(call, *status);
+    if (result == MPI_SUCCESS) count_receive(call, *status, comm);
   }
 };
-struct Received : MatchedReceived {
-  Received(int, MPI_Status*& argument) : MatchedReceived(argument) {}
+/// The communicator is that of the probe.
+struct MatchedReceived : Received {
+  explicit MatchedReceived(MPI_Status*& argument) : Received(constants.no_communicator, argument) {}
 };
 
 struct SentAndReceived {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest;
+  int dest, tag;
+  MPI_Comm comm;
   CallStatus status;
-  SentAndReceived(std::int64_t sendcount, MPI_Datatype sendtype, int dest, int, MPI_Status*& argument)
-      : count(sendcount), datatype(sendtype), dest(dest), status(argument) {}
+  SentAndReceived(std::int64_t count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Status*& argument)
+      : count(count), datatype(datatype), dest(dest), tag(tag), comm(comm), status(argument) {}
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
-    count_send(call, count, datatype, dest);
-    count_receive(call, *status);
+    count_send(call, count, datatype, {dest, tag, comm});
+    count_receive(call, *status, comm);
   }
 };
 using ReplacedInPlace = SentAndReceived;
@@ -96,8 +129,7 @@ struct ReceivePosted {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && source != MPI_PROC_NULL)
-      set_partner(track(call, *request, RequestKind::Receive), {source, tag, comm});
+    if (result == MPI_SUCCESS) count_posted_receive(call, {source, tag, comm}, *request);
   }
 };
 
@@ -108,24 +140,23 @@ struct MatchedPosted {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS && message != constants.no_message)
-      set_partner(track(call, *request, RequestKind::Receive),
-                  {MPI_ANY_SOURCE, MPI_ANY_TAG, constants.no_communicator});
+      count_posted_receive(call, {MPI_ANY_SOURCE, MPI_ANY_TAG, constants.no_communicator}, *request);
   }
 };
 
 struct SendAndReceivePosted {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest, source, tag;
+  int dest, sendtag, source, recvtag;
   MPI_Comm comm;
   const MPI_Request* request;
   void before() {}
+  /// The request is taken for that of the receive.
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
-    count_send(call, count, datatype, dest);
-    if (source == MPI_PROC_NULL) return;
+    count_send(call, count, datatype, {dest, sendtag, comm});
     const RequestKind kind = constants.isendrecv_tells ? RequestKind::Receive : RequestKind::UntoldReceive;
-    set_partner(track(call, *request, kind), {source, tag, comm});
+    count_posted_receive(call, {source, recvtag, comm}, *request, kind);
   }
 };
 using ReplacePosted = SendAndReceivePosted;

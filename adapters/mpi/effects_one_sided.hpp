@@ -3,40 +3,67 @@
 
 #include "adapters/mpi/datatypes.hpp"
 #include "adapters/mpi/effects_handles.hpp"
+#include "adapters/mpi/telling.hpp"
 #include "adapters/mpi/windows.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
 
-/// One-sided operations are counted at the origin, by call path and by window and target. They are no messages.
-/// A negative number of bytes: nothing moves in that direction.
-inline void count_one_sided(measurement::MpiCall& call, MPI_Win win, int target, std::int64_t put, std::int64_t got) {
-  if (target == MPI_PROC_NULL) return;
-  if (put >= 0) call.sent(0, put);
-  if (got >= 0) call.received(0, got);
-  if (call.is_recorded() && !count_one_sided(win, target, put, got)) call.lost(measurement::Loss::WindowTableFull);
-}
+/// What an operation moves. A negative number of bytes: nothing in that direction.
+struct Moved {
+  std::int64_t put, got;
+};
 inline constexpr std::int64_t nothing_moved = -1;
+
+/// One-sided operations are counted at the origin, by call path and by window and target. They are no messages.
+inline void count_one_sided(measurement::MpiCall& call, MPI_Win win, int target, const Moved& moved) {
+  if (target == MPI_PROC_NULL) return;
+  if (moved.put >= 0) call.sent(0, moved.put);
+  if (moved.got >= 0) call.received(0, moved.got);
+  if (call.is_recorded() && !count_one_sided(win, target, moved.put, moved.got))
+    call.lost(measurement::Loss::WindowTableFull);
+}
+
+/// `Operation` has a target, a window, and moved().
+template <class Operation>
+struct OneSided : Operation {
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result != MPI_SUCCESS) return;
+    const Moved moved = this->moved();
+    count_one_sided(call, this->win, this->target, moved);
+    if (call.is_wanted() && this->target != MPI_PROC_NULL) [[unlikely]]
+      tell_one_sided(call, this->win, this->target, moved.put, moved.got);
+  }
+  void begun(measurement::MpiCall& call, TrackedRequest& request) {
+    const Moved moved = this->moved();
+    count_one_sided(call, this->win, this->target, moved);
+    request.peer = this->target;
+    request.communicator = handle_bits(this->win);
+    request.bytes_sent = moved.put > 0 ? moved.put : 0;
+    request.bytes_received = moved.got > 0 ? moved.got : 0;
+    if (call.is_wanted() && this->target != MPI_PROC_NULL) [[unlikely]]
+      tell_begun(call, request);
+  }
+};
 
 /// To the target, or from it.
 template <bool is_put>
-struct MovedOneSided {
+struct Transfer {
   std::int64_t count;
   MPI_Datatype datatype;
   int target;
   MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
+  Moved moved() const {
     const std::int64_t bytes = bytes_of(count, datatype);
-    count_one_sided(call, win, target, is_put ? bytes : nothing_moved, is_put ? nothing_moved : bytes);
+    return {is_put ? bytes : nothing_moved, is_put ? nothing_moved : bytes};
   }
 };
-using Put = MovedOneSided<true>;
-using Got = MovedOneSided<false>;
+using Put = OneSided<Transfer<true>>;
+using Got = OneSided<Transfer<false>>;
 
 /// With MPI_NO_OP the origin buffer is not used.
-struct GotAndPut {
+struct GetAccumulate {
   std::int64_t count;
   MPI_Datatype datatype;
   std::int64_t result_count;
@@ -44,36 +71,28 @@ struct GotAndPut {
   int target;
   MPI_Op op;
   MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
-    const std::int64_t put = op != constants.no_op ? bytes_of(count, datatype) : nothing_moved;
-    count_one_sided(call, win, target, put, bytes_of(result_count, result_datatype));
+  Moved moved() const {
+    return {op != constants.no_op ? bytes_of(count, datatype) : nothing_moved, bytes_of(result_count, result_datatype)};
   }
 };
+using GotAndPut = OneSided<GetAccumulate>;
 
-struct Swapped {
+struct CompareAndSwap {
   MPI_Datatype datatype;
   int target;
   MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) count_one_sided(call, win, target, type_size(datatype), type_size(datatype));
-  }
+  Moved moved() const { return {type_size(datatype), type_size(datatype)}; }
 };
+using Swapped = OneSided<CompareAndSwap>;
 
-struct Fetched {
+struct FetchAndOp {
   MPI_Datatype datatype;
   int target;
   MPI_Op op;
   MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
-    const std::int64_t put = op != constants.no_op ? type_size(datatype) : nothing_moved;
-    count_one_sided(call, win, target, put, type_size(datatype));
-  }
+  Moved moved() const { return {op != constants.no_op ? type_size(datatype) : nothing_moved, type_size(datatype)}; }
 };
+using Fetched = OneSided<FetchAndOp>;
 
 template <measurement::WindowKind kind>
 struct WindowMade {

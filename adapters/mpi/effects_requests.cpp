@@ -14,27 +14,44 @@ bool was_cancelled(const MPI_Status& status) {
          cancelled;
 }
 
+/// Bytes that were received, read or written.
+std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& request, const MPI_Status& status) {
+  std::int64_t bytes = 0;
+  switch (request.kind) {
+    case RequestKind::Receive:
+      if (status.MPI_SOURCE == MPI_PROC_NULL) break;
+      bytes = told_bytes(call, status);
+      call.completed_receive(request.begun, 1, bytes);
+      break;
+    case RequestKind::UntoldReceive:
+      call.completed_receive(request.begun, 1, 0);
+      call.lost(measurement::Loss::UnknownReceive);
+      break;
+    case RequestKind::FileRead:
+      bytes = told_bytes(call, status);
+      call.completed_io(request.begun, MetricId::BytesRead, bytes);
+      break;
+    case RequestKind::FileWrite:
+      bytes = told_bytes(call, status);
+      call.completed_io(request.begun, MetricId::BytesWritten, bytes);
+      break;
+    case RequestKind::Communicator:
+    case RequestKind::Send:
+    case RequestKind::Collective:
+    case RequestKind::OneSided:
+    case RequestKind::Generalized: break;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
-  if (request.active && !was_cancelled(status)) {
-    const measurement::BegunAt begun{request.location, request.node};
-    switch (request.kind) {
-      case RequestKind::Receive:
-        if (status.MPI_SOURCE != MPI_PROC_NULL) call.completed_receive(begun, 1, told_bytes(call, status));
-        break;
-      case RequestKind::UntoldReceive:
-        call.completed_receive(begun, 1, 0);
-        call.lost(measurement::Loss::UnknownReceive);
-        break;
-      case RequestKind::FileRead: call.completed_io(begun, MetricId::BytesRead, told_bytes(call, status)); break;
-      case RequestKind::FileWrite: call.completed_io(begun, MetricId::BytesWritten, told_bytes(call, status)); break;
-      case RequestKind::Communicator:
-      case RequestKind::Send:
-      case RequestKind::Collective:
-      case RequestKind::OneSided:
-      case RequestKind::Generalized: break;
-    }
+  if (request.active) {
+    const bool cancelled = was_cancelled(status);
+    const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
+    if (call.is_wanted()) [[unlikely]]
+      tell_completed(call, request, status, bytes, cancelled);
   }
   retire(request);
 }
@@ -51,6 +68,8 @@ void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request requ
   begun_by(call, *tracked);
   call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
   call.received(0, tracked->bytes_received);
+  if (call.is_wanted()) [[unlikely]]
+    tell_begun(call, *tracked);
   request_table.return_claim(*tracked);
 }
 

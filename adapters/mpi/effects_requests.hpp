@@ -26,8 +26,9 @@ struct SendPrepared {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && dest != MPI_PROC_NULL)
-      set_partner(track_persistent(call, *request, RequestKind::Send, bytes_of(count, datatype)), {dest, tag, comm});
+    if (result != MPI_SUCCESS || dest == MPI_PROC_NULL) return;
+    if (TrackedRequest* tracked = set_partner(track_persistent(call, *request, RequestKind::Send), {dest, tag, comm}))
+      tracked->bytes_sent = bytes_of(count, datatype);
   }
 };
 
@@ -58,8 +59,9 @@ struct Begun {
   RequestKind kind;
   void before() { effect.before(); }
   void after(measurement::MpiCall& call, int result) {
-    effect.after(call, result);
-    if (result == MPI_SUCCESS) track(call, *request, kind);
+    TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, kind) : nullptr;
+    if (tracked) effect.begun(call, *tracked);
+    else effect.after(call, result);
   }
 };
 template <class Effect>
@@ -70,7 +72,10 @@ struct Posted {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS) track(call, *request, kind);
+    if (result != MPI_SUCCESS) return;
+    const TrackedRequest* tracked = track(call, *request, kind);
+    if (tracked && call.is_wanted()) [[unlikely]]
+      tell_begun(call, *tracked);
   }
 };
 using FileReadPosted = Posted<RequestKind::FileRead>;

@@ -113,9 +113,9 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
   return run_call(
       begun, [] {},
       [&] {
-        location->announced = announcement_of(symbol.region);
+        location->call.announces = true;
         const std::uintptr_t result = pass_on();
-        location->announced = 0;
+        location->call.announces = false;
         return result;
       },
       [](MpiCall&, std::uintptr_t) {});

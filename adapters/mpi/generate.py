@@ -236,12 +236,10 @@ def effect_of(row: Row, table: Table) -> str:
     expression = "Visited{}" if row.effect == "-" else f"{row.effect}{{{', '.join(taken)}}}"
     names = {parameter.name: parameter for parameter in row.parameters}
     begins = "request" in names and names["request"].direction == ">" and "request" not in taken
-    if row.operation.startswith("collective") and row.effect != "-":
+    if row.operation.startswith(("collective", "barrier")) and row.effect != "-":
         if begins and "info" in names:
             return f"Prepared{{{expression}, request}}"
         expression = f"Counted{{{expression}}}"
-    elif begins and "info" in names:  # a persistent barrier
-        return f"Prepared{{Barrier{{}}, request}}"
     kind = next((kind for start, kind in REQUEST_KINDS.items() if row.operation.startswith(start)), "Generalized")
     return f"Begun{{{expression}, request, RequestKind::{kind}}}" if begins else expression
 

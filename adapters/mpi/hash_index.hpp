@@ -39,12 +39,6 @@ class HashIndex {
     places_[at] = {item + 1, static_cast<std::uint32_t>(hash)};
     ++count_;
   }
-  void clear() {
-    const std::size_t places = places_.size();
-    places_.clear();
-    (void)places_.resize(places);
-    count_ = 0;
-  }
 
  private:
   static constexpr std::size_t first_places = 512;

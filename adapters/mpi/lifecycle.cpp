@@ -94,7 +94,7 @@ int measured_init(const Registers& caller, measurement::RegionId region, Call&& 
 template <class Call>
 int measured_finalize(const Registers& caller, Call&& call) {
   const Inside place = place_of(caller);
-  if (place != Inside::User && place != Inside::Mpi) return call();
+  if (place != Inside::User && place != Inside::Call) return call();
   measured(
       caller, region::MPI_Finalize, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
   end_mpi();

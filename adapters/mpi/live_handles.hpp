@@ -1,13 +1,18 @@
 #pragma once
 /// Which record the handles in use stand for. Handles come again: one that is bound twice stands for the newer record.
 ///
-/// Memory: one entry per handle in use, and at most as many of handles that no longer are. Thread safety: none, the
-/// owner locks.
+/// Thread safety: `find` by any thread, without waiting for one that changes something else; `bind` and `forget` by one
+/// thread at a time, under the owner's lock. Who asks for a handle while another thread frees it is wrong in the
+/// program already, and gets either answer.
+///
+/// Memory: an open-addressing table at most half full, of handles in use and of some that no longer are. When it fills
+/// up it is made anew, without the latter, into a second table; the two take turns, and a larger one follows where that
+/// is not enough. A reader that is overtaken by this sees it by the version, and looks again: tables stay mapped.
 
+#include <atomic>
 #include <cstdint>
 
 #include "adapters/mpi/datatypes.hpp"
-#include "adapters/mpi/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
@@ -19,58 +24,104 @@ class LiveHandles {
 
   /// False: there is no memory.
   [[nodiscard]] bool bind(Handle handle, std::int32_t record) {
-    if (Entry* known = entry_of(handle)) {
-      live_ += known->record == unknown;
-      known->record = record;
+    const std::uint64_t key = key_of(handle);
+    if (Place* known = place_of(table_.load(std::memory_order_relaxed), key)) {
+      live_ += known->record.load(std::memory_order_relaxed) == unknown;
+      known->record.store(record, std::memory_order_relaxed);
       return true;
     }
-    if (entries_.size() > 64 && entries_.size() > 2 * live_) drop_dead();
-    if (!index_.reserve_one() || !entries_.push_back({handle, record})) return false;
-    index_.insert(hash_of(handle), static_cast<std::uint32_t>(entries_.size() - 1));
+    Table* table = with_room();
+    if (!table) return false;
+    insert(*table, key, record);
     ++live_;
     return true;
   }
-  std::int32_t find(Handle handle) {
-    const Entry* known = entry_of(handle);
-    return known ? known->record : unknown;
+
+  std::int32_t find(Handle handle) const {
+    const std::uint64_t key = key_of(handle);
+    for (;;) {
+      const std::uint64_t version = version_.load(std::memory_order_acquire);
+      const Place* place = place_of(table_.load(std::memory_order_acquire), key);
+      const std::int32_t record = place ? place->record.load(std::memory_order_relaxed) : unknown;
+      std::atomic_thread_fence(std::memory_order_acquire);
+      if (version_.load(std::memory_order_relaxed) == version) return record;
+    }
   }
+
   std::int32_t forget(Handle handle) {
-    Entry* known = entry_of(handle);
-    if (!known || known->record == unknown) return unknown;
-    --live_;
-    const std::int32_t record = known->record;
-    known->record = unknown;
+    Place* known = place_of(table_.load(std::memory_order_relaxed), key_of(handle));
+    if (!known) return unknown;
+    const std::int32_t record = known->record.exchange(unknown, std::memory_order_relaxed);
+    live_ -= record != unknown;
     return record;
   }
 
  private:
-  struct Entry {
-    Handle handle;
-    std::int32_t record;
+  static constexpr std::uint64_t empty = 0;  // no MPI has a handle of all ones, whose key this would be
+  static constexpr std::size_t first_places = 256;
+
+  struct Place {
+    std::atomic<std::uint64_t> key;
+    std::atomic<std::int32_t> record;
+  };
+  struct Table {
+    std::size_t places;  ///< a power of two
+    Place place[];
   };
 
-  static std::uint64_t hash_of(Handle handle) { return spread(handle_bits(handle)) >> 32; }
+  static std::uint64_t key_of(Handle handle) { return ~handle_bits(handle); }
 
-  Entry* entry_of(Handle handle) {
-    const std::uint32_t at =
-        index_.find(hash_of(handle), [&](std::uint32_t item) { return entries_[item].handle == handle; });
-    return at == HashIndex::none ? nullptr : &entries_[at];
-  }
-
-  void drop_dead() {
-    std::size_t kept = 0;
-    index_.clear();
-    for (const Entry entry : entries_) {
-      if (entry.record == unknown) continue;
-      index_.insert(hash_of(entry.handle), static_cast<std::uint32_t>(kept));
-      entries_[kept++] = entry;
+  template <class T>
+  static Place* place_of(T* table, std::uint64_t key) {
+    if (!table) return nullptr;
+    for (std::size_t at = spread(key) >> 32;; ++at) {
+      Place& place = table->place[at & (table->places - 1)];
+      const std::uint64_t there = place.key.load(std::memory_order_acquire);
+      if (there == key) return &place;
+      if (there == empty) return nullptr;
     }
-    (void)entries_.resize(kept);
   }
 
-  platform::GrowableArray<Entry> entries_;
-  HashIndex index_;
-  std::size_t live_ = 0;
+  void insert(Table& table, std::uint64_t key, std::int32_t record) {
+    std::size_t at = spread(key) >> 32;
+    while (table.place[at & (table.places - 1)].key.load(std::memory_order_relaxed) != empty) ++at;
+    Place& place = table.place[at & (table.places - 1)];
+    place.record.store(record, std::memory_order_relaxed);
+    place.key.store(key, std::memory_order_release);
+    ++used_;
+  }
+
+  /// The table, with room for one more; null: there is no memory.
+  Table* with_room() {
+    Table* old = table_.load(std::memory_order_relaxed);
+    if (old && 2 * (used_ + 1) <= old->places) return old;
+    std::size_t places = old ? old->places : first_places;
+    while (4 * (live_ + 1) > places) places *= 2;
+    Table* made = spare_;
+    if (!made || made->places != places) {
+      made = static_cast<Table*>(platform::map_pages(sizeof(Table) + places * sizeof(Place)));
+      if (!made) return nullptr;
+      made->places = places;
+    }
+    // Who reads the spare one still, as the present one of before, does not believe it from here on.
+    version_.fetch_add(1, std::memory_order_acq_rel);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t i = 0; i < places; ++i) made->place[i].key.store(empty, std::memory_order_relaxed);
+    used_ = 0;
+    for (std::size_t i = 0; old && i < old->places; ++i) {
+      const std::int32_t record = old->place[i].record.load(std::memory_order_relaxed);
+      const std::uint64_t key = old->place[i].key.load(std::memory_order_relaxed);
+      if (key != empty && record != unknown) insert(*made, key, record);
+    }
+    spare_ = old;
+    table_.store(made, std::memory_order_release);
+    return made;
+  }
+
+  std::atomic<Table*> table_{nullptr};
+  std::atomic<std::uint64_t> version_{0};
+  Table* spare_ = nullptr;
+  std::size_t used_ = 0, live_ = 0;  ///< places of the present table with a key; those in use
 };
 
 }  // namespace refrain::adapters::mpi

@@ -12,6 +12,12 @@ constexpr unsigned longest_probe = 8;
 constexpr std::uint64_t empty = 0, claimed = 1;
 
 std::uint64_t key_of(std::uint64_t handle) { return handle << 1; }  // the lowest bit says claimed
+
+/// As TrackedRequest::to_slot. Both lie in one table, of less than 16 GiB.
+std::int32_t distance(const TrackedRequest& request, const std::atomic<std::uint64_t>& slot) {
+  const auto bytes = reinterpret_cast<const std::byte*>(&slot) - reinterpret_cast<const std::byte*>(&request);
+  return static_cast<std::int32_t>(bytes / static_cast<std::ptrdiff_t>(sizeof slot));
+}
 }  // namespace
 
 struct alignas(64) RequestTable::Bucket {
@@ -70,7 +76,7 @@ TrackedRequest* RequestTable::add(std::uint64_t handle, RequestKind kind) {
           for (std::uint32_t passed = home; passed != at; passed = table->after(passed))
             table->bucket[passed].passed.fetch_add(1, std::memory_order_relaxed);
         TrackedRequest& request = table->requests[at * slots_per_bucket + i];
-        request = {.slot = &bucket.keys[i], .key = key, .kind = kind};
+        request = {.key = key, .to_slot = distance(request, bucket.keys[i]), .kind = kind};
         bucket.keys[i].store(key, std::memory_order_release);
         return &request;
       }
@@ -103,10 +109,10 @@ TrackedRequest* RequestTable::follow(TrackedRequest& request, std::uint64_t hand
   if (is_of(request, handle)) return &request;
   TrackedRequest* other = add(handle, request.kind);
   if (other) {
-    other->slot->store(key_of(handle) | claimed, std::memory_order_relaxed);
-    auto* const slot = other->slot;
+    other->slot().store(key_of(handle) | claimed, std::memory_order_relaxed);
+    const std::int32_t to_slot = other->to_slot;
     *other = request;
-    other->slot = slot;
+    other->to_slot = to_slot;
     other->key = key_of(handle);
   }
   release(request);
@@ -115,14 +121,14 @@ TrackedRequest* RequestTable::follow(TrackedRequest& request, std::uint64_t hand
 
 void RequestTable::release(TrackedRequest& request) {
   for (Table* table = newest_.load(std::memory_order_acquire); table; table = table->older) {
-    const auto* slot = reinterpret_cast<std::byte*>(request.slot);
+    const auto* slot = reinterpret_cast<std::byte*>(&request.slot());
     const auto* first = reinterpret_cast<std::byte*>(table->bucket);
     const auto* end = reinterpret_cast<std::byte*>(table->bucket + table->buckets);
     if (slot < first || slot >= end) continue;
     const auto own = static_cast<std::uint32_t>((slot - first) / sizeof(Bucket));
     for (std::uint32_t passed = table->home(request.key); passed != own; passed = table->after(passed))
       table->bucket[passed].passed.fetch_sub(1, std::memory_order_relaxed);
-    request.slot->store(empty, std::memory_order_release);
+    request.slot().store(empty, std::memory_order_release);
     return;
   }
 }

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "adapters/mpi/lock.hpp"
-#include "measurement/location.hpp"
+#include "measurement/records.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -39,17 +39,19 @@ inline bool is_counted_at_completion(RequestKind kind) {
 }
 
 struct TrackedRequest {
-  std::atomic<std::uint64_t>* slot;  ///< where its key is; the table's own
-  std::uint64_t key;                 ///< likewise
-  measurement::Location* location;   ///< of the call that began it, or started it last when it is persistent
-  measurement::NodeId node;          ///< call path of that call
+  std::uint64_t key;     ///< the table's own
+  std::int32_t to_slot;  ///< likewise: where the key is in the table, in units of it from here
   RequestKind kind;
   bool persistent;
-  bool active;                  ///< begun, or started, and not completed
-  std::int32_t peer, tag;       ///< point to point: as the program gave them, wildcards too
-  std::uint64_t communicator;   ///< point to point: bits of its handle
-  std::int64_t bytes_sent;      ///< of a persistent send or collective operation, counted at every start
-  std::int64_t bytes_received;  ///< of a persistent collective operation, likewise
+  bool active;                 ///< begun, or started, and not completed
+  measurement::BegunAt begun;  ///< by which call, or started last when it is persistent
+  std::uint64_t number;        ///< of what was begun then (measurement/records.hpp)
+  std::int32_t peer, tag;  ///< as the program gave them, wildcards too; peer: also the root of a collective operation
+  std::uint64_t communicator;   ///< bits of its handle; of a one-sided operation the window's
+  std::int64_t bytes_sent;      ///< by sends and collective operations; of persistent ones counted at every start
+  std::int64_t bytes_received;  ///< by collective operations, likewise
+
+  std::atomic<std::uint64_t>& slot() { return reinterpret_cast<std::atomic<std::uint64_t>*>(this)[to_slot]; }
 };
 static_assert(sizeof(TrackedRequest) <= 64);
 
@@ -61,7 +63,7 @@ class RequestTable {
   TrackedRequest* find(std::uint64_t handle) { return look(handle, false); }
   /// The entry, hidden until `release` or `return_claim`.
   TrackedRequest* claim(std::uint64_t handle) { return look(handle, true); }
-  void return_claim(TrackedRequest& request) { request.slot->store(request.key, std::memory_order_release); }
+  void return_claim(TrackedRequest& request) { request.slot().store(request.key, std::memory_order_release); }
   /// Whether the entry is that of `handle`.
   static bool is_of(const TrackedRequest& request, std::uint64_t handle);
   /// A claimed entry under the handle that its request has now, another one perhaps; claimed. Null: no memory.

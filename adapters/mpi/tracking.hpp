@@ -10,9 +10,8 @@ namespace refrain::adapters::mpi {
 
 /// Notes that `request` was begun by this call.
 inline void begun_by(measurement::MpiCall& call, TrackedRequest& request) {
-  const measurement::BegunAt here = call.here();
-  request.location = here.location;
-  request.node = here.node;
+  request.begun = call.here();
+  request.number = call.number_of_request();
   request.active = true;
 }
 
@@ -31,26 +30,23 @@ inline TrackedRequest* track(measurement::MpiCall& call, MPI_Request request, Re
   return tracked;
 }
 
-/// Who exchanges what with whom.
+/// Who exchanges a message with whom.
 struct Partner {
   int peer, tag;
   MPI_Comm comm;
 };
-inline void set_partner(TrackedRequest* tracked, const Partner& partner) {
-  if (!tracked) return;
+inline TrackedRequest* set_partner(TrackedRequest* tracked, const Partner& partner) {
+  if (!tracked) return nullptr;
   tracked->peer = partner.peer;
   tracked->tag = partner.tag;
   tracked->communicator = handle_bits(partner.comm);
+  return tracked;
 }
 
 /// Begins to track a persistent request; what it moves is counted whenever it is started, or completes.
-inline TrackedRequest* track_persistent(measurement::MpiCall& call, MPI_Request request, RequestKind kind,
-                                        std::int64_t sent = 0, std::int64_t received = 0) {
+inline TrackedRequest* track_persistent(measurement::MpiCall& call, MPI_Request request, RequestKind kind) {
   TrackedRequest* tracked = track_inactive(call, request, kind);
-  if (!tracked) return nullptr;
-  tracked->persistent = true;
-  tracked->bytes_sent = sent;
-  tracked->bytes_received = received;
+  if (tracked) tracked->persistent = true;
   return tracked;
 }
 

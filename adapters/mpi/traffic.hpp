@@ -73,6 +73,7 @@ class Counts {
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 struct Barrier {
+  MPI_Comm comm;
   Traffic traffic() const { return {}; }
 };
 

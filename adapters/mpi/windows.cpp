@@ -95,6 +95,8 @@ void bind_window(std::int32_t id, MPI_Win handle) {
   (void)registry().handles.bind(handle, id);
 }
 
+std::int32_t id_of_window(MPI_Win handle) { return registry().handles.find(handle); }
+
 bool count_one_sided(MPI_Win handle, int target, std::int64_t bytes_put, std::int64_t bytes_got) {
   Locked locked(changing);
   const std::int32_t window = registry().handles.find(handle);

@@ -25,6 +25,9 @@ std::int32_t forget_window(MPI_Win handle);
 /// It was not freed.
 void bind_window(std::int32_t id, MPI_Win handle);
 
+/// -1: not known. Without a lock.
+std::int32_t id_of_window(MPI_Win handle);
+
 /// One operation. A negative number of bytes: it does not move data in that direction. False: there is no
 /// room, or the window is not known.
 bool count_one_sided(MPI_Win handle, int target, std::int64_t bytes_put, std::int64_t bytes_got);

@@ -55,20 +55,27 @@ NOINLINE static void descend(int depth) {
   REFRAIN_REGION_END("recursive");
 }
 
+/* Of a region: the time between its marks, and the time around them. On a busy machine they may be far apart. */
+typedef struct {
+  double least, most;
+} Time;
+
 /* One function from which the same calls are made before, in and after a region. */
-NOINLINE static double around(void) {
+NOINLINE static Time around(void) {
   spin_before(0.2);
   communicate();
+  Time region = {0, -now()};
   REFRAIN_REGION_BEGIN("region");
-  const double begin = now();
+  region.least -= now();
   spin_inside(0.2);
   communicate();
   communicate();
-  const double spent = now() - begin;
+  region.least += now();
   REFRAIN_REGION_END("region");
+  region.most += now();
   spin_after(0.2);
   communicate();
-  return spent;
+  return region;
 }
 
 /* One call that is made before, in and after a region; an optimizer would make several of it. */
@@ -82,24 +89,29 @@ __attribute__((noinline, noclone, optimize("O0"))) static void now_and_then(void
 
 static void regions(void) {
   now_and_then();
-  const double region = around();
+  const Time region = around();
   descend(5);
-  double outer = 0, inner = 0;
+  Time outer = {0, 0}, inner = {0, 0};
   for (int i = 0; i < 100; ++i) {
-    const double begin = now();
+    outer.most -= now();
     REFRAIN_REGION_BEGIN("outer");
+    outer.least -= now();
     for (int k = 0; k < 3; ++k) {
-      const double at = now();
+      inner.most -= now();
       REFRAIN_REGION_BEGIN("inner");
+      inner.least -= now();
       for (double end = now() + 0.0003; now() < end;) sink += 1; /* own code of main's caller, inlined or not */
+      inner.least += now();
       REFRAIN_REGION_END("inner");
-      inner += now() - at;
+      inner.most += now();
     }
     communicate_inlined();
+    outer.least += now();
     REFRAIN_REGION_END();
-    outer += now() - begin;
+    outer.most += now();
   }
-  printf("{\"region\": %.9f, \"outer\": %.9f, \"inner\": %.9f}\n", region, outer, inner);
+  printf("{\"region\": [%.9f, %.9f], \"outer\": [%.9f, %.9f], \"inner\": [%.9f, %.9f]}\n", region.least, region.most,
+         outer.least, outer.most, inner.least, inner.most);
 }
 
 NOINLINE static void loop_of(int steps, double seconds) {

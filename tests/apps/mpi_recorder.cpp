@@ -120,7 +120,7 @@ std::int64_t* values_of_other_thread(Location&, const BegunAt& begun_at) {
 }
 
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers&) {
-  location.call_node = NodeId{static_cast<std::uint32_t>(region)};
+  location.call.node = NodeId{static_cast<std::uint32_t>(region)};
   return rows[static_cast<unsigned>(region)];
 }
 
@@ -134,7 +134,9 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
 void charge_reading(Location&, bool, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
-std::int64_t* keep_up_after_call(Location& location) { return location.call_values; }
+std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
+void push_call(Location&) {}
+void pop_call(Location&, platform::Ticks) {}
 void take_due_snapshot(Location&) {}
 void pass_call(Location&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}

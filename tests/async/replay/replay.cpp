@@ -145,9 +145,9 @@ TEST_F(Recorded, contexts_within_a_call_or_the_measurement_are_only_counted) {
     // A call that is alive: it began above the place that was interrupted, and the word where it returns to is
     // unchanged.
     const std::uintptr_t slot = (platform::interrupted_registers(context).sp & ~std::uintptr_t{7}) + 64;
-    self->location->scope_sp = slot - static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
-    self->location->scope_pc = *reinterpret_cast<const std::uintptr_t*>(slot);
-    for (const Inside inside : {Inside::Mpi, Inside::Measurement, Inside::Closed}) {
+    self->location->call.sp = slot - static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
+    self->location->call.pc = *reinterpret_cast<const std::uintptr_t*>(slot);
+    for (const Inside inside : {Inside::Call, Inside::Measurement, Inside::Closed}) {
       self->location->inside = inside;
       self->tick(context);
       EXPECT_EQ(self->location->inside, inside);

@@ -30,7 +30,7 @@ struct OwnTimeTest : testing::Test {
   bool one_call(Ticks before, Ticks after) {
     if (--this_thread.calls_to_timing > 0) return false;
     begin_timed_call(*location);
-    location->call_begin = location->call_timing.begin.at + before;
+    location->call.begin = location->call_timing.begin.at + before;
     end_timed_call(*location, 1000, 1000 + after);
     return true;
   }
@@ -85,7 +85,7 @@ TEST_F(OwnTimeTest, nothing_is_charged_twice) {
   const Ticks begin_of_call = location->call_timing.begin.at;
   charge_longer_work(*location, 700, 5000);
   EXPECT_EQ(location->unit.own, 700);
-  location->call_begin = begin_of_call + 6000;
+  location->call.begin = begin_of_call + 6000;
   end_timed_call(*location, 0, 0);
   if (location->own_times[call].each == 1) {  // else the thread was interrupted
     EXPECT_EQ(location->own_times[call].each_sum, 1000);

@@ -29,17 +29,15 @@ void leave(Location& l) { leave(l, Inside::User); }
 void call(Location& l, int spins) {
   ASSERT_TRUE(enter(l, here()));
   bool full = false;
-  l.call_node = l.stopped ? unrecorded_call : l.tree.child(root_node, NodeKind::Region, 1, full);
-  l.call_values = row_of_call(l);
-  l.handler_time_in_call = 0;
-  l.call_begin = platform::now();
-  leave(l, Inside::Mpi);
+  l.call.node = l.stopped ? unrecorded_call : l.tree.child(root_node, NodeKind::Region, 1, full);
+  l.call.taken_out = 0;
+  l.call.begin = l.call.charged_until = platform::now();
+  leave(l, Inside::Call);
   for (int i = 0; i < spins; ++i) std::this_thread::yield();
   l.inside.store(Inside::Measurement);
-  ASSERT_TRUE(enter(l, Inside::Mpi));
-  const platform::Ticks end = platform::now();
-  std::int64_t* values = l.following ? keep_up_after_call(l) : l.call_values;
-  const platform::Ticks time = std::max<platform::Ticks>(0, end - l.call_begin);
+  ASSERT_TRUE(enter(l, Inside::Call));
+  const platform::Ticks time = std::max<platform::Ticks>(0, platform::now() - l.call.charged_until);
+  std::int64_t* values = row_of(l, l.call);
   l.unit.mpi += time;
   ++l.unit.mpi_calls;
   ++values[visits];

@@ -1,0 +1,143 @@
+#include "adapters/mpi/telling.hpp"
+
+#include "adapters/mpi/communicators.hpp"
+#include "adapters/mpi/windows.hpp"
+
+namespace refrain::adapters::mpi {
+
+using measurement::Communication;
+using measurement::MetricId;
+using measurement::MpiCall;
+using Kind = Communication::Kind;
+using Phase = Communication::Phase;
+
+namespace {
+
+std::int32_t rank_or_any(int peer) {
+  return peer == MPI_ANY_SOURCE ? measurement::any_peer : peer == MPI_PROC_NULL ? measurement::no_peer : peer;
+}
+std::int32_t rank_of_root(int root) {
+  return root == MPI_ROOT ? measurement::this_side : root == MPI_PROC_NULL ? measurement::no_peer : root;
+}
+std::int32_t tag_or_any(int tag) { return tag == MPI_ANY_TAG ? measurement::any_tag : tag; }
+
+Kind kind_of(RequestKind kind) {
+  switch (kind) {
+    case RequestKind::Send: return Kind::Send;
+    case RequestKind::Receive:
+    case RequestKind::UntoldReceive: return Kind::Receive;
+    case RequestKind::Collective: return Kind::Collective;
+    case RequestKind::OneSided: return Kind::OneSided;
+    case RequestKind::FileRead: return Kind::Read;
+    case RequestKind::FileWrite: return Kind::Write;
+    case RequestKind::Communicator: return Kind::Communicator;
+    case RequestKind::Generalized: break;
+  }
+  return Kind::Generalized;
+}
+
+template <class Handle>
+Handle handle_of(std::uint64_t bits) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(bits);
+  } else {
+    return static_cast<Handle>(bits);
+  }
+}
+
+/// What is known of the request alone.
+Communication of_request(const TrackedRequest& r, Phase phase) {
+  const Kind kind = kind_of(r.kind);
+  const bool is_message = kind == Kind::Send || kind == Kind::Receive;
+  Communication c{.kind = kind,
+                  .phase = phase,
+                  .peer = is_message ? rank_or_any(r.peer) : measurement::no_peer,
+                  .tag = is_message ? tag_or_any(r.tag) : measurement::any_tag,
+                  .communicator = measurement::unknown_communicator,
+                  .request = r.number,
+                  .begun = r.begun,
+                  .bytes_sent = r.bytes_sent,
+                  .bytes_received = r.bytes_received};
+  if (kind == Kind::Collective) c.peer = rank_of_root(r.peer);
+  if (kind == Kind::OneSided) {
+    c.peer = r.peer;
+    c.communicator = id_of_window(handle_of<MPI_Win>(r.communicator));
+  } else if (r.communicator != 0) {
+    c.communicator = id_of_communicator(handle_of<MPI_Comm>(r.communicator));
+  }
+  return c;
+}
+
+Communication whole(const MpiCall& call, Kind kind) {
+  return {.kind = kind,
+          .phase = Phase::Whole,
+          .peer = measurement::no_peer,
+          .tag = measurement::any_tag,
+          .communicator = measurement::unknown_communicator,
+          .request = measurement::no_request,
+          .begun = call.here(),
+          .bytes_sent = 0,
+          .bytes_received = 0};
+}
+
+}  // namespace
+
+void tell_sent(MpiCall& call, const Partner& to, std::int64_t bytes) {
+  if (to.peer == MPI_PROC_NULL) return;
+  Communication c = whole(call, Kind::Send);
+  c.peer = to.peer;
+  c.tag = to.tag;
+  c.communicator = id_of_communicator(to.comm);
+  c.bytes_sent = bytes;
+  call.tell(c);
+}
+
+void tell_received(MpiCall& call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes) {
+  if (status.MPI_SOURCE == MPI_PROC_NULL) return;
+  Communication c = whole(call, Kind::Receive);
+  c.peer = status.MPI_SOURCE;
+  c.tag = status.MPI_TAG;
+  c.communicator = id_of_communicator(comm);
+  c.bytes_received = bytes;
+  call.tell(c);
+}
+
+void tell_collective(MpiCall& call, MPI_Comm comm, int root, const Traffic& traffic) {
+  Communication c = whole(call, Kind::Collective);
+  c.peer = rank_of_root(root);
+  c.communicator = id_of_communicator(comm);
+  c.bytes_sent = traffic.sent;
+  c.bytes_received = traffic.received;
+  call.tell(c);
+}
+
+void tell_one_sided(MpiCall& call, MPI_Win win, int target, std::int64_t put, std::int64_t got) {
+  Communication c = whole(call, Kind::OneSided);
+  c.peer = target;
+  c.communicator = id_of_window(win);
+  c.bytes_sent = put > 0 ? put : 0;
+  c.bytes_received = got > 0 ? got : 0;
+  call.tell(c);
+}
+
+void tell_access(MpiCall& call, MetricId metric, std::int64_t bytes) {
+  const bool is_read = metric == MetricId::BytesRead;
+  Communication c = whole(call, is_read ? Kind::Read : Kind::Write);
+  (is_read ? c.bytes_received : c.bytes_sent) = bytes;
+  call.tell(c);
+}
+
+void tell_begun(MpiCall& call, const TrackedRequest& request) { call.tell(of_request(request, Phase::Begun)); }
+
+void tell_completed(MpiCall& call, const TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
+                    bool cancelled) {
+  Communication c = of_request(request, cancelled ? Phase::Cancelled : Phase::Completed);
+  if (!cancelled && request.kind == RequestKind::Receive) {
+    c.peer = rank_or_any(status.MPI_SOURCE);
+    c.tag = tag_or_any(status.MPI_TAG);
+  }
+  if (is_counted_at_completion(request.kind)) (c.kind == Kind::Write ? c.bytes_sent : c.bytes_received) = bytes;
+  call.tell(c);
+}
+
+}  // namespace refrain::adapters::mpi

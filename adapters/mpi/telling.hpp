@@ -1,0 +1,31 @@
+#pragma once
+/// What a call has sent, received, begun and completed, told in full to those who want it (measurement/consumers.hpp).
+/// To be called when MpiCall::is_wanted(). All of it stands apart from what every call runs.
+
+#include "adapters/mpi/tracking.hpp"
+#include "adapters/mpi/traffic.hpp"
+#include "measurement/mpi_call.hpp"
+
+namespace refrain::adapters::mpi {
+
+/// A message that was sent by the call; nothing, to MPI_PROC_NULL.
+[[gnu::cold]] void tell_sent(measurement::MpiCall& call, const Partner& to, std::int64_t bytes);
+/// A message that was received by the call, as its status tells.
+[[gnu::cold]] void tell_received(measurement::MpiCall& call, const MPI_Status& status, MPI_Comm comm,
+                                 std::int64_t bytes);
+/// A collective operation of the call. `root`: as the program gave it.
+inline constexpr int without_root = MPI_PROC_NULL;
+[[gnu::cold]] void tell_collective(measurement::MpiCall& call, MPI_Comm comm, int root, const Traffic& traffic);
+/// A one-sided operation. A negative number of bytes: nothing moves in that direction.
+[[gnu::cold]] void tell_one_sided(measurement::MpiCall& call, MPI_Win win, int target, std::int64_t put,
+                                  std::int64_t got);
+/// A file was read or written.
+[[gnu::cold]] void tell_access(measurement::MpiCall& call, measurement::MetricId metric, std::int64_t bytes);
+
+/// The call has begun what `request` is about.
+[[gnu::cold]] void tell_begun(measurement::MpiCall& call, const TrackedRequest& request);
+/// The call has completed it. `bytes`: received or read.
+[[gnu::cold]] void tell_completed(measurement::MpiCall& call, const TrackedRequest& request, const MPI_Status& status,
+                                  std::int64_t bytes, bool cancelled);
+
+}  // namespace refrain::adapters::mpi

@@ -1,0 +1,68 @@
+#pragma once
+/// Who else than the profile wants to know what happens: events, wait states, tests.
+///
+/// A consumer says of what it wants records when it is added, and may change that for each location at any time on the
+/// location's thread (`Location::wanted`). One that wants nothing of a location costs its calls nothing: all wishes are
+/// one word, beside what a call looks at anyway.
+///
+/// Every function is called inside a scope, on the location's thread, in its ticks, or by who has paused it. It must be
+/// async-signal-safe and write nothing but what belongs to the location. Order, on one location: the communications of
+/// a call come before the call; a call nested in another one before that. Null: of no interest.
+///
+/// What a consumer has to define for itself:
+///   a unit ends       `cut`; a call in progress goes on, and is handed over whole at its end
+///   a thread ends     `thread_ended`; the next thread goes on with the location
+///   MPI_Pcontrol      nothing is handed over of calls that begin while the measurement is stopped, nor samples
+///   a call in progress when its thread or the measurement ends, or that was left by a jump: a record with `is_whole`
+///                     false
+///   fork              `forked`, in the child, where nothing is measured before it begins anew
+/// The gate (entrance.hpp) keeps everything out while another thread reads.
+
+#include <initializer_list>
+
+#include "measurement/location.hpp"
+#include "measurement/records.hpp"
+
+namespace refrain::measurement {
+
+struct Consumer {
+  void (*call)(Location& location, const CallRecord& call) = nullptr;
+  void (*communication)(Location& location, const Communication& communication) = nullptr;
+  void (*sample)(Location& location, const SampleRecord& sample) = nullptr;
+  void (*mark)(Location& location, const MarkRecord& mark) = nullptr;
+  void (*cut)(Location& location, const CutRecord& cut) = nullptr;
+  void (*thread_ended)(Location& location) = nullptr;
+  void (*forked)() = nullptr;
+};
+
+/// What is handed over.
+enum class Wish : std::uint8_t { Calls, Samples, Marks, Cuts };
+inline constexpr unsigned most_consumers = 4, wishes = 4;
+using Wishes = std::uint16_t;  ///< a bit for each consumer and wish
+constexpr Wishes wish_of(unsigned consumer, Wish wish) {
+  return static_cast<Wishes>(1u << (most_consumers * static_cast<unsigned>(wish) + consumer));
+}
+/// Of all consumers.
+constexpr Wishes any_wish(Wish wish) {
+  return static_cast<Wishes>(((1u << most_consumers) - 1) << (most_consumers * static_cast<unsigned>(wish)));
+}
+inline bool is_wanted(const Location& location, Wish wish) { return (location.wanted & any_wish(wish)) != 0; }
+
+/// Its number. To be called before the first location is made. `wishes`: for every location at its start.
+unsigned add_consumer(const Consumer& consumer, std::initializer_list<Wish> wishes);
+/// What a location wants when it is made.
+Wishes first_wishes();
+
+// Async-signal-safe. To be called where something is wanted.
+void hand_over(Location& location, const CallRecord& call);
+void hand_over(Location& location, const Communication& communication);
+void hand_over(Location& location, const SampleRecord& sample);
+void hand_over(Location& location, const MarkRecord& mark);
+void hand_over(Location& location, const CutRecord& cut);
+void hand_over_end_of_thread(Location& location);
+void hand_over_fork();
+
+/// The innermost call in progress, as it ends.
+void hand_over_call(Location& location, platform::Ticks end, bool is_whole);
+
+}  // namespace refrain::measurement

@@ -1,0 +1,105 @@
+#include "measurement/open_call.hpp"
+
+#include <limits>
+
+#include "measurement/consumers.hpp"
+#include "unwind/stack_memory.hpp"
+
+namespace refrain::measurement {
+
+using platform::Ticks;
+
+std::int64_t* row_of(Location& l, const OpenCall& call) {
+  return call.node == unrecorded_call ? l.while_stopped.row : l.tree.values(call.node);
+}
+
+namespace {
+
+void charge(Location& l, OpenCall& call, Ticks time) {
+  call.taken_out = 0;
+  if (time == 0) return;
+  l.unit.mpi += time;
+  row_of(l, call)[column_of(MetricId::Time)] += time;
+}
+
+/// What comes after a call in progress: its time is 0 until that is set anew.
+constexpr Ticks never = std::numeric_limits<Ticks>::max();
+
+}  // namespace
+
+void cut_open_calls(Location& l, Ticks until, Ticks goes_on) {
+  for_each_open_call(l, until, [&](OpenCall& call, Ticks time) { charge(l, call, time); });
+  for_each_open_call(l, until, [&](OpenCall& call, Ticks) {
+    if (call.charged_until < goes_on) call.charged_until = goes_on;
+    call.values = nullptr;
+  });
+}
+
+void stop_open_calls(Location& l, Ticks now) {
+  cut_open_calls(l, now, never);
+  ++l.unit.mpi_calls;  // its visit is counted when it ends
+}
+
+void resume_open_calls(Location& l, Ticks now) {
+  --l.unit.mpi_calls;  // it began when it was counted, or is not to be
+  for_each_open_call(l, now, [&](OpenCall& call, Ticks) {
+    call.charged_until = now;
+    call.taken_out = 0;
+  });
+}
+
+void push_call(Location& l) {
+  l.around[l.calls_around++] = l.call;
+  l.call.announces = false;
+}
+
+void pop_call(Location& l, Ticks end) {
+  OpenCall& outer = l.around[--l.calls_around];
+  if (end > l.call.charged_until) outer.taken_out += end - l.call.charged_until;
+  l.call = outer;
+}
+
+void end_open_call(Location& l, Ticks until) {
+  const Ticks time = until - l.call.charged_until - l.call.taken_out;
+  charge(l, l.call, time > 0 ? time : 0);
+  ++row_of(l, l.call)[column_of(MetricId::Visits)];
+  if (is_wanted(l, Wish::Calls)) hand_over_call(l, until, false);
+  l.call.announces = false;
+  if (l.calls_around > 0) return pop_call(l, until);
+  ++l.unit.mpi_calls;
+}
+
+void end_open_calls(Location& l, Ticks until) {
+  while (l.calls_around > 0) end_open_call(l, until);
+  end_open_call(l, until);
+}
+
+void end_abandoned_call(Location& l) {
+  // When it was left nobody saw. What comes after the last tick in it is the program's own time: a jump is made by code
+  // that runs, and the next tick is not far from there.
+  end_open_call(l, l.call_seen);
+  l.count_loss(Loss::CallAbandoned);
+}
+
+bool end_abandoned_calls(Location& l, std::uintptr_t sp) {
+  for (;;) {
+    const bool was_last = l.calls_around == 0;
+    end_abandoned_call(l);
+    if (was_last) return true;
+    if (!scope_is_gone(l, sp)) return false;
+  }
+}
+
+bool scope_is_gone(const Location& l, std::uintptr_t sp) {
+  if (sp == l.call.sp) return true;
+  const platform::StackBounds stack = l.walker.stack();
+  const auto is_own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
+  // An alternate stack may be an array in one of the frames further out.
+  if (sp > l.call.sp && is_own(sp) && is_own(l.call.sp) && !platform::is_on_alternate_stack()) return true;
+  unwind::StackMemory memory(stack, sp);
+  std::uintptr_t returns_to;
+  const auto slot = l.call.sp + static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
+  return !memory.load(slot, returns_to) || returns_to != l.call.pc;
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,97 @@
+#pragma once
+/// Calls in progress on a location: calls of functions that Refrain wraps.
+///
+/// The outermost is one of MPI; what MPI calls of itself is not recorded. But a call of another source may lie within
+/// it: MPI writes to a file. So the calls in progress are a stack: the innermost is `Location::call`, those around it
+/// are `Location::around`. Each has its own time, without that of calls nested in it; the sums of a unit
+/// (unit_totals.hpp) hold all of it.
+///
+/// A unit may end while calls are in progress. Then each is charged what has passed of it: `charged_until` moves, and
+/// `begin` stays what it was.
+///
+/// Written by the owner between entering and leaving (entrance.hpp), by its ticks, or by who pauses it.
+
+#include <cstdint>
+
+#include "measurement/call_tree.hpp"
+#include "platform/clock.hpp"
+
+namespace refrain::measurement {
+
+struct Location;
+
+/// Index into the adapter's table of MPI functions (`region_names`).
+enum class RegionId : std::uint16_t {};
+
+/// What a call spends its time on.
+enum class ClassOfTime : std::uint8_t { Mpi, Io };
+
+struct OpenCall {
+  /// To notice that the call was abandoned: the stack pointer of who called, and where the call returns to.
+  std::uintptr_t sp = 0, pc = 0;
+  platform::Ticks begin = 0;
+  platform::Ticks charged_until = 0;  ///< `begin` until the first cut
+  platform::Ticks taken_out = 0;      ///< of the time since: ticks (calibrated), and calls nested in it
+  std::int64_t* values = nullptr;     ///< its value row, null when the unit of that has ended
+  NodeId node{};
+  RegionId region{};
+  ClassOfTime time{};
+  /// It is that of another language's function, which will call the one of the same region once more (mpi_call.hpp).
+  bool announces = false;
+};
+inline constexpr unsigned most_calls_around = 3;
+
+/// OpenCall::node of a call that began while the measurement was stopped (stopping.hpp).
+inline constexpr NodeId unrecorded_call{0xffffffff};
+
+/// Value row of a call in progress, in the unit in progress. Async-signal-safe.
+std::int64_t* row_of(Location& location, const OpenCall& call);
+
+/// The unit in progress has ended at `until`: what has passed of the calls in progress goes to it. The next part of
+/// them begins at `goes_on`. Inside a scope. Async-signal-safe.
+void cut_open_calls(Location& location, platform::Ticks until, platform::Ticks goes_on);
+/// The measurement is stopped while calls are in progress, and is resumed (stopping.hpp).
+void stop_open_calls(Location& location, platform::Ticks now);
+void resume_open_calls(Location& location, platform::Ticks now);
+
+/// Calls f(call, time) for the calls in progress, outermost first: their time up to `until` that has not been charged.
+template <class L, class F>
+void for_each_open_call(L& location, platform::Ticks until, F&& f) {
+  const auto uncharged = [](const OpenCall& call, platform::Ticks end) {
+    const platform::Ticks time = end - call.charged_until - call.taken_out;
+    return time > 0 ? time : 0;
+  };
+  // A call had its own time until the one nested in it began, or was charged last.
+  for (unsigned i = 0; i < location.calls_around; ++i) {
+    const OpenCall& within = i + 1 < location.calls_around ? location.around[i + 1] : location.call;
+    f(location.around[i], uncharged(location.around[i], within.charged_until));
+  }
+  f(location.call, uncharged(location.call, until));
+}
+
+/// A call within the one in progress begins / has ended at `end`. Inside a scope. Async-signal-safe.
+void push_call(Location& location);
+void pop_call(Location& location, platform::Ticks end);
+
+/// The innermost call in progress is counted, with its time up to `until`, and is no more. Inside a scope.
+/// Async-signal-safe.
+void end_open_call(Location& location, platform::Ticks until);
+/// All of them.
+void end_open_calls(Location& location, platform::Ticks until);
+
+/// True when the innermost call, or scope, in progress cannot be alive, seen from where the program is, with the stack
+/// pointer `sp`: the program has left it without returning, by longjmp or an exception out of an MPI call, or of a
+/// signal handler that interrupted Refrain. Three things prove that, the first and the last on any stack:
+///  - the same stack pointer: a frame makes one call at a time;
+///  - a higher one on the thread's own stack: what a live call has called lies below it;
+///  - the word where the scope returns to has changed.
+/// Another stack (a fiber's, an alternate one) proves nothing by its place. Async-signal-safe.
+bool scope_is_gone(const Location& location, std::uintptr_t sp);
+
+/// The innermost call in progress was left: it is counted with its time up to the last tick that found it there.
+/// Inside a scope. Async-signal-safe.
+void end_abandoned_call(Location& location);
+/// Likewise those around it that are gone, seen from `sp`. True: none is in progress any more.
+bool end_abandoned_calls(Location& location, std::uintptr_t sp);
+
+}  // namespace refrain::measurement

@@ -1,0 +1,86 @@
+#pragma once
+/// What happened on a location, one record each: a call, what it communicated, a sample of user code, a mark. Records
+/// are made on the stack and handed over at once (consumers.hpp); the profile has what it needs of them already.
+///
+/// Times are ticks of the clock (platform/clock.hpp), ranks are those in the communicator or window.
+
+#include <cstdint>
+
+#include "measurement/open_call.hpp"
+#include "measurement/span.hpp"
+
+namespace refrain::measurement {
+
+/// A call that has ended.
+struct CallRecord {
+  RegionId region;
+  ClassOfTime time;
+  bool is_whole;  ///< false: it was left by a jump, or still in progress when the measurement ended; `end` is till when
+                  ///< it was seen
+  NodeId node;    ///< call path
+  platform::Ticks begin, end;
+};
+
+/// Where an operation was begun that another call completes, perhaps on another thread.
+struct BegunAt {
+  std::int32_t thread;  ///< Location::thread
+  NodeId node;          ///< call path there
+};
+
+/// An operation on a request that has no number: there is none, or it could not be tracked.
+inline constexpr std::uint64_t no_request = 0;
+
+/// Who is meant where it is not one rank.
+inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
+inline constexpr std::int32_t any_tag = -1;
+inline constexpr std::int32_t unknown_communicator = -1;
+
+/// What a call has sent, received, begun or completed: one record per message, collective operation, one-sided
+/// operation or access to a file.
+struct Communication {
+  enum class Kind : std::uint8_t { Send, Receive, Collective, OneSided, Read, Write, Communicator, Generalized };
+  enum class Phase : std::uint8_t {
+    Whole,      ///< begun and completed by this call
+    Begun,      ///< completed by another, under the number `request`
+    Completed,  ///< begun by another: `begun`
+    Cancelled,  ///< likewise, and nothing was moved
+  };
+  Kind kind;
+  Phase phase;
+  /// Source, destination, root or target; any_peer: a receive that takes any, of which the source is not known yet;
+  /// no_peer: an operation without one. Of a rooted operation on an intercommunicator the root has this_side, the
+  /// others on its side no_peer.
+  std::int32_t peer;
+  std::int32_t tag;                         ///< of messages; any_tag as above
+  std::int32_t communicator;                ///< its id (definitions.hpp); of OneSided the window's
+  std::uint64_t request;                    ///< number of the request: never used again in this process
+  BegunAt begun;                            ///< of Completed and Cancelled
+  std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read
+};
+
+/// A timer sample that found the program's own code.
+struct SampleRecord {
+  NodeId node;
+  std::int64_t weight_ns;  ///< CPU time that it stands for
+  platform::Ticks at;
+};
+
+/// A loop or region of the program begins or ends.
+struct MarkRecord {
+  enum class Kind : std::uint8_t { Begin, End };
+  Kind kind;
+  bool is_loop;
+  bool is_whole;  ///< false: it was left without its end
+  RegionId region;
+  NodeId node;
+  platform::Ticks at;
+};
+
+/// The unit in progress of a location has ended: an iteration, or time outside of iterations. Of a thread that follows
+/// the iterations of another, spans in which nothing has happened there come one by one, too.
+struct CutRecord {
+  SpanOf of;
+  platform::Ticks end;
+};
+
+}  // namespace refrain::measurement
