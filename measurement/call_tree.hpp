@@ -78,9 +78,6 @@ class CallTree {
   void new_stamp();
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
 
-  std::int64_t* pool_ = nullptr;  // this and the stamp are what a call whose path is known needs
-  std::uint32_t stamp_ = 1;       ///< never 0
-  std::uint32_t touched_count_ = 0;
   std::byte* memory_ = nullptr;
   std::size_t reserved_ = 0;
   Node* nodes_ = nullptr;
@@ -90,6 +87,10 @@ class CallTree {
   std::uint32_t index_mask_ = 0;
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;
+  std::uint32_t touched_count_ = 0;
+  // What a call whose path is known needs: beside what follows in Location.
+  std::uint32_t stamp_ = 1;  ///< never 0
+  std::int64_t* pool_ = nullptr;
 };
 
 }  // namespace refrain::measurement

@@ -125,21 +125,14 @@ std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full)
 
 }  // namespace
 
-REFRAIN_HOT_CODE std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& registers) {
+std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Registers& registers,
+                                unwind::Frame* known) {
   bool full = false;
-  unwind::Frame* frame = l.walker.known_frame(registers);
-  if (!frame) [[unlikely]]
-    return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
-  // The frame remembers what was called from it last in this unit.
-  unwind::FrameNotes& notes = frame->notes;
-  if (notes.stamp == l.tree.stamp() && notes.of == static_cast<std::uint32_t>(region)) [[likely]] {
-    l.call.node = NodeId{notes.child};
-    return l.tree.row_at(notes.row);
-  }
-  std::int64_t* row = enter_below(l, NodeId{frame->tag}, region, full);
+  if (!known) return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
+  std::int64_t* row = enter_below(l, NodeId{known->tag}, region, full);
   if (!full)
-    notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
-             l.tree.stamp()};
+    known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
+                    l.tree.stamp()};
   return row;
 }
 

@@ -71,7 +71,23 @@ class MpiCall {
 };
 
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
-std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
+[[gnu::always_inline]] inline std::int64_t* enter_region(Location& location, RegionId region,
+                                                         const platform::Registers& registers);
+/// The same when the frame is not known to the walker, or what it remembers is of another call or unit.
+std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers& registers,
+                                unwind::Frame* known);
+
+std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& registers) {
+  unwind::Frame* frame = l.walker.known_frame(registers.pc, registers.sp, registers.fp);
+  if (!frame) [[unlikely]]
+    return enter_region_anew(l, region, registers, frame);
+  // The frame remembers what was called from it last in this unit.
+  const unwind::FrameNotes& notes = frame->notes;
+  if (notes.stamp != l.tree.stamp() || notes.of != static_cast<std::uint32_t>(region)) [[unlikely]]
+    return enter_region_anew(l, region, registers, frame);
+  l.call.node = NodeId{notes.child};
+  return l.tree.row_at(notes.row);
+}
 
 /// Set when there is more to do where a call begins, or less: a trigger of iterations, metrics that are asked for, a
 /// stop of the measurement, an MPI that is not the adapter's.

@@ -94,8 +94,8 @@ struct Walking {
     return count;
   }
 
-  static bool same_state(const Frame& old, const Stepped& now) {
-    return old.sp == now.sp && old.pc == now.pc && old.exact == now.exact && (old.fp == now.fp || !old.fp_live);
+  static bool is_in_state(const Frame& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
+    return frame.sp == sp && frame.pc == pc && frame.exact == exact && (frame.fp == fp || !frame.fp_live);
   }
 
   // ---- Unusual steps ----
@@ -287,7 +287,7 @@ struct Walking {
     for (;; ++frame) {
       if constexpr (reuse) {
         while (candidates && frames[candidates - 1].sp < frame->sp) --candidates;
-        if (candidates && same_state(frames[candidates - 1], *frame)) {
+        if (candidates && is_in_state(frames[candidates - 1], frame->pc, frame->sp, frame->fp, frame->exact)) {
           const std::uint32_t met = candidates;
           if (!is_verified) candidates = verified(state, met);
           is_verified = true;
@@ -427,16 +427,15 @@ Walk Walker::walk(const Start& start) {
   return Walking{state, start, epoch}.walk<true>(state.frames);
 }
 
-REFRAIN_HOT_CODE Frame* Walker::known_frame(const Registers& registers) {
+REFRAIN_HOT_CODE Frame* Walker::known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
   State& state = *state_;
   if (state.epoch != rule_epoch()) [[unlikely]]
     return nullptr;
   std::uint32_t count = state.reusable;
-  while (count && state.frames[count - 1].sp < registers.sp) --count;
+  while (count && state.frames[count - 1].sp < sp) --count;
   if (!count) return nullptr;
   Frame& frame = state.frames[count - 1];
-  if (frame.sp != registers.sp || frame.pc != registers.pc || frame.exact) return nullptr;
-  if (frame.fp != registers.fp && frame.fp_live) return nullptr;
+  if (!Walking::is_in_state(frame, pc, sp, fp, false)) return nullptr;
   if (Walking::verified(state, count) != count) return nullptr;
   state.reusable = count;
   return &frame;

@@ -82,7 +82,7 @@ class Walker {
   Walk walk(const Start& start);  ///< Async-signal-safe.
   /// For a call in progress: the frame with these registers, when `walk` would reuse it and all outer ones as they are.
   /// Then that has been done. Null: `walk` is to be asked. Async-signal-safe.
-  Frame* known_frame(const Registers& registers);
+  Frame* known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
   /// The same without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
   Walk walk_fully(const Start& start);

@@ -82,7 +82,7 @@ Communication whole(const MpiCall& call, Kind kind) {
 
 }  // namespace
 
-void tell_sent(MpiCall& call, const Partner& to, std::int64_t bytes) {
+void tell_sent(MpiCall call, Partner to, std::int64_t bytes) {
   if (to.peer == MPI_PROC_NULL) return;
   Communication c = whole(call, Kind::Send);
   c.peer = to.peer;
@@ -92,7 +92,7 @@ void tell_sent(MpiCall& call, const Partner& to, std::int64_t bytes) {
   call.tell(c);
 }
 
-void tell_received(MpiCall& call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes) {
+void tell_received(MpiCall call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes) {
   if (status.MPI_SOURCE == MPI_PROC_NULL) return;
   Communication c = whole(call, Kind::Receive);
   c.peer = status.MPI_SOURCE;
@@ -102,7 +102,7 @@ void tell_received(MpiCall& call, const MPI_Status& status, MPI_Comm comm, std::
   call.tell(c);
 }
 
-void tell_collective(MpiCall& call, MPI_Comm comm, int root, const Traffic& traffic) {
+void tell_collective(MpiCall call, MPI_Comm comm, int root, const Traffic& traffic) {
   Communication c = whole(call, Kind::Collective);
   c.peer = rank_of_root(root);
   c.communicator = id_of_communicator(comm);
@@ -111,7 +111,7 @@ void tell_collective(MpiCall& call, MPI_Comm comm, int root, const Traffic& traf
   call.tell(c);
 }
 
-void tell_one_sided(MpiCall& call, MPI_Win win, int target, std::int64_t put, std::int64_t got) {
+void tell_one_sided(MpiCall call, MPI_Win win, int target, std::int64_t put, std::int64_t got) {
   Communication c = whole(call, Kind::OneSided);
   c.peer = target;
   c.communicator = id_of_window(win);
@@ -120,16 +120,16 @@ void tell_one_sided(MpiCall& call, MPI_Win win, int target, std::int64_t put, st
   call.tell(c);
 }
 
-void tell_access(MpiCall& call, MetricId metric, std::int64_t bytes) {
+void tell_access(MpiCall call, MetricId metric, std::int64_t bytes) {
   const bool is_read = metric == MetricId::BytesRead;
   Communication c = whole(call, is_read ? Kind::Read : Kind::Write);
   (is_read ? c.bytes_received : c.bytes_sent) = bytes;
   call.tell(c);
 }
 
-void tell_begun(MpiCall& call, const TrackedRequest& request) { call.tell(of_request(request, Phase::Begun)); }
+void tell_begun(MpiCall call, const TrackedRequest& request) { call.tell(of_request(request, Phase::Begun)); }
 
-void tell_completed(MpiCall& call, const TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
+void tell_completed(MpiCall call, const TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
                     bool cancelled) {
   Communication c = of_request(request, cancelled ? Phase::Cancelled : Phase::Completed);
   if (!cancelled && request.kind == RequestKind::Receive) {

@@ -9,23 +9,23 @@
 namespace refrain::adapters::mpi {
 
 /// A message that was sent by the call; nothing, to MPI_PROC_NULL.
-[[gnu::cold]] void tell_sent(measurement::MpiCall& call, const Partner& to, std::int64_t bytes);
+[[gnu::cold]] void tell_sent(measurement::MpiCall call, Partner to, std::int64_t bytes);
 /// A message that was received by the call, as its status tells.
-[[gnu::cold]] void tell_received(measurement::MpiCall& call, const MPI_Status& status, MPI_Comm comm,
+[[gnu::cold]] void tell_received(measurement::MpiCall call, const MPI_Status& status, MPI_Comm comm,
                                  std::int64_t bytes);
 /// A collective operation of the call. `root`: as the program gave it.
 inline constexpr int without_root = MPI_PROC_NULL;
-[[gnu::cold]] void tell_collective(measurement::MpiCall& call, MPI_Comm comm, int root, const Traffic& traffic);
+[[gnu::cold]] void tell_collective(measurement::MpiCall call, MPI_Comm comm, int root, const Traffic& traffic);
 /// A one-sided operation. A negative number of bytes: nothing moves in that direction.
-[[gnu::cold]] void tell_one_sided(measurement::MpiCall& call, MPI_Win win, int target, std::int64_t put,
+[[gnu::cold]] void tell_one_sided(measurement::MpiCall call, MPI_Win win, int target, std::int64_t put,
                                   std::int64_t got);
 /// A file was read or written.
-[[gnu::cold]] void tell_access(measurement::MpiCall& call, measurement::MetricId metric, std::int64_t bytes);
+[[gnu::cold]] void tell_access(measurement::MpiCall call, measurement::MetricId metric, std::int64_t bytes);
 
 /// The call has begun what `request` is about.
-[[gnu::cold]] void tell_begun(measurement::MpiCall& call, const TrackedRequest& request);
+[[gnu::cold]] void tell_begun(measurement::MpiCall call, const TrackedRequest& request);
 /// The call has completed it. `bytes`: received or read.
-[[gnu::cold]] void tell_completed(measurement::MpiCall& call, const TrackedRequest& request, const MPI_Status& status,
+[[gnu::cold]] void tell_completed(measurement::MpiCall call, const TrackedRequest& request, const MPI_Status& status,
                                   std::int64_t bytes, bool cancelled);
 
 }  // namespace refrain::adapters::mpi

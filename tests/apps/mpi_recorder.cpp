@@ -119,7 +119,7 @@ std::int64_t* values_of_other_thread(Location&, const BegunAt& begun_at) {
   return begun[static_cast<std::uint32_t>(begun_at.node)];
 }
 
-std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers&) {
+std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers&, unwind::Frame*) {
   location.call.node = NodeId{static_cast<std::uint32_t>(region)};
   return rows[static_cast<unsigned>(region)];
 }
@@ -129,7 +129,7 @@ bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
-  return enter_region(location, region, registers);
+  return enter_region_anew(location, region, registers, nullptr);
 }
 void charge_reading(Location&, bool, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
@@ -142,3 +142,7 @@ void pass_call(Location&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 
 }  // namespace refrain::measurement
+
+namespace refrain::unwind {
+Frame* Walker::known_frame(std::uintptr_t, std::uintptr_t, std::uintptr_t) { return nullptr; }
+}  // namespace refrain::unwind
