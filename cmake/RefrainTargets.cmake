@@ -38,3 +38,24 @@ function(refrain_library name)
   endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/platform/${REFRAIN_PLATFORM}/include)
 endfunction()
+
+# refrain_runtime_library(NAME OBJECTS...): what is preloaded or linked into a measured program. It needs libc alone: zstd is
+# linked statically, nothing of libstdc++ is used, and MPI is found at run time. Only what exports.map lists is visible.
+function(refrain_runtime_library name)
+  set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../runtime/exports.map)
+  # CMake would add the C++ library by itself, and whatever throws would silently need it.
+  if(NOT REFRAIN_SANITIZE)
+    set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "")
+  endif()
+  add_library(${name} SHARED)
+  target_link_libraries(${name} PRIVATE ${ARGN} refrain_platform refrain_config refrain_unwind refrain_clustering refrain_measurement_hot
+    refrain_measurement refrain_sampling_hot refrain_sampling refrain_adapter_papi refrain_adapter_pthread refrain_adapter_user refrain_archive_writer
+    refrain_runtime)
+  target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL)
+  # A sanitizer brings libraries of its own; without one nothing but libc may creep in.
+  if(NOT REFRAIN_SANITIZE)
+    target_link_options(${name} PRIVATE -nodefaultlibs -Wl,-z,defs)
+    target_link_libraries(${name} PRIVATE refrain_own_functions -lc -lgcc)
+  endif()
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C LINK_DEPENDS ${exports})
+endfunction()

@@ -8,9 +8,12 @@ constinit std::atomic<bool> program_cancels{false};
 
 namespace {
 
-bool was_cancelled(const MPI_Status& status) {
+/// Only messages and generalized requests can be: of others Open MPI leaves that field of the status as it was.
+bool was_cancelled(RequestKind kind, const MPI_Status& status) {
+  const bool can_be = kind == RequestKind::Send || kind == RequestKind::Receive || kind == RequestKind::UntoldReceive ||
+                      kind == RequestKind::Generalized;
   int cancelled = 0;
-  return program_cancels.load(std::memory_order_relaxed) && pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS &&
+  return can_be && program_cancels.load(std::memory_order_relaxed) && pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS &&
          cancelled;
 }
 
@@ -48,7 +51,7 @@ std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& 
 
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
   if (request.active) {
-    const bool cancelled = was_cancelled(status);
+    const bool cancelled = was_cancelled(request.kind, status);
     const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
     if (call.is_wanted()) [[unlikely]]
       tell_completed(call, request, status, bytes, cancelled);
