@@ -44,11 +44,13 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
-  if (l.call.sp != sp) [[unlikely]]
+  if (l.call.sp != sp && !is_call_around(l, sp)) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
   const platform::Ticks end = platform::now();
   if (!enter(l, Inside::Call)) [[unlikely]]
     return {nullptr, 0};  // counted by the finalizing thread
+  if (l.call.sp != sp) [[unlikely]]
+    end_calls_within(l, sp);
   OpenCall& call = l.call;
   if (!call.values) [[unlikely]]
     call.values = row_of(l, call);

@@ -90,6 +90,16 @@ bool end_abandoned_calls(Location& l, std::uintptr_t sp) {
   }
 }
 
+bool is_call_around(const Location& l, std::uintptr_t sp) {
+  for (unsigned i = 0; i < l.calls_around; ++i)
+    if (l.around[i].sp == sp) return true;
+  return false;
+}
+
+void end_calls_within(Location& l, std::uintptr_t sp) {
+  while (l.calls_around > 0 && l.call.sp != sp) end_abandoned_call(l);
+}
+
 bool scope_is_gone(const Location& l, std::uintptr_t sp) {
   if (sp == l.call.sp) return true;
   const platform::StackBounds stack = l.walker.stack();

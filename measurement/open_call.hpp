@@ -79,6 +79,11 @@ void end_open_call(Location& location, platform::Ticks until);
 /// All of them.
 void end_open_calls(Location& location, platform::Ticks until);
 
+/// Whether a call around the innermost one was made from a frame with the stack pointer `sp`; and then what lies within
+/// that one is ended, as it was left by a jump. Inside a scope.
+bool is_call_around(const Location& location, std::uintptr_t sp);
+void end_calls_within(Location& location, std::uintptr_t sp);
+
 /// True when the innermost call, or scope, in progress cannot be alive, seen from where the program is, with the stack
 /// pointer `sp`: the program has left it without returning, by longjmp or an exception out of an MPI call, or of a
 /// signal handler that interrupted Refrain. Three things prove that, the first and the last on any stack:

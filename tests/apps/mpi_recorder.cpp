@@ -135,7 +135,8 @@ void charge_reading(Location&, bool, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
-void push_call(Location&) {}
+bool is_call_around(const Location&, std::uintptr_t) { return false; }
+void end_calls_within(Location&, std::uintptr_t) {}
 void pop_call(Location&, platform::Ticks) {}
 void take_due_snapshot(Location&) {}
 void pass_call(Location&) {}

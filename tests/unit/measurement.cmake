@@ -3,7 +3,8 @@ refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/own_time_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_target_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
   LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_config refrain_iteration_log_reader
     refrain_platform refrain_unwind)
 # Libraries that the dynamic linker puts at one and the same address; two have no build-id.
@@ -19,3 +20,5 @@ foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless
   target_compile_definitions(test_measurement PRIVATE ${macro}="$<TARGET_FILE:${name}>")
   add_dependencies(test_measurement ${name})
 endforeach()
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp PROPERTIES
+  COMPILE_OPTIONS "-fno-omit-frame-pointer;-fno-optimize-sibling-calls;-Wno-clobbered" SKIP_PRECOMPILE_HEADERS ON)  # measured() reads its frame
