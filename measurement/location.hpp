@@ -83,7 +83,7 @@ struct alignas(64) Location {
   std::uint8_t calls_around = 0;   ///< how many of `around` are in progress
   std::uint16_t wanted = 0;        ///< what is handed over to whom (consumers.hpp)
   OpenCall call;                   ///< the innermost in progress, or the last; of other scopes the place alone
-  CallTree tree;  ///< its last members are in the second line that a call touches
+  CallTree tree;                   ///< its last members are in the second line that a call touches
   Following* following = nullptr;  ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;

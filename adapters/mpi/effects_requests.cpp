@@ -13,8 +13,8 @@ bool was_cancelled(RequestKind kind, const MPI_Status& status) {
   const bool can_be = kind == RequestKind::Send || kind == RequestKind::Receive || kind == RequestKind::UntoldReceive ||
                       kind == RequestKind::Generalized;
   int cancelled = 0;
-  return can_be && program_cancels.load(std::memory_order_relaxed) && pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS &&
-         cancelled;
+  return can_be && program_cancels.load(std::memory_order_relaxed) &&
+         pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
 /// Bytes that were received, read or written.

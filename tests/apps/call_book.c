@@ -1,11 +1,12 @@
-/* MPI calls of every kind, and a book that the program keeps of them itself: one line for each call, and before it one for
-   each thing that the call communicates, begins or completes, as Refrain hands them over (measurement/records.hpp).
+/* MPI calls of every kind, and a book that the program keeps of them itself: one line for each call, and before it one
+   for each thing that the call communicates, begins or completes, as Refrain hands them over (measurement/records.hpp).
 
      call_book BOOK        writes BOOK.<rank>
 
      book PID
      did KIND PHASE PEER TAG COMMUNICATOR REQUEST SITE SENT RECEIVED    SITE: where the request was begun
-     call FUNCTION SITE TICKS_BEFORE TICKS_AFTER NS_BEFORE NS_AFTER     SITE: the call path, told by the line; of thread K */
+     call FUNCTION SITE TICKS_BEFORE TICKS_AFTER NS_BEFORE NS_AFTER     SITE: the call path, told by the line; of thread
+   K */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -36,13 +37,13 @@ static uint64_t ns(void) {
 }
 
 /* Makes the call. It is the only one of its line, so the line stands for the call path. */
-#define CALL(function, ...)                                                                                              \
-  do {                                                                                                                   \
-    const uint64_t ns_before = ns(), before = ticks();                                                                   \
-    function(__VA_ARGS__);                                                                                               \
-    const uint64_t after = ticks(), ns_after = ns();                                                                     \
-    fprintf(book, "call %s %d %llu %llu %llu %llu\n", #function, __LINE__, (unsigned long long)before,                   \
-            (unsigned long long)after, (unsigned long long)ns_before, (unsigned long long)ns_after);                     \
+#define CALL(function, ...)                                                                            \
+  do {                                                                                                 \
+    const uint64_t ns_before = ns(), before = ticks();                                                 \
+    function(__VA_ARGS__);                                                                             \
+    const uint64_t after = ticks(), ns_after = ns();                                                   \
+    fprintf(book, "call %s %d %llu %llu %llu %llu\n", #function, __LINE__, (unsigned long long)before, \
+            (unsigned long long)after, (unsigned long long)ns_before, (unsigned long long)ns_after);   \
   } while (0)
 
 enum { any = -1, none = -2, unknown = -1 };
@@ -50,7 +51,8 @@ enum { any = -1, none = -2, unknown = -1 };
 /* What the next call does. `request`: 0, or the how-manieth that the program begins. */
 static void did(const char* kind, const char* phase, int peer, int tag, const char* communicator, int request, int site,
                 long sent, long received) {
-  fprintf(book, "did %s %s %d %d %s %d %d %ld %ld\n", kind, phase, peer, tag, communicator, request, site, sent, received);
+  fprintf(book, "did %s %s %d %d %s %d %d %ld %ld\n", kind, phase, peer, tag, communicator, request, site, sent,
+          received);
 }
 
 static int data[64], more[64];
@@ -166,7 +168,8 @@ static void one_sided(void) {
 
 static void files(const char* name) {
   MPI_File file;
-  CALL(MPI_File_open, MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  CALL(MPI_File_open, MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+       &file);
   did("write", "whole", none, any, "unknown", 0, 0, 40, 0);
   CALL(MPI_File_write_at, file, 0, data, 10, MPI_INT, MPI_STATUS_IGNORE);
   MPI_Request request;

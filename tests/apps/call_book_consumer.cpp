@@ -1,5 +1,5 @@
-// A consumer of records for the test call_book: writes every one, as it comes, into CALL_BOOK.<pid>. It is linked into a
-// runtime of its own, beside what every runtime consists of.
+// A consumer of records for the test call_book: writes every one, as it comes, into CALL_BOOK.<pid>. It is linked into
+// a runtime of its own, beside what every runtime consists of.
 //
 //   did KIND PHASE PEER TAG COMMUNICATOR REQUEST THREAD NODE SENT RECEIVED
 //   call FUNCTION THREAD NODE BEGIN END WHOLE
@@ -25,7 +25,7 @@ void write_call(Location& location, const CallRecord& call) {
 }
 
 void write_communication(Location&, const Communication& c) {
-  static const char* const kinds[] = {"send", "receive", "collective", "one-sided",
+  static const char* const kinds[] = {"send", "receive", "collective",   "one-sided",
                                       "read", "write",   "communicator", "generalized"};
   static const char* const phases[] = {"whole", "begun", "completed", "cancelled"};
   dprintf(book, "did %s %s %d %d %d %llu %d %u %lld %lld\n", kinds[static_cast<int>(c.kind)],

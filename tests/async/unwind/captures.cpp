@@ -131,7 +131,8 @@ void Captures::take(const Start& start) {
     path_count_ = 0;
     walker_.forget();
   }
-  const Frame* known = start.exact ? nullptr : walker_.known_frame(start.registers.pc, start.registers.sp, start.registers.fp);
+  const Frame* known =
+      start.exact ? nullptr : walker_.known_frame(start.registers.pc, start.registers.sp, start.registers.fp);
   const Walk fast = walker_.walk(start);
   const Walk full = walker_.walk_fully(start);
   counts_.all_frames += fast.depth;

@@ -1,5 +1,5 @@
-// Calls of another source within one of MPI: whose time is whose, also when units end, the measurement stops, and calls are
-// left by a jump. What is handed over of them.
+// Calls of another source within one of MPI: whose time is whose, also when units end, the measurement stops, and calls
+// are left by a jump. What is handed over of them.
 
 #include "measurement/open_call.hpp"
 
@@ -149,9 +149,7 @@ TEST_F(OpenCalls, a_unit_that_ends_gets_what_has_passed_of_all_of_them) {
 }
 
 TEST_F(OpenCalls, no_more_than_there_is_room_for) {
-  call_of_mpi([&] {
-    call_within([&] { call_within([&] { call_within([&] { call_within([] { spin(); }); }); }); });
-  });
+  call_of_mpi([&] { call_within([&] { call_within([&] { call_within([&] { call_within([] { spin(); }); }); }); }); });
   expect_all_time_is_accounted_for(1);
   EXPECT_EQ(of(inner).first, most_calls_around);
 }
@@ -190,8 +188,7 @@ TEST_F(OpenCalls, one_that_was_left_by_a_jump_makes_room_for_the_next) {
 }
 
 TEST_F(OpenCalls, all_that_were_left_by_a_jump_are_counted_at_the_next_call) {
-  if (setjmp(back) == 0)
-    call_of_mpi([&] { call_within([] { longjmp(back, 1); }); });
+  if (setjmp(back) == 0) call_of_mpi([&] { call_within([] { longjmp(back, 1); }); });
   call_of_mpi([] { spin(); });
   expect_all_time_is_accounted_for(2);
   EXPECT_EQ(of(inner).first, 1);
