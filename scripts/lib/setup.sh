@@ -47,25 +47,48 @@ install_packages() {
 # tree_of PRESET: its build directory, as CMakePresets.json says.
 tree_of() { [ "$1" = release ] && echo build || echo "build-$1"; }
 
-# build_tree PRESET [CMAKE OPTION...]: configures when something changed, and builds what a user needs.
-build_tree() {
-  local preset=$1 tree
-  tree=$(tree_of "$preset")
+# configure_tree PRESET [CMAKE OPTION...]: when something changed.
+configure_tree() {
+  local preset=$1
   shift
-  if [ $# -gt 0 ] || [ ! -f "$tree/build.ninja" ]; then cmake --preset "$preset" "$@" >&2; fi
-  cmake --build "$tree" --parallel "$(nproc)" >&2
+  if [ $# -gt 0 ] || [ ! -f "$(tree_of "$preset")/build.ninja" ]; then cmake --preset "$preset" "$@" >&2; fi
 }
 
-# build_part PRESET PART [CMAKE OPTION...]: the same for examples, tests or benchmarks: projects of their own, built into
+# configure_part PRESET PART [CMAKE OPTION...]: the same for examples, tests or benchmarks: projects of their own, built into
 # directories of their own below the tree.
-build_part() {
+configure_part() {
   local part=$2 tree
   tree=$(tree_of "$1")
   shift 2
   if [ $# -gt 0 ] || [ ! -f "$tree/$part/build.ninja" ]; then
     cmake -S "$part" -B "$tree/$part" -G Ninja -D "REFRAIN_BUILD=$PWD/$tree" "$@" >&2
   fi
-  cmake --build "$tree/$part" --parallel "$(nproc)" >&2
+}
+
+# build_tree PRESET [CMAKE OPTION...]: configures, and builds what a user needs.
+build_tree() {
+  configure_tree "$@"
+  cmake --build "$(tree_of "$1")" --parallel "$(nproc)" >&2
+}
+
+# build_part PRESET PART [CMAKE OPTION...]: the same for a part.
+build_part() {
+  configure_part "$@"
+  cmake --build "$(tree_of "$1")/$2" --parallel "$(nproc)" >&2
+}
+
+# build_targets PRESET TARGET..., build_part_targets PRESET PART TARGET...: nothing but these.
+build_targets() {
+  local preset=$1
+  shift
+  configure_tree "$preset"
+  cmake --build "$(tree_of "$preset")" --parallel "$(nproc)" --target "$@" >&2
+}
+build_part_targets() {
+  local preset=$1 part=$2
+  shift 2
+  configure_part "$preset" "$part"
+  cmake --build "$(tree_of "$preset")/$part" --parallel "$(nproc)" --target "$@" >&2
 }
 
 # mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.
