@@ -1,29 +1,24 @@
 #!/usr/bin/env python3
 """Counts the distinct cache lines, code and data, that an MPI call, a sample and the end of an iteration touch in user mode.
-Usage: cache_lines.py [--detail PART] BUILD [DEPTH...]
---detail call|sample|end also lists the functions with their instructions and lines of code, and the lines of data with who touches them.
 
 The program runs each of them instruction by instruction (programs/step.c), which gives the registers before each one; the
 disassembly of the modules tells which memory an instruction reads or writes. Exact but for the kernel's own lines, and the
 vDSO's data. A thread that is stepped loses its processor all the time, so the end of an iteration reads the CPU clock by
 the system call.
 """
+import argparse
 import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from typing import Iterator, NamedTuple
 
-DETAIL = {"end": 0, "call": 1, "sample": 2}[sys.argv[2]] if sys.argv[1:2] == ["--detail"] else None
-WORDS = sys.argv[3:] if DETAIL is not None else sys.argv[1:]
-BUILD = Path(WORDS[0] if WORDS else "build").resolve()
-DEPTHS = WORDS[1:] or ["5", "20"]
 SIGNAL = "60"
 LINE = 64
-PARTS = ("the end of an iteration", "an MPI call", "a sample")
+PARTS = {"end": "the end of an iteration", "call": "an MPI call", "sample": "a sample"}
 REGISTERS = ("r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base ds es fs "
              "gs").split()
 RECORD = struct.Struct(f"<{1 + len(REGISTERS)}Q")
@@ -148,78 +143,95 @@ def owner(name: str, address: int, stack: tuple[int, int]) -> str:
     return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # without a file: trees, locations, the log
 
 
-def count(depth: str, work: Path) -> None:
-    trace = work / "trace"
+class Step(NamedTuple):
+    """An instruction that was executed."""
+
+    part: int     # of PARTS
+    rip: int      # address in the process
+    file: str     # that the instruction is in
+    address: int  # in the file's own terms
+    touched: list[int]  # lines of data
+
+
+class Trace:
+    """What the program has executed, from the file that programs/step.c writes."""
+
+    def __init__(self, file: Path):
+        head, steps = file.read_bytes().split(b"\n\n", 1)
+        self.modules = Map(head.decode())
+        self.records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))
+        first = dict(zip(REGISTERS, self.records[0][1:]))
+        self.stack = self.modules.find(first["rsp"])[:2]
+        self.places: dict[int, tuple[str, int]] = {}
+        for record in self.records:
+            rip = record[1 + REGISTERS.index("rip")]
+            if rip not in self.places:
+                low, _, offset, name = self.modules.find(rip)
+                self.places[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
+        self.texts = {name: disassembly(name, {a for n, a in self.places.values() if n == name})
+                      for name in {n for n, _ in self.places.values()} if name.startswith("/")}
+
+    def steps(self) -> Iterator[Step]:
+        for part, *values_of in self.records:
+            values = dict(zip(REGISTERS, values_of))
+            rip = values["rip"]
+            name, address = self.places[rip]
+            lines: list[int] = []
+            if text := self.texts.get(name, {}).get(address, ""):
+                following = next((a for a in range(address + 1, address + 16) if a in self.texts[name]), address + 8)
+                for at, size in accesses(text, values, rip + following - address):
+                    lines += range(at // LINE, (at + max(size, 1) - 1) // LINE + 1)
+            yield Step(part, rip, name, address, lines)
+
+
+def trace_of(build: Path, depth: str, work: Path) -> Trace:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("REFRAIN_")} | {
         "REFRAIN_EXPERIMENT_DIRECTORY": str(work / f"experiment-{depth}"), "REFRAIN_SAMPLING_SIGNAL": SIGNAL,
         "REFRAIN_SAMPLING_CLOCK": "wall", "REFRAIN_SAMPLING_FREQUENCY": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader"}
-    program = [BUILD / "bin/refrain", "exec", BUILD / "bench/one_of_each", depth, SIGNAL]
-    subprocess.run([BUILD / "bench/step", trace, *program], env=environment, check=True, cwd=work)
-    head, steps = trace.read_bytes().split(b"\n\n", 1)
-    modules = Map(head.decode())
-    records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))
-    first = dict(zip(REGISTERS, records[0][1:]))
-    stack = modules.find(first["rsp"])[:2]
-    # Where each instruction lies in its file.
-    places: dict[int, tuple[str, int]] = {}
-    for record in records:
-        rip = record[1 + REGISTERS.index("rip")]
-        if rip not in places:
-            low, _, offset, name = modules.find(rip)
-            places[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
-    texts = {name: disassembly(name, {a for n, a in places.values() if n == name})
-             for name in {n for n, _ in places.values()} if name.startswith("/")}
+    program = [build / "bin/refrain", "exec", build / "bench/one_of_each", depth, SIGNAL]
+    subprocess.run([build / "bench/step", work / "trace", *program], env=environment, check=True, cwd=work)
+    return Trace(work / "trace")
+
+
+def show_counts(trace: Trace, depth: str) -> None:
     code = [defaultdict(set) for _ in PARTS]
     data = [defaultdict(set) for _ in PARTS]
     instructions = [0] * len(PARTS)
-    for part, *values_of in records:
-        values = dict(zip(REGISTERS, values_of))
-        rip = values["rip"]
-        name, address = places[rip]
-        instructions[part] += 1
-        code[part][owner(name, rip, stack)].add(rip // LINE)
-        text = texts.get(name, {}).get(address, "")
-        if not text:
-            continue
-        following = next((a for a in range(address + 1, address + 16) if a in texts[name]), address + 8)
-        for at, size in accesses(text, values, rip + following - address):
-            for line in range(at // LINE, (at + max(size, 1) - 1) // LINE + 1):
-                data[part][owner(modules.find(at)[3], at, stack)].add(line)
-    if DETAIL is not None:
-        show_detail([r for r in records if r[0] == DETAIL], places, texts, modules, stack)
-    for part, what in enumerate(PARTS):
+    for step in trace.steps():
+        instructions[step.part] += 1
+        code[step.part][owner(step.file, step.rip, trace.stack)].add(step.rip // LINE)
+        for line in step.touched:
+            data[step.part][owner(trace.modules.find(line * LINE)[3], line * LINE, trace.stack)].add(line)
+    for part, what in enumerate(PARTS.values()):
         total = [sum(map(len, lines[part].values())) for lines in (code, data)]
         print(f"| {what}, {depth} frames | {instructions[part]} | {total[0]} ({len(code[part]['Refrain'])} of Refrain) | {total[1]} "
               f"({len(data[part]['Refrain'])} of Refrain, {len(data[part]['stack'])} of the stack) |", flush=True)
 
 
-def show_detail(records: list, places: dict, texts: dict, modules: Map, stack: tuple[int, int]) -> None:
-    symbols = {name: Symbols(name) for name in texts}
+def show_detail(trace: Trace, wanted: str) -> None:
+    """Functions with their instructions and lines of code, and lines of data with who touches them, of one of PARTS."""
+    modules = trace.modules
+    symbols = {name: Symbols(name) for name in trace.texts}
     executed: dict[str, int] = defaultdict(int)
     lines_of: dict[str, set[int]] = defaultdict(set)
     touched: dict[int, dict[str, None]] = defaultdict(dict)
-    for _, *values_of in records:
-        values = dict(zip(REGISTERS, values_of))
-        rip = values["rip"]
-        name, address = places[rip]
-        function = (symbols[name].name(address) if name in symbols else "?") + ("" if "librefrain" in name else f" [{Path(name).name}]")
-        executed[function] += 1
-        lines_of[function].add(rip // LINE)
-        text = texts.get(name, {}).get(address, "")
-        if not text:
+    for step in trace.steps():
+        if step.part != list(PARTS).index(wanted):
             continue
-        following = next((a for a in range(address + 1, address + 16) if a in texts[name]), address + 8)
-        for at, size in accesses(text, values, rip + following - address):
-            for line in range(at // LINE, (at + max(size, 1) - 1) // LINE + 1):
-                touched[line].setdefault(function)
+        function = symbols[step.file].name(step.address) if step.file in symbols else "?"
+        function += "" if "librefrain" in step.file else f" [{Path(step.file).name}]"
+        executed[function] += 1
+        lines_of[function].add(step.rip // LINE)
+        for line in step.touched:
+            touched[line].setdefault(function)
     print("\ninstructions, lines of code, function")
     for function, count in executed.items():
         print(f"{count:6} {len(lines_of[function]):4}  {function}")
     print("\nlines of data: where, by whom")
     for line, functions in sorted(touched.items()):
         low, _, offset, name = modules.find(line * LINE)
-        where = "stack" if stack[0] <= line * LINE < stack[1] else Path(name).name if name else f"pages {low:x}"
+        where = "stack" if trace.stack[0] <= line * LINE < trace.stack[1] else Path(name).name if name else f"pages {low:x}"
         if name.startswith("/") and name in symbols:
             where += " " + symbols[name].name(file_address(name, line * LINE - low + offset))
         print(f"  {where} +{line * LINE - low:#x}: {', '.join(functions)}")
@@ -227,10 +239,18 @@ def show_detail(records: list, places: dict, texts: dict, modules: Map, stack: t
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--detail", choices=PARTS, help="functions and lines one by one, of one of the parts")
+    parser.add_argument("build", type=Path, nargs="?", default=Path("build"))
+    parser.add_argument("depths", nargs="*", default=["5", "20"], metavar="depth", help="frames of the call path")
+    options = parser.parse_args()
     print("| what | instructions | cache lines of code | of data |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
-        for depth in DEPTHS:
-            count(depth, Path(directory))
+        for depth in options.depths:
+            trace = trace_of(options.build.resolve(), depth, Path(directory))
+            show_counts(trace, depth)
+            if options.detail:
+                show_detail(trace, options.detail)
 
 
 if __name__ == "__main__":
