@@ -38,6 +38,8 @@ struct LifecycleHooks {
   void (*spill_wanted)(Location& location);
   /// Marks of the program do not match; `what` says how.
   void (*mark_misused)(const char* what);
+  /// The thread of a location ends, or its measurement: no more ticks may come.
+  void (*ticks_end)(Location& location);
   /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.
   void (*thread_begins)();
 };

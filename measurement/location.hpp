@@ -15,11 +15,13 @@
 #include "measurement/own_time.hpp"
 #include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
-#include "platform/interval_timer.hpp"
-#include "platform/task_clock_event.hpp"
 #include "platform/thread_cpu_clock.hpp"
 #include "platform/threads.hpp"
 #include "unwind/walker.hpp"
+
+namespace refrain::sampling {
+struct ThreadSampler;
+}
 
 namespace refrain::measurement {
 
@@ -75,15 +77,14 @@ struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
 
 struct alignas(64) Location {
-  // What a steady-state MPI call touches comes first.
+  // ---- What every call touches: two lines, the first and that in which the tree ends ----
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
-  bool sampling = false;
-  bool stopped = false;            ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
-  std::uint8_t calls_around = 0;   ///< how many of `around` are in progress
-  std::uint16_t wanted = 0;        ///< what is handed over to whom (consumers.hpp)
-  OpenCall call;                   ///< the innermost in progress, or the last; of other scopes the place alone
-  CallTree tree;                   ///< its last members are in the second line that a call touches
+  bool stopped = false;           ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
+  std::uint8_t calls_around = 0;  ///< how many of `around` are in progress
+  std::uint16_t wanted = 0;       ///< what is handed over to whom (consumers.hpp)
+  OpenCall call;                  ///< the innermost in progress, or the last; of other scopes the place alone
+  CallTree tree;
   Following* following = nullptr;  ///< what cuts a thread by another's iterations
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;
@@ -91,46 +92,39 @@ struct alignas(64) Location {
   /// part is added when it or the unit ends.
   UnitTotals unit{};
 
+  // ---- Further of calls ----
+  OpenCall around[most_calls_around]{};
+  platform::Ticks call_seen = 0;  ///< when a tick has last found a thread in a call
+  std::uint64_t requests_begun = 0;
+  std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
+  std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
+
+  // ---- Units, marks and iterations ----
+  platform::Ticks begin = 0;      ///< of the unit in progress on this thread
+  std::int64_t cpu_begin_ns = 0;  ///< the same on the thread's CPU clock
+  UnitTotals settled{};           ///< outside of iterations, but for the unit in progress
+  WhileStopped while_stopped;
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_unfollowed = false;     ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
-  std::uint64_t requests_begun = 0;
-  OpenCall around[most_calls_around]{};
-  platform::Ticks call_seen = 0;     ///< when a tick has last found a thread in a call
-  std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
-  std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
-  UnitTotals settled{};              ///< outside of iterations, but for the unit in progress
-  WhileStopped while_stopped;
 
+  // ---- Samples ----
+  sampling::ThreadSampler* sampler = nullptr;  ///< sampling/thread_sampler.hpp; null: no ticks come
+
+  // ---- Own time (own_time.hpp) ----
   CallTiming call_timing{};
   OwnTimes own_times[own_time_count]{};
   platform::Ticks own_times_left_out = 0;  ///< all own work that was timed or charged by itself
+  std::uint64_t random_state = 0;          ///< also of ticks
 
-  platform::IntervalTimer timer;
-  std::int64_t to_next_sample_ns = 0;   ///< of kernel ticks, before one of them is a sample
-  platform::TickTimes ticks_seen{};     ///< by the timer's last tick
-  bool ticks_are_due = false;           ///< a tick that does not come is a loss
-  platform::TaskClockEvent task_clock;  ///< none: the timer makes all samples
-  std::int64_t last_sample_ns = 0;   ///< on the clock of the sampling: the last one of the event, or of the wall clock
-  std::int64_t event_period_ns = 0;  ///< that the event has been given
-  std::int64_t kernel_time_owed_ns = 0;          ///< CPU time in the kernel that no sample stands for yet
-  std::int64_t ticks_without_event_ns = 0;       ///< in user mode, since the event was heard of
-  unsigned silences = 0;                         ///< in a row, in each of which a tick took the event's place
-  platform::Ticks event_call_begin = 0;          ///< call_begin as the event found it last
-  Inside event_inside = Inside::User;            ///< likewise where the thread was
-  double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded
-  double late_user_ns = 0, late_cpu_ns = 0;      ///< CPU time of late, in user mode and in all, faded
-  std::uint64_t random_state = 0;
-
+  // ---- The thread ----
   std::int64_t losses[loss_count]{};
   std::int32_t thread = 0;  ///< 0 is the thread that the process began with
   int os_thread_id = 0;
   char name[32]{};
-  platform::Ticks first_begin = 0;
   platform::ThreadCpuClock cpu_clock;
-  platform::Ticks begin = 0;        ///< of the unit in progress on this thread
-  std::int64_t cpu_begin_ns = 0;    ///< the same on the thread's CPU clock
-  platform::Ticks end = 0;          ///< of the location's last thread
+  platform::Ticks first_begin = 0;  ///< of the location's first thread
+  platform::Ticks end = 0;          ///< of its last thread
   std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
   Location* next = nullptr;         ///< all locations of the process, newest first
 

@@ -7,6 +7,7 @@
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
+#include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
 #include "platform/pages.hpp"
@@ -30,8 +31,6 @@ Location* from_pool() {
 /// The life of the thread that owns the location has ended. An iteration of its own that it was in is not whole: it
 /// counts as time outside. That of a thread that it follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
-  l.add_loss(Loss::CpuTimeWithoutTicks, cpu_time_without_ticks(l));
-  l.ticks_are_due = false;
   l.end = platform::now();
   end_marks(l, l.end);
   hand_over_end_of_thread(l);
@@ -49,14 +48,6 @@ Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() {
   all.store(nullptr, std::memory_order_release);
   hand_over_fork();
-}
-
-std::int64_t cpu_time_without_ticks(const Location& l) {
-  if (!l.ticks_are_due || l.stopped) return 0;
-  const std::int64_t tick = platform::cpu_timer_resolution_ns();
-  const platform::TickTimes now = platform::tick_times_of(&l == this_thread.location ? 0 : l.os_thread_id);
-  if (now.all < 0 || now.user - l.ticks_seen.user < 2 * tick) return 0;
-  return now.all - l.ticks_seen.all - tick;
 }
 
 Location* make_detached_location(const LocationSettings& settings) {
@@ -131,9 +122,7 @@ void end_location(Location& l) {
     l.count_loss(Loss::CallAbandoned);
   }
   if (l.following) keep_up(l, Inside::User);
-  l.timer.destroy();
-  l.task_clock.close();
-  l.sampling = false;
+  if (lifecycle.ticks_end) lifecycle.ticks_end(l);
   this_thread.location = nullptr;
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
@@ -197,9 +186,7 @@ void close_location(Location& l) {
     platform::barrier_on_all_threads();
     (void)settled_place(l);
   }
-  l.timer.destroy();
-  l.task_clock.close();
-  l.sampling = false;
+  if (lifecycle.ticks_end) lifecycle.ticks_end(l);
   const Inside inside = l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Call) {

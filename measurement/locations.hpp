@@ -40,10 +40,6 @@ void resume_others();
 /// bookkeeping: who finds the gate not open has entered it for a moment.
 Inside settled_place(const Location& location);
 
-/// CPU time of a location's thread whose ticks have not come though they were due, as far as it can be told now: the
-/// kernel's ticks that found it and were not seen. One may be on its way; two in user mode were held back.
-std::int64_t cpu_time_without_ticks(const Location& location);
-
 /// Newest first; follow `next`.
 Location* first_location();
 

@@ -7,6 +7,7 @@
 
 #include "measurement/mpi_call.hpp"
 #include "platform/threads.hpp"
+#include "sampling/thread_sampler.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -115,10 +116,10 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
   (void)measurement::enter_location(*location);
   result.call = calibrate_call(*location);
   result.timed_call = calibrate_timed_call(*location, result.call);
-  if (signal) {
-    location->sampling = true;
+  if (auto* sampler = signal ? sampling::make_sampler(*location) : nullptr) {
+    sampler->active = true;
     calibrate_tick(*location, signal, result);
-    location->sampling = false;
+    sampling::free_sampler(*location);
   }
   measurement::this_thread.location = nullptr;
   measurement::free_detached_location(location);

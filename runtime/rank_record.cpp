@@ -7,6 +7,7 @@
 #include "measurement/regions.hpp"
 #include "measurement/stopping.hpp"
 #include "platform/threads.hpp"
+#include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
 
@@ -204,7 +205,7 @@ bool RankRecordBuilder::add(const Location& l) {
     location.losses[static_cast<std::size_t>(measurement::Loss::ModuleTableFull)] = platform::modules_left_out();
   if (l.in_use.load(std::memory_order_relaxed))
     location.losses[static_cast<std::size_t>(measurement::Loss::CpuTimeWithoutTicks)] +=
-        measurement::cpu_time_without_ticks(l);
+        sampling::cpu_time_without_ticks(l);
   if (calls.count > 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   add_own_times(l, location);
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());

@@ -100,7 +100,7 @@ void after_fork_in_parent() { change_mask_of_program(SIG_SETMASK, &mask_before_f
 void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
-  for (Location* l = measurement::first_location(); l; l = l->next) l->task_clock.close_copy();
+  sampling::forget_parents_samplers();
   if (measurement::this_thread.location) pthread_setspecific(thread_end_key, nullptr);
   measurement::this_thread.location = nullptr;
   measurement::forget_locations();
@@ -195,6 +195,7 @@ bool begin_measurement() {
   calibration = calibrate(location_settings, sampling::sampling_signal());
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  measurement::lifecycle.ticks_end = sampling::end_sampling;
   measurement::lifecycle.thread_begins = on_thread_begin;
   measurement::lifecycle.mark_misused = on_mark_misused;
   measurement::lifecycle.measurement_wanted = on_measurement_wanted;

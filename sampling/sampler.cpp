@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include "measurement/locations.hpp"
+#include "platform/pages.hpp"
+#include "sampling/thread_sampler.hpp"
 #include "sampling/tick.hpp"
 
 /// The library's other name for it: a program may define the common one.
@@ -91,49 +93,86 @@ bool frequency_is_capped() { return capped; }
 int sampling_signal() { return signal_in_use; }
 void set_tick_cost(platform::Ticks cost) { tick_settings.tick_cost = cost; }
 
+ThreadSampler* make_sampler(measurement::Location& location) {
+  if (!location.sampler) location.sampler = platform::make_on_pages<ThreadSampler>();
+  return location.sampler;
+}
+
+void free_sampler(measurement::Location& location) {
+  platform::unmake_on_pages(location.sampler);
+  location.sampler = nullptr;
+}
+
 namespace {
 
 /// Of the location's thread, which need not be the calling one.
-void mark_begin(measurement::Location& l) {
-  l.ticks_seen = platform::tick_times_of(l.os_thread_id);
-  l.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
+void mark_begin(const measurement::Location& l, ThreadSampler& s) {
+  s.ticks_seen = platform::tick_times_of(l.os_thread_id);
+  s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
                                                                             : platform::monotonic_ns();
-  l.ticks_without_event_ns = l.kernel_time_owed_ns = 0;
-  l.silences = 0;
+  s.ticks_without_event_ns = s.kernel_time_owed_ns = 0;
+  s.silences = 0;
+}
+
+void end_ticks(ThreadSampler& s) {
+  s.active = false;
+  s.timer.destroy();
+  s.task_clock.close();
 }
 
 }  // namespace
 
 void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;
-  location.late_user_ns = location.late_cpu_ns = location.late_ticks = location.late_ticks_in_mpi = 0;
-  location.ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
-  mark_begin(location);
-  const bool has_event = source == Source::TaskClock && location.task_clock.open(signal_in_use);
+  ThreadSampler* sampler = make_sampler(location);
+  if (!sampler) return location.count_loss(measurement::Loss::TimerUnavailable);
+  sampler->late_user_ns = sampler->late_cpu_ns = sampler->late_ticks = sampler->late_ticks_in_mpi = 0;
+  sampler->ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
+  mark_begin(location, *sampler);
+  const bool has_event = source == Source::TaskClock && sampler->task_clock.open(signal_in_use);
   if (source == Source::TaskClock && !has_event) location.count_loss(measurement::Loss::TaskClockUnavailable);
-  const bool has_timer = location.timer.create(tick_settings.clock, signal_in_use);
+  const bool has_timer = sampler->timer.create(tick_settings.clock, signal_in_use);
   if (!has_timer) location.count_loss(measurement::Loss::TimerUnavailable);
   if (!has_timer && !has_event) return;
-  location.sampling = true;
+  sampler->active = true;
   begin_ticks(location);
 }
 
 void resume_sampling(measurement::Location& location) {
-  if (!location.sampling) return;
-  mark_begin(location);
+  if (!location.sampler || !location.sampler->active) return;
+  mark_begin(location, *location.sampler);
   begin_ticks(location);
+}
+
+void end_sampling(measurement::Location& location) {
+  if (!location.sampler) return;
+  end_ticks(*location.sampler);
+  location.add_loss(measurement::Loss::CpuTimeWithoutTicks, cpu_time_without_ticks(location));
+  location.sampler->ticks_are_due = false;
+}
+
+std::int64_t cpu_time_without_ticks(const measurement::Location& l) {
+  if (!l.sampler || !l.sampler->ticks_are_due || l.stopped) return 0;
+  const platform::TickTimes& seen = l.sampler->ticks_seen;
+  const std::int64_t tick = platform::cpu_timer_resolution_ns();
+  const platform::TickTimes now = platform::tick_times_of(&l == measurement::this_thread.location ? 0 : l.os_thread_id);
+  if (now.all < 0 || now.user - seen.user < 2 * tick) return 0;
+  return now.all - seen.all - tick;
 }
 
 void give_up_signal() {
   tick_settings.running = false;
   signal_in_use = 0;
   for (auto* l = measurement::first_location(); l; l = l->next) {
-    if (!l->sampling) continue;
-    l->sampling = false;
-    l->timer.destroy();
-    l->task_clock.close();
+    if (!l->sampler || !l->sampler->active) continue;
+    end_ticks(*l->sampler);
     l->count_loss(measurement::Loss::SignalTaken);
   }
+}
+
+void forget_parents_samplers() {
+  for (auto* l = measurement::first_location(); l; l = l->next)
+    if (l->sampler) l->sampler->task_clock.close_copy();
 }
 
 }  // namespace refrain::sampling

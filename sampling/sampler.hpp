@@ -46,6 +46,17 @@ void start_sampling(measurement::Location& location);
 /// (Location::stopped). Also of another thread's, which is held.
 void resume_sampling(measurement::Location& location);
 
+/// No more ticks come to the location, whose thread or measurement ends. CPU time that none has told of is counted as a
+/// loss.
+void end_sampling(measurement::Location& location);
+
+/// CPU time of a location's thread whose ticks have not come though they were due, as far as it can be told now: the
+/// kernel's ticks that found it and were not seen. One may be on its way; two in user mode were held back.
+std::int64_t cpu_time_without_ticks(const measurement::Location& location);
+
+/// In a forked child, which has copies of the parent's descriptors and no timers.
+void forget_parents_samplers();
+
 /// The program wants the signal for itself: all timers off, the loss counted at every location.
 void give_up_signal();
 

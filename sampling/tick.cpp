@@ -6,6 +6,7 @@
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "platform/signal_context.hpp"
+#include "sampling/thread_sampler.hpp"
 
 namespace refrain::sampling {
 
@@ -42,7 +43,7 @@ constexpr std::int64_t at_next_kernel_tick = 1;
 bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
 
 void arm_timer(Location& location) {
-  location.timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick);
+  location.sampler->timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick);
 }
 
 // ---- the task clock: overflows in user mode -------------------------------------------------------------------------
@@ -51,9 +52,9 @@ void arm_timer(Location& location) {
 /// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
 void choose_event_period(Location& location) {
   constexpr double least_part = 0.25;
-  double part = location.late_cpu_ns > 0 ? location.late_user_ns / location.late_cpu_ns : 1;
+  double part = location.sampler->late_cpu_ns > 0 ? location.sampler->late_user_ns / location.sampler->late_cpu_ns : 1;
   if (part < least_part) part = least_part;
-  location.event_period_ns =
+  location.sampler->event_period_ns =
       jittered(location, static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns)));
 }
 
@@ -70,20 +71,22 @@ struct Weight {
 /// portions of a period: short stays in the kernel are close to it.
 Weight weight_of_event(Location& location, Inside inside) {
   const std::int64_t now = sampling_clock_ns();
-  const std::int64_t elapsed = now - location.last_sample_ns, period = location.event_period_ns;
-  const bool mixed = location.call.begin != location.event_call_begin || inside != location.event_inside;
-  location.last_sample_ns = now;
-  location.event_call_begin = location.call.begin;
-  location.event_inside = inside;
-  location.ticks_without_event_ns = 0;
-  location.silences = 0;
+  const std::int64_t elapsed = now - location.sampler->last_sample_ns, period = location.sampler->event_period_ns;
+  const bool mixed =
+      location.call.begin != location.sampler->event_call_begin || inside != location.sampler->event_inside;
+  location.sampler->last_sample_ns = now;
+  location.sampler->event_call_begin = location.call.begin;
+  location.sampler->event_inside = inside;
+  location.sampler->ticks_without_event_ns = 0;
+  location.sampler->silences = 0;
   if (elapsed <= 0) return {period, 0};
-  location.late_user_ns = kept * location.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
-  location.late_cpu_ns = kept * location.late_cpu_ns + static_cast<double>(elapsed);
-  std::int64_t& owed = location.kernel_time_owed_ns;
+  location.sampler->late_user_ns =
+      kept * location.sampler->late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  location.sampler->late_cpu_ns = kept * location.sampler->late_cpu_ns + static_cast<double>(elapsed);
+  std::int64_t& owed = location.sampler->kernel_time_owed_ns;
   Weight weight{period, 0};
-  if (mixed && elapsed > period && location.late_ticks > 0) {
-    const double part = location.late_ticks_in_mpi / location.late_ticks;
+  if (mixed && elapsed > period && location.sampler->late_ticks > 0) {
+    const double part = location.sampler->late_ticks_in_mpi / location.sampler->late_ticks;
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
@@ -95,18 +98,18 @@ Weight weight_of_event(Location& location, Inside inside) {
 /// kernel: the whole of a long stay, which nothing else can tell of.
 std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
   if (kernel_ns <= 0) return 0;
-  location.late_ticks = kept * location.late_ticks + 1;
-  location.late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) location.late_ticks_in_mpi += 1;
+  location.sampler->late_ticks = kept * location.sampler->late_ticks + 1;
+  location.sampler->late_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) location.sampler->late_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
-  location.kernel_time_owed_ns -= kernel_ns;
+  location.sampler->kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;
 }
 
 /// Leaves all samples to the timer.
 void give_up_event(Location& location) {
-  location.task_clock.close();
-  location.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  location.sampler->task_clock.close();
+  location.sampler->to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
   location.count_loss(Loss::TaskClockUnavailable);
 }
 
@@ -117,21 +120,22 @@ void give_up_event(Location& location) {
 /// the kernel gives the event's timer 10 us at least, and it never ends. The tick is then the sample that is due.
 std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   constexpr unsigned most_in_a_row = 16;
-  location.ticks_without_event_ns += user_ns;
+  location.sampler->ticks_without_event_ns += user_ns;
   const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
-  if (location.ticks_without_event_ns < long_enough) return 0;
-  location.ticks_without_event_ns = 0;
-  if (!location.task_clock.is_open()) {
+  if (location.sampler->ticks_without_event_ns < long_enough) return 0;
+  location.sampler->ticks_without_event_ns = 0;
+  if (!location.sampler->task_clock.is_open()) {
     give_up_event(location);
     return 0;
   }
-  const std::int64_t now = sampling_clock_ns(), elapsed = now - location.last_sample_ns;
+  const std::int64_t now = sampling_clock_ns(), elapsed = now - location.sampler->last_sample_ns;
   if (elapsed <= tick_settings.longest_gap_ns) return 0;
-  location.last_sample_ns = now;
-  if (++location.silences > most_in_a_row || !location.task_clock.start(location.event_period_ns))
+  location.sampler->last_sample_ns = now;
+  if (++location.sampler->silences > most_in_a_row ||
+      !location.sampler->task_clock.start(location.sampler->event_period_ns))
     give_up_event(location);
-  const std::int64_t due = elapsed + location.kernel_time_owed_ns;
-  location.kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
+  const std::int64_t due = elapsed + location.sampler->kernel_time_owed_ns;
+  location.sampler->kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
   return std::max<std::int64_t>(due, 0);
 }
 
@@ -146,29 +150,30 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
 /// counted were in the same stay in the kernel, or the signal was held back.
 std::int64_t weight_of_ticks(Location& location) {
   const platform::TickTimes now = platform::tick_times_of(0);
-  const std::int64_t all_ns = now.all - location.ticks_seen.all, user_ns = now.user - location.ticks_seen.user;
-  location.ticks_seen = now;
+  const std::int64_t all_ns = now.all - location.sampler->ticks_seen.all,
+                     user_ns = now.user - location.sampler->ticks_seen.user;
+  location.sampler->ticks_seen = now;
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
   if (all_ns >= two && user_ns >= two) {
     location.count_loss(Loss::TickLate);
     location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
-    location.last_sample_ns = sampling_clock_ns();
-    location.kernel_time_owed_ns = 0;
+    location.sampler->last_sample_ns = sampling_clock_ns();
+    location.sampler->kernel_time_owed_ns = 0;
     return 0;
   }
-  if (location.task_clock.exists()) {
+  if (location.sampler->task_clock.exists()) {
     const std::int64_t overdue = weight_of_silence(location, user_ns);
     return overdue > 0 ? overdue : weight_beside_event(location, all_ns - user_ns);
   }
-  location.to_next_sample_ns -= all_ns;
-  if (location.to_next_sample_ns > 0) return 0;
+  location.sampler->to_next_sample_ns -= all_ns;
+  if (location.sampler->to_next_sample_ns > 0) return 0;
   const std::int64_t mean = tick_settings.tick_period_ns;
-  std::int64_t samples = -location.to_next_sample_ns / mean;  // of a long stay in the kernel
-  location.to_next_sample_ns += samples * mean;
+  std::int64_t samples = -location.sampler->to_next_sample_ns / mean;  // of a long stay in the kernel
+  location.sampler->to_next_sample_ns += samples * mean;
   do {
-    location.to_next_sample_ns += jittered(location, mean);
+    location.sampler->to_next_sample_ns += jittered(location, mean);
     ++samples;
-  } while (location.to_next_sample_ns <= 0);
+  } while (location.sampler->to_next_sample_ns <= 0);
   return samples * mean;
 }
 
@@ -223,15 +228,15 @@ bool take(Location& location, Inside inside, Weight weight, const void* context)
 /// A sample of the wall clock weighs the time since the last one.
 std::int64_t wall_weight(Location& location) {
   const std::int64_t now = sampling_clock_ns();
-  const std::int64_t elapsed = now - location.last_sample_ns;
-  location.last_sample_ns = now;
+  const std::int64_t elapsed = now - location.sampler->last_sample_ns;
+  location.sampler->last_sample_ns = now;
   return elapsed;
 }
 
 void tick(Location& location, const siginfo_t& info, const void* context) {
   const Inside inside = measurement::place_of_tick(location, platform::interrupted_registers(context).sp);
   if (inside == Inside::Closed) return;
-  if (location.stopped) return location.task_clock.pause();
+  if (location.stopped) return location.sampler->task_clock.pause();
   if (is_on_wall_clock()) {
     if (take(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
   } else if (info.si_code == SI_TIMER) {
@@ -239,29 +244,29 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
     if (weight == 0) pass(location, inside);
     else if (!take(location, inside, {weight, 0}, context)) return;
     arm_timer(location);
-  } else if (!location.task_clock.exists()) {
+  } else if (!location.sampler->task_clock.exists()) {
     (void)take(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
-  } else if (info.si_code > 0 && info.si_fd == location.task_clock.descriptor()) {
+  } else if (info.si_code > 0 && info.si_fd == location.sampler->task_clock.descriptor()) {
     if (!take(location, inside, weight_of_event(location, inside), context)) return;
     choose_event_period(location);
-    if (!location.task_clock.set_period(location.event_period_ns)) give_up_event(location);
+    if (!location.sampler->task_clock.set_period(location.sampler->event_period_ns)) give_up_event(location);
   }
 }
 
 }  // namespace
 
 void begin_ticks(Location& location) {
-  if (!is_on_wall_clock()) location.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  if (!is_on_wall_clock()) location.sampler->to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
   arm_timer(location);
-  if (!location.task_clock.exists()) return;
+  if (!location.sampler->task_clock.exists()) return;
   choose_event_period(location);
-  if (!location.task_clock.start(location.event_period_ns)) give_up_event(location);
+  if (!location.sampler->task_clock.start(location.sampler->event_period_ns)) give_up_event(location);
 }
 
 void handle_tick(int, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   Location* location = measurement::this_thread.location;
-  if (location && location->sampling && tick_settings.running) {
+  if (location && location->sampler && location->sampler->active && tick_settings.running) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
     if (inside == Inside::User || inside == Inside::Call) {
       const measurement::OwnTimeBegin begin = measurement::begin_own_time(*location);

@@ -15,6 +15,7 @@
 #include "platform/modules.hpp"
 #include "platform/signal_context.hpp"
 #include "sampling/sampler.hpp"
+#include "sampling/thread_sampler.hpp"
 #include "sampling/tick.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/walker.hpp"
@@ -41,11 +42,13 @@ class Replay : public testing::Test {
     location = measurement::make_detached_location({std::size_t{64} << 20, 256, unwind::Backend::Incremental});
     ASSERT_NE(location, nullptr);
     ASSERT_TRUE(measurement::enter_location(*location));
-    location->sampling = true;  // there is no timer: ticks come from here alone
+    ASSERT_TRUE(make_sampler(*location));
+    location->sampler->active = true;  // there is no timer: ticks come from here alone
   }
   void TearDown() override {
     stop_sampler();
     measurement::this_thread.location = nullptr;
+    free_sampler(*location);
     measurement::free_detached_location(location);
   }
 
