@@ -8,11 +8,11 @@ constinit Consumer consumers[most_consumers]{};
 constinit unsigned consumer_count = 0;
 constinit Wishes wishes_at_start = 0;
 
-/// Calls f(consumer) for those that want it of the location.
-template <class F>
-void for_each_that_wants(const Location& l, Wish wish, F&& f) {
+/// Hands a record over to the function `of` of those consumers that want it of the location.
+template <class Record>
+void hand_over_to(void (*Consumer::*of)(Location&, const Record&), Location& l, Wish wish, const Record& record) {
   for (unsigned i = 0; i < consumer_count; ++i)
-    if (l.wanted & wish_of(i, wish)) f(consumers[i]);
+    if (l.wanted & wish_of(i, wish) && consumers[i].*of) (consumers[i].*of)(l, record);
 }
 
 }  // namespace
@@ -25,35 +25,13 @@ unsigned add_consumer(const Consumer& consumer, std::initializer_list<Wish> wish
 
 Wishes first_wishes() { return wishes_at_start; }
 
-void hand_over(Location& l, const CallRecord& call) {
-  for_each_that_wants(l, Wish::Calls, [&](const Consumer& c) {
-    if (c.call) c.call(l, call);
-  });
-}
-
+void hand_over(Location& l, const CallRecord& call) { hand_over_to(&Consumer::call, l, Wish::Calls, call); }
 void hand_over(Location& l, const Communication& communication) {
-  for_each_that_wants(l, Wish::Calls, [&](const Consumer& c) {
-    if (c.communication) c.communication(l, communication);
-  });
+  hand_over_to(&Consumer::communication, l, Wish::Calls, communication);
 }
-
-void hand_over(Location& l, const SampleRecord& sample) {
-  for_each_that_wants(l, Wish::Samples, [&](const Consumer& c) {
-    if (c.sample) c.sample(l, sample);
-  });
-}
-
-void hand_over(Location& l, const MarkRecord& mark) {
-  for_each_that_wants(l, Wish::Marks, [&](const Consumer& c) {
-    if (c.mark) c.mark(l, mark);
-  });
-}
-
-void hand_over(Location& l, const CutRecord& cut) {
-  for_each_that_wants(l, Wish::Cuts, [&](const Consumer& c) {
-    if (c.cut) c.cut(l, cut);
-  });
-}
+void hand_over(Location& l, const SampleRecord& sample) { hand_over_to(&Consumer::sample, l, Wish::Samples, sample); }
+void hand_over(Location& l, const MarkRecord& mark) { hand_over_to(&Consumer::mark, l, Wish::Marks, mark); }
+void hand_over(Location& l, const CutRecord& cut) { hand_over_to(&Consumer::cut, l, Wish::Cuts, cut); }
 
 void hand_over_end_of_thread(Location& l) {
   for (unsigned i = 0; i < consumer_count; ++i)

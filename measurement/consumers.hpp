@@ -37,7 +37,7 @@ struct Consumer {
 
 /// What is handed over.
 enum class Wish : std::uint8_t { Calls, Samples, Marks, Cuts };
-inline constexpr unsigned most_consumers = 4, wishes = 4;
+inline constexpr unsigned most_consumers = 4;
 using Wishes = std::uint16_t;  ///< a bit for each consumer and wish
 constexpr Wishes wish_of(unsigned consumer, Wish wish) {
   return static_cast<Wishes>(1u << (most_consumers * static_cast<unsigned>(wish) + consumer));

@@ -140,7 +140,7 @@ bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed || !scope_is_gone(l, sp)) return false;
   if (!pass_gate(l, inside)) return false;
-  bool all_ended = true;
+  bool all_ended;
   if (inside == Inside::Call) {
     all_ended = end_abandoned_calls(l, sp);
   } else {

@@ -56,8 +56,7 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
     call.values = row_of(l, call);
   if (begun.within) [[unlikely]]
     return {call.values, 0};
-  platform::Ticks time = end - call.charged_until - call.taken_out;
-  if (time < 0) time = 0;
+  const platform::Ticks time = uncharged_time(call, end);
   ++call.values[column_of(MetricId::Visits)];
   call.values[column_of(MetricId::Time)] += time;
   l.unit.mpi += time;

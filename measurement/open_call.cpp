@@ -60,8 +60,7 @@ void pop_call(Location& l, Ticks end) {
 }
 
 void end_open_call(Location& l, Ticks until) {
-  const Ticks time = until - l.call.charged_until - l.call.taken_out;
-  charge(l, l.call, time > 0 ? time : 0);
+  charge(l, l.call, uncharged_time(l.call, until));
   ++row_of(l, l.call)[column_of(MetricId::Visits)];
   if (is_wanted(l, Wish::Calls)) hand_over_call(l, until, false);
   l.call.announces = false;

@@ -54,19 +54,21 @@ void cut_open_calls(Location& location, platform::Ticks until, platform::Ticks g
 void stop_open_calls(Location& location, platform::Ticks now);
 void resume_open_calls(Location& location, platform::Ticks now);
 
-/// Calls f(call, time) for the calls in progress, outermost first: their time up to `until` that has not been charged.
+/// Time of a call's own up to `until` that has not been charged.
+inline platform::Ticks uncharged_time(const OpenCall& call, platform::Ticks until) {
+  const platform::Ticks time = until - call.charged_until - call.taken_out;
+  return time > 0 ? time : 0;
+}
+
+/// Calls f(call, uncharged time up to `until`) for the calls in progress, outermost first.
 template <class L, class F>
 void for_each_open_call(L& location, platform::Ticks until, F&& f) {
-  const auto uncharged = [](const OpenCall& call, platform::Ticks end) {
-    const platform::Ticks time = end - call.charged_until - call.taken_out;
-    return time > 0 ? time : 0;
-  };
   // A call had its own time until the one nested in it began, or was charged last.
   for (unsigned i = 0; i < location.calls_around; ++i) {
     const OpenCall& within = i + 1 < location.calls_around ? location.around[i + 1] : location.call;
-    f(location.around[i], uncharged(location.around[i], within.charged_until));
+    f(location.around[i], uncharged_time(location.around[i], within.charged_until));
   }
-  f(location.call, uncharged(location.call, until));
+  f(location.call, uncharged_time(location.call, until));
 }
 
 /// A call within the one in progress begins / has ended at `end`. Inside a scope. Async-signal-safe.

@@ -23,10 +23,7 @@ namespace refrain::adapters::mpi {
 struct Visited {
   void before() {}
   void after(measurement::MpiCall&, int) {}
-  void begun(measurement::MpiCall& call, TrackedRequest& request) {
-    if (call.is_wanted()) [[unlikely]]
-      tell_begun(call, request);
-  }
+  void begun(measurement::MpiCall& call, TrackedRequest& request) { tell_begun_if_wanted(call, &request); }
 };
 
 template <class Operation>
@@ -57,8 +54,7 @@ struct Counted {
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
     set_operation(request, operation, count(call));
-    if (call.is_wanted()) [[unlikely]]
-      tell_begun(call, request);
+    tell_begun_if_wanted(call, &request);
   }
 
  private:

@@ -45,8 +45,7 @@ struct CommunicatorPosted {
   void after(measurement::MpiCall& call, int result) {
     TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, RequestKind::Communicator) : nullptr;
     if (tracked) tracked->communicator = handle_bits(comm);
-    if (tracked && call.is_wanted()) [[unlikely]]
-      tell_begun(call, *tracked);
+    tell_begun_if_wanted(call, tracked);
     count_unless(define_duplicate(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator, false), call);
   }
 };

@@ -33,9 +33,7 @@ inline void count_posted_send(measurement::MpiCall& call, std::int64_t count, MP
 inline void count_posted_receive(measurement::MpiCall& call, const Partner& from, MPI_Request request,
                                  RequestKind kind = RequestKind::Receive) {
   if (from.peer == MPI_PROC_NULL) return;
-  const TrackedRequest* tracked = set_partner(track(call, request, kind), from);
-  if (call.is_wanted() && tracked) [[unlikely]]
-    tell_begun(call, *tracked);
+  tell_begun_if_wanted(call, set_partner(track(call, request, kind), from));
 }
 /// What the status of a completed operation tells; 0 and a loss when it does not.
 inline std::int64_t told_bytes(measurement::MpiCall& call, const MPI_Status& status) {

@@ -42,8 +42,7 @@ struct OneSided : Operation {
     request.communicator = handle_bits(this->win);
     request.bytes_sent = moved.put > 0 ? moved.put : 0;
     request.bytes_received = moved.got > 0 ? moved.got : 0;
-    if (call.is_wanted() && this->target != MPI_PROC_NULL) [[unlikely]]
-      tell_begun(call, request);
+    if (this->target != MPI_PROC_NULL) tell_begun_if_wanted(call, &request);
   }
 };
 

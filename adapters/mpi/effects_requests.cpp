@@ -71,8 +71,7 @@ void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request requ
   begun_by(call, *tracked);
   call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
   call.received(0, tracked->bytes_received);
-  if (call.is_wanted()) [[unlikely]]
-    tell_begun(call, *tracked);
+  tell_begun_if_wanted(call, tracked);
   request_table.return_claim(*tracked);
 }
 

@@ -73,9 +73,7 @@ struct Posted {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
-    const TrackedRequest* tracked = track(call, *request, kind);
-    if (tracked && call.is_wanted()) [[unlikely]]
-      tell_begun(call, *tracked);
+    tell_begun_if_wanted(call, track(call, *request, kind));
   }
 };
 using FileReadPosted = Posted<RequestKind::FileRead>;

@@ -24,6 +24,11 @@ inline constexpr int without_root = MPI_PROC_NULL;
 
 /// The call has begun what `request` is about.
 [[gnu::cold]] void tell_begun(measurement::MpiCall call, const TrackedRequest& request);
+/// The same if somebody wants to know, and the request could be tracked.
+inline void tell_begun_if_wanted(measurement::MpiCall& call, const TrackedRequest* request) {
+  if (request && call.is_wanted()) [[unlikely]]
+    tell_begun(call, *request);
+}
 /// The call has completed it. `bytes`: received or read.
 [[gnu::cold]] void tell_completed(measurement::MpiCall call, const TrackedRequest& request, const MPI_Status& status,
                                   std::int64_t bytes, bool cancelled);
