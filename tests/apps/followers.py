@@ -146,12 +146,19 @@ class Followers(TestCase):
 
     def test_a_call_over_many_iterations_is_mpi_time_of_each(self) -> None:
         iterations = 20
-        loop, _ = self.loop_of(self.run_mode("waits", iterations, 10))
-        self.assert_complete(loop, iterations)
-        main, worker = self.location(loop, 0), self.location(loop, 2)
-        self.assertEqual(main["wall_s"][2:iterations - 2], worker["mpi_s"][2:iterations - 2])
-        self.assertEqual([0.0, 0.0], [worker["mpi_s"][0], worker["mpi_s"][-1]])
-        self.assertEqual([int(i == iterations - 2) for i in range(iterations)], worker["mpi_calls"])
+        within = slice(2, iterations - 2)
+        # Without samples all time of these iterations is the call's. With samples it is but for the time of ticks.
+        for sampling in ({"REFRAIN_SAMPLING_FREQUENCY": "0"}, WALL_CLOCK):
+            loop, _ = self.loop_of(self.run_mode("waits", iterations, 10, env=sampling))
+            self.assert_complete(loop, iterations)
+            main, worker = self.location(loop, 0), self.location(loop, 2)
+            of_ticks = [wall - mpi for wall, mpi in zip(main["wall_s"][within], worker["mpi_s"][within])]
+            if sampling != WALL_CLOCK:
+                self.assertEqual([0.0] * len(of_ticks), of_ticks)
+            self.assertGreaterEqual(min(of_ticks), 0)
+            self.assertLess(sum(of_ticks), 0.1 * sum(main["wall_s"][within]))
+            self.assertEqual([0.0, 0.0], [worker["mpi_s"][0], worker["mpi_s"][-1]])
+            self.assertEqual([int(i == iterations - 2) for i in range(iterations)], worker["mpi_calls"])
 
     def test_a_thread_has_empty_iterations_before_and_after_its_life(self) -> None:
         iterations = 40
