@@ -20,8 +20,8 @@ class BlockBuilder {
 
   /// Appends a section, compressed when that makes it smaller. False: no memory, or too many sections.
   [[nodiscard]] bool add(format::Section type, const platform::Bytes& payload);
-  /// The same, as it is: for contents that come only after the size of the block was told to others.
-  /// In one piece or two.
+  /// The same without compression, in one piece or two: for frames, which are compressed, and for contents that come
+  /// only after the size of the block was told to others.
   using Payload = std::span<const std::byte>;
   [[nodiscard]] bool add_raw(format::Section type, Payload first, Payload rest = {});
   /// The finished block is its table, which this appends, and the payloads behind it.

@@ -43,7 +43,7 @@ class BlockReader {
   bool has(format::Section type) const;
   /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
   SectionReader section(format::Section type, const char* name) const;
-  /// Where in the file the contents of such a section lie, which is not compressed. Its checksum is not looked at.
+  /// Where in the file the contents of such a section lie, when it is stored raw. Its checksum is not looked at.
   struct Place {
     std::uint64_t offset, size;
   };

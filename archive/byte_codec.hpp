@@ -1,7 +1,7 @@
 #pragma once
 /// Integers and texts as bytes, for both halves: little endian where the width is fixed, LEB128 where it is not
 /// (signed values zigzag-coded). No exceptions: an Encoder that has no memory and a ByteCursor that has run over the
-/// end or met a malformed number remember it, and are asked once at the end of a unit of work.
+/// end or met a malformed number remember it, and are asked once at the end.
 
 #include <bit>
 #include <cstddef>

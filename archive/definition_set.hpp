@@ -2,7 +2,7 @@
 /// Modules, regions and call paths, each once: of one process, or of a subtree of the job's ranks. Runtime half.
 ///
 /// A module is identified by its build-id, by its path when it has none; a region by its name; a call path by (parent,
-/// kind, module, offset), or (parent, Region, region), or (parent, Special, number). Path 0 is the root.
+/// kind, module, offset), (parent, Region or Marked, region), or (parent, Special, number). Path 0 is the root.
 /// Not thread-safe. Errors: `none` or false when the kernel gives no memory.
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 /// Frames of iterations, the contents of section 21 and of iterations-<rank>.refrain (docs/file-format.md): a piece of
-/// the log or of the merges of one loop, compressed. Runtime half.
+/// the log or of the merges of one loop, or its samples, compressed. Runtime half.
 
 #include <cstdint>
 #include <span>

@@ -10,12 +10,12 @@
 namespace refrain::archive {
 
 /// Adds the places of the frames in [offset, offset + size) of `file` to the rank's loops; frames of loops or of kinds
-/// that are not known are passed over. Only the heads of frames are looked at. Throws ReadError.
+/// that are not known are skipped. Only the heads of frames are looked at. Throws ReadError.
 void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t size, Rank& rank);
 
-/// The same for what the rank wrote to a file of its own in `directory`, which comes before. Does nothing when the
-/// profile says that there is none. Throws ReadError when the file is missing, shorter than the profile says, or
-/// damaged.
+/// The same for what the rank wrote to a file of its own in `directory`: these frames come before those of the profile.
+/// Does nothing when the profile says that there is no such file. Throws ReadError when it is missing, shorter than the
+/// profile says, or damaged.
 void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank);
 
 }  // namespace refrain::archive

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* temporary_name = "manifest.json.new";
 
-/// Writes an object of one level, or an array in it, one member a line.
+/// Writes objects and arrays, one member a line.
 class JsonWriter {
  public:
   explicit JsonWriter(platform::Bytes& out) : out_(out) {}

@@ -51,7 +51,7 @@ struct ExtraMetric {
 /// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
 struct ExtraValues {
   std::vector<std::int64_t> totals;  ///< by ProfileDefinitions::extra_metrics; of the whole unit
-  /// Ascending by path: of MPI functions what passed inside them, of sampled functions what ticks have found.
+  /// Ascending by path: of MPI functions what was counted in their calls, of sampled functions what ticks have found.
   std::vector<PathValues> values;
   std::vector<std::int64_t> columns;
 
@@ -210,7 +210,7 @@ struct Rank : RankDefinition {
   std::vector<Location> locations;
   std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
   std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
-  std::vector<std::int32_t> function_columns;  ///< own column of each that the file has of functions; -1: not known
+  std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
 };
 
 /// What all ranks share.

@@ -192,7 +192,7 @@ std::vector<std::uint32_t> read_mapping(SectionReader in, std::size_t paths) {
   return mapping;
 }
 
-/// Classes that this reader does not know are passed over.
+/// Classes of own time that this reader does not know are skipped.
 void read_own_times(SectionReader in, Rank& rank) {
   std::vector<std::optional<std::size_t>> known(in.count(1));
   for (auto& row : known) {
@@ -437,8 +437,8 @@ void read_windows(SectionReader in, Rank& rank) {
               [](const auto& a, const auto& b) { return a.target < b.target; });
 }
 
-/// What the iterations of this loop were logged with, by name: an overall metric that this program does not know is
-/// read over, one that the file does not have is zero.
+/// The overall metrics with which the iterations of a rank were logged. They are found by name later
+/// (analysis/iterations.hpp), whatever metrics this program knows.
 std::vector<OverallMetric> read_overall(SectionReader& in) {
   std::vector<OverallMetric> metrics;
   const std::size_t count = in.count(3);

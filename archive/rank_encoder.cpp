@@ -145,8 +145,8 @@ void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values])
     for (std::size_t m = 0; m < row.values.size(); ++m) out[m] += row.values[m];
 }
 
-/// The values of a unit by path, but for those that are all zero. `values_of(kind, values)`: those that are meant of a
-/// node's values; none: the node is passed over.
+/// The values of a unit by path, but for those that are all zero. `values_of(kind, values)`: which of a node's values
+/// to encode; none: the node is skipped.
 template <class ValuesOf, class Combine>
 bool encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
                  Combine combine_rows, GrowableArray<Row>& rows, Encoder& out) {
@@ -358,7 +358,7 @@ bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
       out.varint(row.mask);
       last_path = row.path;
     }
-    for (std::size_t c = 0; c < columns; ++c) {  // like stands by like
+    for (std::size_t c = 0; c < columns; ++c) {  // one column after the other, so that it compresses
       for (const SlopeRow& row : of_class)
         if (row.mask >> c & 1) encode_slope(row.first[c], out);
       if (record.follows[c].also_scales_with == clustering::no_metric) continue;

@@ -10,8 +10,8 @@
 
 namespace refrain::archive {
 
-/// Fills `definitions` (to be created, otherwise empty) and adds the sections Rank, Locations and Communicators, whose
-/// path numbers are those of `definitions`. False: no memory.
+/// Fills `definitions` (not created yet) and adds all sections of a rank's block but PathMapping. Their path numbers
+/// are those of `definitions`. False: no memory.
 [[nodiscard]] bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuilder& block);
 
 /// The section PathMapping: the unified number of each of the rank's own paths.

@@ -39,8 +39,8 @@ struct ValueRecord {
   const std::int64_t* values;
 };
 
-/// A leaf unit of the time rules: the time outside loops (`loop` = -1), a cluster of iterations, or the time for which
-/// the measurement was stopped (measurement::stopped_unit).
+/// A unit: the time outside of iterations (`loop` = -1), a cluster of iterations, or the time for which the measurement
+/// was stopped (measurement::stopped_unit).
 struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;

@@ -58,7 +58,7 @@ struct StoredSamples {
   std::uint8_t visits = 0;               ///< the column that counts them
   std::vector<std::int32_t> references;  ///< for the ids, then for each column
   std::vector<std::uint32_t> paths;      ///< of the profile, by id
-  std::vector<std::int32_t> columns;     ///< own column of each; -1: not known
+  std::vector<std::int32_t> columns;     ///< by column that the file has: ours; -1: none
   std::vector<std::byte> data;
 };
 /// Without records: none were kept.

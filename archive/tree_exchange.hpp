@@ -5,7 +5,7 @@
 /// this order has an exclusive scan in rank order. Depth: ceil(log2(ranks)) messages.
 ///
 /// Only inside the MPI_Init and MPI_Finalize wrappers, by one thread per rank; all ranks call the same functions in the
-/// same order. Errors: false when the deadline passed or MPI failed; nothing may be exchanged afterwards.
+/// same order. Errors: false when the deadline is over or MPI failed; nothing may be exchanged afterwards.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ TreePlace place_in_tree(int rank, int size);
                              std::int64_t deadline_monotonic_ns);
 
 /// Receives one message of every child, in ascending order of ranks (what is combined does not depend on who was
-/// first). `absorb(index, bytes)` is called for each with the child's index in the place; false from it ends the sweep.
+/// first). `absorb(index, bytes)` is called for each with the child's index in `place`; false from it ends the loop.
 template <class Absorb>
 [[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePlace& place,
                                          std::int64_t deadline_monotonic_ns, Absorb absorb) {

@@ -158,7 +158,7 @@ struct Tally {
   }
 };
 
-/// One parallel write. The three sweeps over the tree of ranks are its three public functions, in this order; each
+/// One parallel write. The three exchanges over the tree of ranks are unify(), place() and tell(), in this order; each
 /// rank knows the size of its block before the first, so nothing else has to be exchanged.
 class ParallelWrite {
  public:
@@ -183,8 +183,8 @@ class ParallelWrite {
   }
 
   /// Down: the place of each subtree in the file and the unified numbers of its paths. Rank 0 makes the file before.
-  /// False: the exchange failed. `can_write()` then says whether there is a file. A child that cannot be reached will
-  /// find out by itself, and the others need not suffer.
+  /// False: the exchange failed. Afterwards `can_write()` says whether there is a file. A child that cannot be reached
+  /// will find out by itself, and the others need not suffer.
   bool place() {
     if (place_.parent < 0) {
       if (encoded_) start_file();
@@ -265,7 +265,7 @@ class ParallelWrite {
       data_.definitions.encode_modules(out);
       data_.definitions.encode_paths(out);
     }
-    // A message that is cut for want of memory, or does not arrive, is a failure at the parent.
+    // A message that is truncated for want of memory, or does not arrive, is a failure at the parent.
     (void)peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 

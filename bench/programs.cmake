@@ -5,10 +5,10 @@ if(TARGET mpi_openmpi)
     target_link_libraries(bench_program_${name} PRIVATE mpi_openmpi ${CMAKE_DL_LIBS})
     target_compile_options(bench_program_${name} PRIVATE -O2 -g -fomit-frame-pointer)
     target_include_directories(bench_program_${name} PRIVATE ${REFRAIN_SOURCE} ${REFRAIN_SOURCE}/adapters/user)
-    set_target_properties(bench_program_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    set_target_properties(bench_program_${name} PROPERTIES OUTPUT_NAME ${name})
   endforeach()
   add_executable(bench_program_step programs/step.c)
-  set_target_properties(bench_program_step PROPERTIES OUTPUT_NAME step RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_target_properties(bench_program_step PROPERTIES OUTPUT_NAME step)
   if(REFRAIN_HAS_FORTRAN_openmpi)
     refrain_fortran_programs(bench_program_null_call_fortran openmpi ${REFRAIN_SOURCE}/bench/programs/fortran_null_call.F90
       ${PROJECT_BINARY_DIR}/null_call_INTERFACE

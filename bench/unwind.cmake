@@ -5,8 +5,6 @@ foreach(variant without_fp with_fp)
 endforeach()
 target_compile_options(unwind_stack_without_fp PRIVATE -fomit-frame-pointer)
 target_compile_options(unwind_stack_with_fp PRIVATE -fno-omit-frame-pointer)
-if(benchmark_FOUND)
-  add_executable(bench_unwind ${CMAKE_CURRENT_LIST_DIR}/unwind_bench.cpp
-    $<TARGET_OBJECTS:unwind_stack_without_fp> $<TARGET_OBJECTS:unwind_stack_with_fp>)
-  target_link_libraries(bench_unwind PRIVATE refrain_unwind refrain_platform benchmark::benchmark)
-endif()
+add_executable(bench_unwind ${CMAKE_CURRENT_LIST_DIR}/unwind_bench.cpp
+  $<TARGET_OBJECTS:unwind_stack_without_fp> $<TARGET_OBJECTS:unwind_stack_with_fp>)
+target_link_libraries(bench_unwind PRIVATE refrain_unwind refrain_platform benchmark::benchmark)

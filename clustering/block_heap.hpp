@@ -3,7 +3,7 @@
 /// grow.
 ///
 /// Good fit with boundary tags: free neighbours become one block, so that memory stays flat however often rows change
-/// their size. Large blocks have pages of their own. Thread safety: none, one heap per location. Errors: a null
+/// their size. Large blocks have pages of their own. Thread safety: none, one heap per clusterer. Errors: a null
 /// pointer.
 
 #include <cstddef>

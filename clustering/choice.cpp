@@ -34,7 +34,7 @@ inline bool any(FourFlags flags) {
 #endif
 }
 
-/// Differences between sampled values count from so many times what sampling alone makes of equal ones.
+/// Differences between sampled values count only beyond so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
 
 /// Columns of the sketch that have less than this share in what sets clusters apart are not searched.
@@ -256,8 +256,8 @@ void Clusterer::order_columns(PathClass& cls) {
     --cls.telling_count;
 }
 
-/// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes follow at growing
-/// distances.
+/// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes are computed anew after
+/// more and more iterations.
 void Clusterer::learn_slopes(PathClass& cls) {
   float* sketch = newcomer_sketch_;
   const float* mean = mean_of(newcomer_);
@@ -290,7 +290,7 @@ void Clusterer::learn_slopes(PathClass& cls) {
 
 /// Ward's cost of making one cluster of two, after what the overall metrics explain has been taken away: those are
 /// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
-/// variance of the sampling in expectation, however large the clusters are: so much of it and more says nothing.
+/// variance of the sampling in expectation, however large the clusters are: `sampling_doubt` times that says nothing.
 float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
   const PathClass& cls = classes_[clusters_[a].cls];
   const float *x = sketch_of(a), *y = sketch_of(b);
@@ -321,9 +321,10 @@ float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t be
   return sum;
 }
 
-/// Calls `cheaper(slot, cost)` for the clusters of a class whose cost beside `wanted` is less than `limit(four slots)`
-/// says, in ascending order of slot. `ward(four slots)` weighs the squared distance. Counts the columns that tell
-/// clusters apart. Clusters are given up as soon as their cost is known to be too large.
+/// Calls `cheaper(slot, cost)` for the clusters of a class whose cost beside `wanted` is less than `limit_of(slot)`
+/// says, in ascending order of slot. `ward_of(slot)` weighs the squared distance; both answer for four slots at once.
+/// Only the columns that tell clusters apart count. Clusters are given up as soon as their cost is known to be too
+/// large.
 template <class Ward, class Limit, class Cheaper>
 inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted,
                                    const Ward& ward_of, const Limit& limit_of, const Cheaper& cheaper) const {

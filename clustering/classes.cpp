@@ -57,8 +57,8 @@ AnyBits subtract_pair(const std::int64_t* const* rows, std::uint32_t count, unsi
   return any;
 }
 
-/// Values as floats, multiplied with signs and added up in four sums; with `floats`, as they are, too. `count` is a
-/// multiple of four.
+/// Values as floats, multiplied with signs and added up in four sums; with `keep`, in `floats` as they are, too.
+/// `count` is a multiple of four.
 template <bool keep>
 FourFloats sum_with_signs(const std::int64_t* values, std::uint32_t count, const float* signs, float* floats) {
   FourFloats sum = {0, 0, 0, 0};

@@ -56,13 +56,12 @@ bool Clusterer::create(const Settings& settings) {
       all_sketched_ |= std::uint64_t{1} << f;
       sketch_dims_ += lanes;
     }
-    if (exact) exact_dims_ = sketch_dims_;
   }
   return take_newcomer_slot();
 }
 
 void Clusterer::destroy() {
-  // Rows, lists and statistics all lie in the heap and go with it.
+  // Rows and lists all lie in the heap and go with it.
   heap_.release();
   classes_.release();
   clusters_.release();
@@ -92,7 +91,7 @@ void Clusterer::destroy() {
   pick_b_.release();
   normalised_.release();
   work_floats_.release();
-  metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = exact_dims_ = sketched_count_ = 0;
+  metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = sketched_count_ = 0;
   cluster_count_ = next_label_ = 0;
   overflow_class_ = last_class_ = newcomer_ = delta_class_ = none;
   iterations_ = next_mean_ = all_sketched_ = 0;

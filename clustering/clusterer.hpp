@@ -1,12 +1,12 @@
 #pragma once
-/// Groups the iterations of one location while they come: at most `max_clusters` profiles, whatever the number of
-/// iterations.
+/// Groups the iterations of one loop of a location while they come: at most `max_clusters` profiles, whatever the
+/// number of iterations.
 ///
 /// Idea and constraint: Szebenyi, Wolf, Wylie, "Performance Analysis of Long-running Applications", section IV. Only
 /// iterations of one class (types.hpp, Equivalence) share a cluster. A cluster keeps exact 64-bit sums over its members
 /// of every overall metric and of every call path and column; the sums of all clusters add up to the run.
 ///
-/// Pure: no I/O, no MPI, no threads. One per location, used by one thread at a time in ordinary context (not in
+/// No I/O, no MPI, no threads. One per loop of a location, used by one thread at a time in ordinary context (not in
 /// handlers). Deterministic for the same input. Memory: mapped pages only. Errors: an iteration that finds no memory is
 /// refused as a whole (Error::NoMemory), the clusters stay as they were.
 
@@ -317,7 +317,6 @@ class Clusterer {
   std::size_t shapes_ = 0;
   std::size_t flat_count_ = 0;
   std::size_t sketch_dims_ = 0;
-  std::size_t exact_dims_ = 0;  ///< of them for exact columns: these come first
   bool exact_[max_shapes] = {};
   bool key_shape_[max_shapes] = {};  ///< its paths are part of the class
   std::uint8_t visits_[max_shapes] = {};
@@ -331,12 +330,12 @@ class Clusterer {
 
   BlockHeap heap_;
   platform::GrowableArray<PathClass> classes_;
-  platform::GrowableArray<Cluster> clusters_;  ///< slots; the last one used is the newcomer's
+  platform::GrowableArray<Cluster> clusters_;  ///< by slot; one of them is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
   platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
   platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_
   platform::GrowableArray<float> means_;           ///< slot x metric
-  /// slot x dimension: sketch of the mean of the call paths' values, less what the overall metrics explain, scaled
+  /// Sketch of the mean of the call paths' values, less what the overall metrics explain, scaled.
   platform::GrowableArray<float> sketches_;            ///< four slots x dimension x slot of the four
   platform::GrowableArray<std::uint32_t> slot_class_;  ///< by slot, padded; none: no cluster
   platform::GrowableArray<float> members_;             ///< by slot, padded
@@ -354,7 +353,7 @@ class Clusterer {
   std::uint64_t next_mean_ = 0;  ///< iterations at which the inverse means are computed anew
   std::uint64_t integer_total_[max_overall] = {};
 
-  platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, `score-p shipped` only
+  platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, ScorePShipped only
 
   float sampled_doubt_ = 0;  ///< part of a cost that sampling alone explains
   /// Per flat column: sum over iterations, as many as `noise_weight_` says, of the variance that sampling gives the

@@ -4,7 +4,7 @@
 /// A block is decodable by itself; docs/file-format.md describes it. Iterations of a block are consecutive. Columns
 /// that are not kept take no room.
 ///
-/// Thread safety: none, one log per location, ordinary context. No I/O.
+/// Thread safety: none, one log per loop of a location, ordinary context. No I/O.
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +45,7 @@ class IterationLog {
   std::uint32_t exact_ = 0, kept_ = 0;
   std::int64_t before_[max_overall] = {};
   RecentLabels recent_ = {};
-  std::uint32_t last_place_ = 0;  ///< among them, of the last record's
+  std::uint32_t last_place_ = 0;  ///< in recent_: of the last record's label
   std::uint64_t mask_before_ = 0;
 };
 

@@ -19,8 +19,8 @@ inline constexpr int fraction_bits = 10;
 /// Relative error of a Rounded value at most; integers below 2048 are exact.
 inline constexpr double rounded_error = 1.0 / 2048;
 
-/// Floating point with 6 bits of exponent and 10 of fraction, above the sign. Order is kept: larger values, larger
-/// codes.
+/// Floating point with 6 bits of exponent and 10 of fraction, plus 1, with the sign of the value; 0 is 0. Order is
+/// kept: larger values, larger codes.
 std::int32_t rounded_code(std::int64_t value);
 std::int64_t rounded_value(std::int32_t code);
 

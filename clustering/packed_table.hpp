@@ -3,7 +3,7 @@
 /// bytes.
 ///
 /// Exact: a value that does not fit makes its column wider first. Changing a table is done in two steps, so that
-/// running out of memory in the middle leaves everything as it was: stage() gets the memory, the writes that follow
+/// running out of memory in the middle leaves everything as it was: allocate() gets the memory, the writes that follow
 /// cannot fail. The table does not own its block: the heap is handed in by the owner of many tables.
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace refrain::clustering {
 
-/// Index into 0, 1, 2, 4, 8 bytes; column 0 of a sparse table holds path ids.
+/// By column: 0, 1, 2, 4 or 8 bytes; column 0 of a sparse table holds path ids.
 using Widths = std::uint8_t[max_columns + 1];
 
 inline std::uint8_t width_of(std::int64_t value) {

@@ -1,8 +1,8 @@
 #pragma once
 /// The samples of single iterations, in a fixed number of bytes.
 ///
-/// What samples say of one iteration is mostly chance, so clusters cannot tell it: members of a cluster share their
-/// shares, not their samples. It is little, though: a call path needs about one byte and a half here and seven to
+/// What samples say of one iteration is mostly chance, so clusters cannot tell it: members of a cluster are alike in
+/// their shares of time, not in their samples. A call path needs about one byte and a half here, and seven to
 /// twelve in the profile of a cluster. While there is room every iteration's samples are kept. When the room is used up
 /// one of every two records is dropped and from then on one of every two iterations is kept, then one of four, and so
 /// on: those that kept_iterations.hpp says.
@@ -11,7 +11,8 @@
 /// `sample_value_error` (1.6 % in the mean over evenly spread values). The exact sums over iterations are those of the
 /// clusters, always.
 ///
-/// Thread safety: none, one per location, ordinary context. No I/O. Memory: mapped once by create().
+/// Thread safety: none, one per loop of a location, ordinary context. No I/O. Memory: create() maps that of data();
+/// work space grows with the paths of an iteration.
 ///
 /// Format of data(), all of it: for the ordinals that kept() has a record each: a varint of twice its bytes, then the
 /// bytes; no bytes: the iteration is not kept, its samples alone were too many. An odd varint 2 n + 1 stands

@@ -10,7 +10,6 @@ namespace refrain::clustering {
 
 namespace {
 
-/// The widest of two widths.
 std::uint8_t wider(std::uint8_t a, std::uint8_t b) { return a > b ? a : b; }
 
 /// Room for a few more rows, so that a growing set of paths does not move at every new one.
@@ -368,8 +367,8 @@ void Clusterer::swap_in_staged(Cluster& into, std::size_t index) {
   is_staged_[index] = false;
 }
 
-/// The products of a column, made when they are first needed. Without memory for them the column is taken for
-/// proportional.
+/// The products of a column, made when they are first needed. Null: there is no memory for them, and the column goes
+/// without a slope.
 float* Clusterer::scatter_of(float** scatters, unsigned column, std::uint32_t count) {
   if (!scatters[column]) {
     scatters[column] = reinterpret_cast<float*>(heap_.allocate(count * sizeof(float)));

@@ -1,6 +1,6 @@
 # Packages that the libraries of the offline half are linked with.
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(libdw REQUIRED IMPORTED_TARGET GLOBAL libdw libelf)
+pkg_check_modules(libdw REQUIRED IMPORTED_TARGET GLOBAL libdw)
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET GLOBAL libelf)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)

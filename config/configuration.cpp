@@ -144,7 +144,7 @@ string_view nearest_variable(string_view name) {
   if (name.size() > longest_shown) return nearest;
   std::size_t fewest = 1 + name.size() / 4;
   auto consider = [&](string_view candidate) {
-    std::size_t row[longest_shown + 1];  // names of the tables are no longer
+    std::size_t row[longest_shown + 1];  // no name in the tables is longer
     std::size_t edits = edit_distance(name, candidate, row);
     if (edits > fewest || (edits == fewest && !nearest.empty())) return;
     fewest = edits;

@@ -38,22 +38,22 @@ struct Configuration {
 };
 
 /// One line for stderr, without the newline, that names the variable, the value and what is allowed; long values are
-/// cut, control characters in them shown as '?'.
+/// shortened, control characters in them shown as '?'.
 struct ConfigurationError {
   char line[512];
 };
 
-/// Reads all REFRAIN_* variables of the environment; an empty value means the default. REFRAIN_INTERNAL_* is passed
-/// over: it is between `refrain exec` and the runtime. With REFRAIN_ENABLE off nothing else is read. False: `error`
-/// says which one is bad; `out` is then unusable and the program is to run unmeasured. A REFRAIN_* name that is no
+/// Reads all REFRAIN_* variables of the environment; an empty value means the default. REFRAIN_INTERNAL_* is skipped:
+/// it is between `refrain exec` and the runtime. With REFRAIN_ENABLE off nothing else is read. False: `error` says
+/// which variable is bad; `out` is then unusable and the program is to run unmeasured. A REFRAIN_* name that is no
 /// option is an error too, with the nearest name suggested.
 [[nodiscard]] bool read_configuration(Configuration& out, ConfigurationError& error);
 
 /// The table, for `refrain info config`, the man page and the manifest.
 struct OptionRow {
   const char* variable;  ///< with the prefix REFRAIN_
-  const char* type;      ///< "boolean", "integer", "size", "choice", "path", "tool"
-  const char* unit;      ///< "Hz", "s", "B", "" ...
+  const char* type;      ///< "boolean", "integer", "size", "choice", "text", "path", "tool"
+  const char* unit;      ///< "Hz", "s", "frames", "" ...
   const char* default_value;
   const char* allowed;    ///< "0 to 10000", "cpu | wall", ...
   const char* help;       ///< one line

@@ -1,6 +1,6 @@
 #pragma once
-/// Whether a linker's symbol is the function that a user means, without a demangler: the user's name is encoded as the
-/// Itanium C++ ABI does it (section 5.1.3, nested names) and looked for.
+/// Whether a linker's symbol is the function that a user means, without a demangler: the names are read from the symbol
+/// as the Itanium C++ ABI encodes them (section 5.1, <nested-name>), and the last ones must be the user's.
 
 #include <string_view>
 

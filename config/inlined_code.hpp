@@ -11,7 +11,7 @@
 namespace refrain::config {
 
 inline constexpr const char* inlined_code_variable = "REFRAIN_INTERNAL_INLINED";
-/// More is not told: a process cannot be started with any amount of environment.
+/// What would be longer is left out: the kernel limits the environment of a process.
 inline constexpr std::size_t longest_inlined_code = 64 * 1024;
 
 /// Takes what is before `separator` off the front of `text`, and the separator.

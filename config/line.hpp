@@ -1,5 +1,5 @@
 #pragma once
-/// Text of bounded length in memory of the caller. No allocation, no locale; what does not fit is cut.
+/// Text of bounded length in memory of the caller. No allocation, no locale; what does not fit is left out.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,8 @@ class Line {
     return *this;
   }
 
-  /// Foreign text: control characters become '?' so that it stays one line, and more than `longest` bytes are cut with
-  /// "...", never inside a UTF-8 character.
+  /// Foreign text: control characters become '?' so that it stays one line, and of more than `longest` bytes the rest
+  /// becomes "...", never from inside a UTF-8 character.
   Line& foreign(std::string_view text, std::size_t longest) {
     bool cut = text.size() > longest;
     if (cut) {

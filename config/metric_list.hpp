@@ -15,10 +15,10 @@ inline constexpr std::size_t longest_metric_name = 127;
 struct MetricList {
   std::string_view name[most_metrics];
   std::size_t count = 0;
-  bool good = false;
+  bool good = false;  ///< every name is allowed and stands there once, and there are not too many
 };
 
-/// A name is of printable characters without blanks, and stands there once.
+/// Printable characters without blanks.
 constexpr bool is_metric_name(std::string_view name) {
   return !name.empty() && name.size() <= longest_metric_name &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f; });

@@ -1,9 +1,9 @@
 #pragma once
 /// When the iterations of the process's first thread began and ended: what the other threads are cut by.
 ///
-/// Time is a sequence of spans, numbered from 0. Each lies in one iteration or outside of iterations; which of both is
-/// told when it ends. The number of the span in progress is the published epoch. The last `kept_spans` can be looked
-/// up.
+/// Time is a sequence of spans, numbered from 0. Each lies in one iteration or outside of iterations; which of the two
+/// is known when it ends. The number of the span in progress is the published epoch. The last `kept_spans` spans can be
+/// looked up.
 ///
 /// Thread safety: `end_span` by the first thread alone (or by who holds it); everything else by any thread, also in
 /// handlers.
@@ -18,8 +18,8 @@ namespace refrain::measurement {
 
 struct Span {
   platform::Ticks begin;
-  platform::Ticks outside;  ///< ticks outside of iterations before it, since any one moment
-  SpanOf of;                ///< of a span that has ended
+  platform::Ticks outside;  ///< ticks outside of iterations before `begin`; only differences count
+  SpanOf of;                ///< known once the span has ended
 };
 
 inline constexpr std::uint64_t kept_spans = 4096;
@@ -30,7 +30,7 @@ extern std::atomic<std::uint64_t> followers_due;
 
 /// Span `index` <= epoch; only its `begin` and `outside` when it is in progress. Async-signal-safe.
 Span span_at(std::uint64_t index);
-/// Whether what span_at told of this and later spans was true: they had not been overwritten. Async-signal-safe.
+/// Whether what span_at has returned for this and later spans was true: they were not overwritten. Async-signal-safe.
 bool spans_are_kept_since(std::uint64_t index);
 
 /// The span in progress ends at `now`, and was `of`.

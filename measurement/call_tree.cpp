@@ -29,8 +29,8 @@ std::size_t average_values() { return 10 + extra_columns; }
 std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
 /// Per node: the node, its values, its place among the touched ones.
 std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
-/// The most nodes that `bytes` hold with an index of which half is enough for them; the index stands behind all its
-/// earlier sizes. A larger index is made only where more nodes fit for it.
+/// The most nodes that fit into `bytes` together with an index that they fill by half at most. The index lies behind
+/// all its earlier sizes, so a larger one counts only where it leaves room for more nodes.
 std::size_t nodes_that_fit(std::size_t bytes) {
   constexpr std::size_t alignment = 64;
   std::size_t most = 0;
@@ -113,8 +113,8 @@ std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uin
 }
 
 /// Of nodes with this key, the one that means the code which lies there now: others were made when another module lay
-/// at this address, and are other call paths. What lies there is asked once, since a program may load and unload
-/// thousands.
+/// at this address, and are other call paths. What lies there is looked up once per generation of the module map, since
+/// a program may load and unload thousands of modules.
 std::uint32_t* CallTree::find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind,
                                              std::uint64_t key) {
   const std::uint32_t generation = platform::module_generation();

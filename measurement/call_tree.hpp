@@ -24,16 +24,16 @@ struct Node {
   std::uint64_t key;
   std::uint32_t parent;
   std::uint32_t values;      ///< offset of the first column in the value pool, 0: the node has none
-  std::uint32_t generation;  ///< one that means this code at this address (platform/modules.hpp)
+  std::uint32_t generation;  ///< of the module map: one in which the address means this code (platform/modules.hpp)
   std::uint32_t touched;     ///< stamp of the unit that touched the values last
-  std::uint32_t confirmed;   ///< generation of the module map at which that was looked up last
+  std::uint32_t confirmed;   ///< generation of the module map at which that was last looked up
   NodeKind kind;
 };
 
 class CallTree {
  public:
-  /// Value rows of regions and functions have so many columns more, behind their own (extra_metrics.hpp). Before the
-  /// first tree is created.
+  /// Adds `count` columns behind the own ones of the value rows of regions and functions (extra_metrics.hpp). To be
+  /// called before the first tree is created.
   static void set_extra_columns(std::size_t count);
   /// Columns of the value row of a node, with the extra ones.
   static std::size_t width(NodeKind kind);
@@ -50,8 +50,8 @@ class CallTree {
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
-  /// Where such a row lies, and the row that lies there; it is one of the unit in progress as long as stamp() is what
-  /// it was when values() gave it. Async-signal-safe.
+  /// The place of such a row in the value pool, and the row at a place. The row is one of the unit in progress as long
+  /// as stamp() is what it was when values() returned the row. Async-signal-safe.
   std::uint32_t place_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
   std::int64_t* row_at(std::uint32_t place) { return pool_ + place; }
   std::uint32_t stamp() const { return stamp_; }
@@ -88,7 +88,7 @@ class CallTree {
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;
   std::uint32_t touched_count_ = 0;
-  // What a call whose path is known needs: beside what follows in Location.
+  // What a call needs whose path is known. Last, beside the members that follow the tree in Location.
   std::uint32_t stamp_ = 1;  ///< never 0
   std::int64_t* pool_ = nullptr;
 };

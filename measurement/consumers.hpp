@@ -7,7 +7,7 @@
 ///
 /// Every function is called inside a scope, on the location's thread, in its ticks, or by who has paused it. It must be
 /// async-signal-safe and write nothing but what belongs to the location. Order, on one location: the communications of
-/// a call come before the call; a call nested in another one before that. Null: of no interest.
+/// a call come before the call; a nested call before the call around it. Null: of no interest.
 ///
 /// What a consumer has to define for itself:
 ///   a unit ends       `cut`; a call in progress goes on, and is handed over whole at its end
@@ -35,22 +35,23 @@ struct Consumer {
   void (*forked)() = nullptr;
 };
 
-/// What is handed over.
+/// What a consumer may want of a location.
 enum class Wish : std::uint8_t { Calls, Samples, Marks, Cuts };
 inline constexpr unsigned most_consumers = 4;
 using Wishes = std::uint16_t;  ///< a bit for each consumer and wish
 constexpr Wishes wish_of(unsigned consumer, Wish wish) {
   return static_cast<Wishes>(1u << (most_consumers * static_cast<unsigned>(wish) + consumer));
 }
-/// Of all consumers.
+/// The bits of all consumers for this wish.
 constexpr Wishes any_wish(Wish wish) {
   return static_cast<Wishes>(((1u << most_consumers) - 1) << (most_consumers * static_cast<unsigned>(wish)));
 }
 inline bool is_wanted(const Location& location, Wish wish) { return (location.wanted & any_wish(wish)) != 0; }
 
-/// Its number. To be called before the first location is made. `wishes`: for every location at its start.
+/// Returns the number of the consumer. To be called before the first location is made. `wishes`: for every location at
+/// its start.
 unsigned add_consumer(const Consumer& consumer, std::initializer_list<Wish> wishes);
-/// What a location wants when it is made.
+/// What the consumers want of a location when it is made.
 Wishes first_wishes();
 
 // Async-signal-safe. To be called where something is wanted.
@@ -62,7 +63,7 @@ void hand_over(Location& location, const CutRecord& cut);
 void hand_over_end_of_thread(Location& location);
 void hand_over_fork();
 
-/// The innermost call in progress, as it ends.
+/// Hands over the innermost call in progress, which ends at `end`.
 void hand_over_call(Location& location, platform::Ticks end, bool is_whole);
 
 }  // namespace refrain::measurement

@@ -10,20 +10,20 @@
 
 namespace refrain::measurement {
 
-/// Cut to fit. The rest is zero bytes.
+/// Keeps as much of `name` as fits. The rest is zero bytes.
 template <std::size_t room>
 void set_name(char (&kept)[room], const char* name) {
   std::memset(kept, 0, room);
   for (std::size_t i = 0; i + 1 < room && name[i]; ++i) kept[i] = name[i];
 }
 
-/// A communicator, identified without communication: by its parent, how many communicators the parent had made before,
-/// and the world rank of its first member.
+/// A communicator, identified without communication by parent, ordinal and leader (adapters/mpi/communicators.hpp).
 struct CommunicatorRecord {
   std::int32_t id;       ///< order of definition in this process; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF
   std::int32_t parent;   ///< id, or -1
-  std::int32_t ordinal;  ///< how many communicators the parent had made before
-  std::int32_t leader;   ///< world rank of the member with rank 0, -1 when it is outside MPI_COMM_WORLD
+  std::int32_t ordinal;  ///< how many operations had made communicators of the parent before; negative: a hash
+  std::int32_t leader;   ///< world rank of the member with rank 0, -1 when it is outside MPI_COMM_WORLD; of an
+                         ///< intercommunicator the lower one of both groups
   std::int32_t rank;     ///< own rank in it
   std::int32_t size;
   std::int32_t remote_size;  ///< of an intercommunicator, else 0

@@ -6,8 +6,8 @@
 ///   leave   to where the thread goes on
 ///   Hold    for a tick: the same without waiting
 ///
-/// Who has entered finds the unit in progress to be the one of now: where the location follows another's iterations,
-/// the unit was cut at the boundaries that have passed since (keep_up).
+/// Who has entered finds the unit in progress up to date: where the location follows the first thread's iterations,
+/// keep_up() has cut it at the boundaries since the last entry.
 ///
 /// Two others look at `inside`:
 ///
@@ -15,10 +15,10 @@
 /// held back, by signal fences.
 ///
 /// Another thread that pauses this one (locations.hpp). It closes the gate, makes every thread pass a barrier, and
-/// waits until `inside` is something else than Measurement. So who has entered and then finds the gate open may write
-/// until it leaves. What it has written is seen by who pauses because leaving is a release and looking an acquire: also
-/// on processors that reorder stores. What who pauses has written is seen because opening the gate is a release, and
-/// passing it an acquire.
+/// waits until `inside` is something else than Measurement. So a thread that has entered and then finds the gate open
+/// may write until it leaves. The pausing thread sees what was written, because leaving is a release and looking at
+/// `inside` an acquire: also on processors that reorder stores. The paused thread sees what the pausing one has
+/// written, because opening the gate is a release, and passing it an acquire.
 
 #include <atomic>
 
@@ -42,7 +42,7 @@ bool wait_at_gate(Location& l, Inside from);
   l.inside.store(to, std::memory_order_release);
 }
 
-/// enter() to a location as it was left, by who brings it up to date.
+/// enter() without keep_up(): the location is as it was left.
 [[gnu::always_inline]] inline bool pass_gate(Location& l, Inside from) {
   step_in(l);
   return l.gate.load(std::memory_order_acquire) == Gate::Open || wait_at_gate(l, from);

@@ -20,8 +20,8 @@ bool read(Location& l, bool at_tick, std::int64_t (&values)[most_extra_metrics])
   return true;
 }
 
-/// What has passed since the last reading is nobody's.
-void pass_over(Location& l, bool at_tick) {
+/// The growth since the last reading is charged to nothing.
+void leave_out_growth(Location& l, bool at_tick) {
   ExtraReadings& r = *l.extra;
   for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] -= r.last[i];
   std::int64_t values[most_extra_metrics];
@@ -33,7 +33,7 @@ void pass_over(Location& l, bool at_tick) {
 }  // namespace
 
 void take_reading(Location& l, bool at_tick) {
-  if (std::exchange(l.extra->leave_out, false)) return pass_over(l, at_tick);
+  if (std::exchange(l.extra->leave_out, false)) return leave_out_growth(l, at_tick);
   std::int64_t values[most_extra_metrics];
   if (!read(l, at_tick, values)) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
@@ -41,7 +41,7 @@ void take_reading(Location& l, bool at_tick) {
 
 void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
   if (l.stopped) return;
-  if (std::exchange(l.extra->leave_out, false)) return pass_over(l, at_tick);
+  if (std::exchange(l.extra->leave_out, false)) return leave_out_growth(l, at_tick);
   std::int64_t values[most_extra_metrics];
   if (!read(l, at_tick, values)) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
@@ -51,7 +51,7 @@ void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
 }
 
 void leave_out_own_work(Location& l) {
-  if (l.extra) pass_over(l, false);
+  if (l.extra) leave_out_growth(l, false);
 }
 
 void begin_readings(Location& l) {

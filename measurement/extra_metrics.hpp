@@ -1,11 +1,11 @@
 #pragma once
 /// Metrics that the user has asked for (REFRAIN_METRICS): cumulative counters of each thread, whose growth is charged
-/// to call paths. Without any, nothing here is entered and no row of values is wider.
+/// to call paths. Without any, nothing of this file runs and no value row is wider.
 ///
 /// They are read just before and just after the MPI library runs in an outermost call, at ticks in user code, and where
-/// a unit begins or ends. What passes inside an MPI call belongs to its call path; at a tick, what has passed since the
-/// last reading belongs to the function that the tick found; the rest of a unit is shared out offline. Refrain's own
-/// longer work (the end of an iteration, a snapshot) is between two readings that nobody gets.
+/// a unit begins or ends. The growth inside an MPI call is charged to its call path; at a tick, the growth since the
+/// last reading is charged to the function that the tick found; the rest of a unit is shared out offline. The growth
+/// during Refrain's own longer work (the end of an iteration, a snapshot) is left out.
 ///
 /// Where the numbers come from is for runtime/ to say, in a table of functions; nothing of PAPI is known here.
 
@@ -47,29 +47,29 @@ constexpr bool has_extra_columns(NodeKind kind) {
 /// Of one location.
 struct ExtraReadings {
   void* counters;                            ///< null: no thread has them open now
-  const void* thread;                        ///< the thread that has
-  std::int64_t last[most_extra_metrics];     ///< latest reading
+  const void* thread;                        ///< the thread that has opened them
+  std::int64_t last[most_extra_metrics];     ///< last reading
   std::int64_t begin[most_extra_metrics];    ///< reading at the begin of the unit in progress
-  std::int64_t unit[most_extra_metrics];     ///< of the unit in progress, before `begin`
-  std::int64_t settled[most_extra_metrics];  ///< outside of iterations, but for the unit in progress
-  bool leave_out;                            ///< what has passed until the next reading is nobody's
+  std::int64_t unit[most_extra_metrics];     ///< growth in the unit in progress, before `begin`
+  std::int64_t settled[most_extra_metrics];  ///< growth outside of iterations, but for the unit in progress
+  bool leave_out;                            ///< the growth until the next reading is charged to nothing
 };
 
-/// The calling thread begins / ends to own the location. Ordinary context.
+/// The calling thread begins / ceases to own the location. Ordinary context.
 void begin_readings(Location& location);
 void end_readings(Location& location);
 
-/// Reads. By the owner; of another thread's location nothing happens: its last reading stands.
+/// Reads the counters. By the owner; on another thread's location it does nothing: the last reading stands.
 /// Async-signal-safe with `at_tick`.
 void take_reading(Location& location, bool at_tick);
-/// Reads, and adds what has passed since the last reading to the extra columns of a value row.
+/// Reads the counters, and adds the growth since the last reading to the extra columns of a value row.
 /// Async-signal-safe with `at_tick`.
 void charge_reading(Location& location, bool at_tick, std::int64_t* extra_columns);
 
-/// What has passed since the latest reading was Refrain's own longer work: it is nobody's. Ordinary context.
+/// The growth since the last reading is that of Refrain's own longer work: it is charged to nothing. Ordinary context.
 void leave_out_own_work(Location& location);
 
-/// The unit in progress has lasted until the latest reading; what comes after it is another one's.
+/// The unit in progress has lasted until the last reading; what comes after it belongs to another unit.
 inline void end_unit_readings(ExtraReadings& r) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
     r.unit[i] += r.last[i] - r.begin[i];

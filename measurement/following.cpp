@@ -1,6 +1,5 @@
 #include "measurement/following.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "measurement/consumers.hpp"
@@ -10,89 +9,19 @@ namespace refrain::measurement {
 
 using platform::Ticks;
 
-// ---- Boundaries ----
-
-std::atomic<std::uint64_t> published_epoch{0};
-std::atomic<std::uint64_t> followers_due{kept_spans / 4};
-
-namespace {
-
-struct KeptSpan {
-  std::atomic<Ticks> begin, outside;
-  std::atomic<SpanOf> of;
-};
-constinit KeptSpan spans[kept_spans]{};
-
-KeptSpan& kept(std::uint64_t index) { return spans[index % kept_spans]; }
-
 constexpr auto relaxed = std::memory_order_relaxed;
 
-}  // namespace
-
-Span span_at(std::uint64_t index) {
-  const KeptSpan& span = kept(index);
-  return {span.begin.load(relaxed), span.outside.load(relaxed), span.of.load(relaxed)};
-}
-
-bool spans_are_kept_since(std::uint64_t index) {
-  std::atomic_thread_fence(std::memory_order_acquire);
-  // The place of one more may be written now.
-  return published_epoch.load(relaxed) - index < kept_spans - 1;
-}
-
-void end_span(Ticks now, SpanOf of) {
-  const std::uint64_t epoch = published_epoch.load(relaxed);
-  KeptSpan& ended = kept(epoch);
-  KeptSpan& next = kept(epoch + 1);
-  std::atomic_thread_fence(std::memory_order_release);  // who sees the next place change sees this epoch, too
-  ended.of.store(of, relaxed);
-  const Ticks outside = of == outside_of_iterations ? now - ended.begin.load(relaxed) : 0;
-  next.begin.store(now, relaxed);
-  next.outside.store(ended.outside.load(relaxed) + outside, relaxed);
-  published_epoch.store(epoch + 1, std::memory_order_release);
-}
-
-// ---- The queue ----
-
 namespace {
 
-/// Writes the unit in progress, if it is one of an iteration, and what was passed before it. False: no room.
-bool enqueue(Location& l, Following& f, SpanOf of) {
-  const bool with_unit = of != outside_of_iterations;
-  FollowedUnit unit{sizeof(FollowedUnit) / 8, of, f.epoch.load(relaxed), f.passed, {}, {}};
-  const auto is_empty = [&](const Node& n, const std::int64_t* values) {
-    for (std::size_t i = 0; i < CallTree::width(n.kind); ++i)
-      if (values[i] != 0) return false;
-    return true;
-  };
-  if (with_unit) {
+/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: no
+/// room.
+bool enqueue(const Location& l, Following& f, SpanOf of) {
+  FollowedUnit unit{0, of, f.epoch.load(relaxed), f.passed, {}, {}};
+  if (of != outside_of_iterations) {
     unit.totals = l.unit;
     for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) unit.extra[i] = l.extra->unit[i];
-    for (const std::uint32_t id : l.tree.touched()) {
-      const Node& n = l.tree.node(NodeId{id});
-      if (!is_empty(n, l.tree.values_of(n))) unit.words += 1 + CallTree::width(n.kind);
-    }
   }
-  std::uint64_t at = f.written.load(relaxed);
-  const std::uint64_t used = at - f.read.load(std::memory_order_acquire);
-  if (used + unit.words > Following::queue_words / 2) followers_due.store(0, relaxed);
-  if (used + unit.words > Following::queue_words) return false;
-  const auto put = [&](const void* words, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i, ++at)
-      std::memcpy(&f.queue[at % Following::queue_words], static_cast<const char*>(words) + 8 * i, 8);
-  };
-  put(&unit, sizeof unit / 8);
-  if (with_unit)
-    for (const std::uint32_t id : l.tree.touched()) {
-      const Node& n = l.tree.node(NodeId{id});
-      const std::int64_t* values = l.tree.values_of(n);
-      if (is_empty(n, values)) continue;
-      const FollowedPath path{id, n.kind};
-      put(&path, 1);
-      put(values, CallTree::width(n.kind));
-    }
-  f.written.store(at, std::memory_order_release);
-  return true;
+  return f.queue.put(l, unit);
 }
 
 /// Time in an MPI call outside of iterations.
@@ -100,32 +29,6 @@ void settle_call(Location& l, NodeId call, Ticks time) {
   l.settled.mpi += time;
   l.tree.settled_values(call)[column_of(MetricId::Time)] += time;
 }
-
-/// What was passed is time outside of iterations after all.
-void settle_passed(Location& l, const Passed& passed) {
-  l.settled.wall += passed.wall;
-  l.settled.cpu_ns += passed.cpu_ns;
-  if (passed.call != root_node) settle_call(l, passed.call, passed.wall);
-}
-
-/// CPU time in proportion to wall time.
-class Sharing {
- public:
-  Sharing(std::int64_t cpu_ns, Ticks wall) : left_(cpu_ns > 0 ? cpu_ns : 0), wall_(wall) {}
-  std::int64_t of(Ticks part) {
-    if (part <= 0 || wall_ <= 0) return 0;
-    const auto exact = static_cast<double>(left_) * (static_cast<double>(part) / static_cast<double>(wall_));
-    const std::int64_t share = part >= wall_ ? left_ : static_cast<std::int64_t>(exact);
-    left_ -= share;
-    wall_ -= part;
-    return share;
-  }
-  std::int64_t rest() const { return left_; }
-
- private:
-  std::int64_t left_;
-  Ticks wall_;
-};
 
 bool is_empty(const Location& l) {
   for (const auto total : unit_total_table)
@@ -157,7 +60,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     if (cpu_now < l.cpu_begin_ns) cpu_now = l.cpu_begin_ns;
     elapsed = platform::now() - l.begin;
   }
-  Sharing cpu(cpu_now - l.cpu_begin_ns, elapsed);
+  CpuShares cpu(cpu_now - l.cpu_begin_ns, elapsed);
 
   if (alive) {
     l.unit.wall += next.begin - l.begin;
@@ -208,8 +111,8 @@ void notice_boundaries(Location& l, Inside was) {
     const Ticks boundary = span_at(from + 1).begin;
     const bool kept = spans_are_kept_since(from);
     if (f.alive && (l.begin < boundary || !kept)) return catch_up(l, f, epoch, was, true);
-    // No thread was there when the span ended. But one may have begun or ended after a boundary that was published
-    // still later.
+    // No thread was there when the span ended. But one may have begun or ended between the boundary and the moment when
+    // it was published.
     Ticks beyond = 0;
     std::uint64_t to = epoch;
     if (kept && l.end > boundary && l.unit.wall > 0) {
@@ -225,6 +128,12 @@ void notice_boundaries(Location& l, Inside was) {
 }
 
 }  // namespace
+
+void settle_passed(Location& l, const Passed& passed) {
+  l.settled.wall += passed.wall;
+  l.settled.cpu_ns += passed.cpu_ns;
+  if (passed.call != root_node) settle_call(l, passed.call, passed.wall);
+}
 
 void keep_up(Location& l, Inside was) {
   if (!l.stopped) [[likely]]

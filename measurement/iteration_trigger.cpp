@@ -18,7 +18,7 @@ namespace {
 
 struct Range {
   std::uintptr_t begin, end;
-  std::uint32_t module;  ///< an address may be that of another one later
+  std::uint32_t module;  ///< an address may belong to another module later
 };
 
 struct Trigger {

@@ -218,7 +218,7 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
 namespace {
 
 /// An iteration without a cluster. Its number stays its own: others may have been told of it.
-void pass_iteration(Location& l, ClusteredLoop& loop) {
+void log_without_cluster(Location& l, ClusteredLoop& loop) {
   settle_unit(l);
   const OverallValues nothing = {};
   log_iteration(l, loop, clustering::no_label, overall_row(nothing), {});
@@ -230,7 +230,7 @@ void pass_iteration(Location& l, ClusteredLoop& loop) {
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  if (l.stopped && l.unit.wall == 0) return pass_iteration(l, loop);  // none of it was measured
+  if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
   OverallValues values;
   std::span<const std::int64_t> row;
   all.touched.clear();
@@ -248,7 +248,7 @@ void take_iteration(Location& l) {
   }
   if (label == clustering::no_label) {
     l.count_loss(Loss::IterationUnclustered);
-    return pass_iteration(l, loop);
+    return log_without_cluster(l, loop);
   }
   log_iteration(l, loop, label, row, all.touched.view());
   start_unit_anew(l);

@@ -90,7 +90,8 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
 /// Logs the next iteration, and keeps its samples. no_label: nothing is known of it.
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths);
-/// The same as the iteration before, but for the wall time; false: that cannot be said in short.
+/// Logs the next iteration, which differs from the one before in its wall time alone. False: the log has no short form
+/// for it; nothing was done.
 bool log_again(ClusteredLoop& loop, platform::Ticks wall);
 /// Sends what the loop holds to the file when that has become much. `location` has the loop.
 void spill_if_much(Location& location, const ClusteredLoop& loop);
@@ -105,7 +106,7 @@ inline std::span<const std::int64_t> overall_row(const OverallValues& values) { 
 /// sums over its call paths. `extras`: the metrics that are asked for; null: 0.
 std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::int64_t* extras,
                                            std::span<const clustering::TouchedPath> paths, OverallValues& row);
-/// The same back.
+/// The totals of a unit from its row of overall metrics.
 UnitTotals totals_of(std::span<const std::int64_t> row);
 
 }  // namespace refrain::measurement

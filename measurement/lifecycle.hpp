@@ -22,11 +22,13 @@ struct MpiAdapter {
 };
 
 struct LifecycleHooks {
-  /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS. Called outside MPI time, inside a measured call.
+  /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS, or a session's communicator of all processes was
+  /// made. Called outside MPI time, inside a measured call if the thread is measured.
   void (*mpi_initialized)(const MpiAdapter& adapter);
   /// In MPI_Init, before that: `rank` has waited long for other ranks to set up the measurement with it. It waits on.
   void (*peers_are_late)(int rank);
-  /// MPI_Finalize was called: everything is written before this returns; PMPI_Finalize runs afterwards.
+  /// MPI_Finalize was called, or MPI_Session_finalize for the last session: everything is written before this returns;
+  /// the PMPI function runs afterwards.
   void (*mpi_finalizing)(const MpiAdapter& adapter);
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
   void (*mpi_aborting)();

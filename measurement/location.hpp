@@ -35,7 +35,7 @@ enum class Inside : std::uint8_t {
 /// Whether new scopes may begin on a location.
 enum class Gate : std::uint8_t {
   Open,
-  Paused,  ///< another thread reads it: entries wait, ticks pass
+  Paused,  ///< another thread reads it: entries wait, ticks record nothing
   Held,    ///< the same, for a moment, by the thread whose iterations it follows
   Shut,    ///< its measurement is ending
 };
@@ -58,10 +58,10 @@ struct OpenMark {
 struct OpenMarks {
   static constexpr std::uint32_t most = 60;
   std::uint32_t count;
-  std::uint32_t at_iteration;                          ///< how many of them the iteration in progress was begun below
-  std::uint32_t unfollowed;                            ///< begun when there was no room; their ends are to be ignored
-  std::uint32_t unfollowed_loops;                      ///< those of them that are loops
-  std::uintptr_t unfollowed_frame, unfollowed_caller;  ///< activation of the first of them
+  std::uint32_t at_iteration;                    ///< how many were open when the iteration in progress began
+  std::uint32_t ignored;                         ///< begun when there was no room; their ends are to be ignored
+  std::uint32_t ignored_loops;                   ///< those of them that are loops
+  std::uintptr_t ignored_frame, ignored_caller;  ///< activation of the first of them
   OpenMark open[most];
 };
 
@@ -77,19 +77,19 @@ struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
 
 struct alignas(64) Location {
-  // ---- What every call touches: two lines, the first and that in which the tree ends ----
+  // ---- What every call touches: two cache lines, the first and that in which the tree ends ----
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool stopped = false;           ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
   std::uint8_t calls_around = 0;  ///< how many of `around` are in progress
   std::uint16_t wanted = 0;       ///< what is handed over to whom (consumers.hpp)
-  OpenCall call;                  ///< the innermost in progress, or the last; of other scopes the place alone
+  OpenCall call;                  ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
   CallTree tree;
-  Following* following = nullptr;  ///< what cuts a thread by another's iterations
+  Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;
-  /// In progress. `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the running one's
-  /// part is added when it or the unit ends.
+  /// The unit in progress. Its `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the
+  /// part of the running thread is added when the thread or the unit ends.
   UnitTotals unit{};
 
   // ---- Further of calls ----
@@ -105,7 +105,7 @@ struct alignas(64) Location {
   UnitTotals settled{};           ///< outside of iterations, but for the unit in progress
   WhileStopped while_stopped;
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
-  bool marks_unfollowed = false;     ///< there was no memory for them
+  bool marks_ignored = false;        ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
 
   // ---- Samples ----
@@ -157,7 +157,8 @@ bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
 Inside place_of_tick(Location& location, std::uintptr_t sp);
 
 inline OwnTimeBegin begin_own_time(Location& location) {
-  // The clock comes first. Where caches are cold, what timing itself waits for is about what was missed before.
+  // The clock is read first. With cold caches, the time that the timing itself then waits is about the time that was
+  // spent before the reading.
   OwnTimeBegin begin;
   begin.at = platform::now();
   begin.watch = location.cpu_clock.watch().begin();

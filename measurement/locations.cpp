@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
-std::atomic<const void*> pausing{nullptr};  ///< who holds the others
+std::atomic<const void*> pausing{nullptr};  ///< who_pauses() of the thread that pauses the others
 
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
@@ -28,8 +28,8 @@ Location* from_pool() {
   return nullptr;
 }
 
-/// The life of the thread that owns the location has ended. An iteration of its own that it was in is not whole: it
-/// counts as time outside. That of a thread that it follows goes on.
+/// The life of the thread that owns the location has ended. An iteration of the thread's own loop is not whole: it
+/// counts as time outside of iterations. An iteration that the location follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   end_marks(l, l.end);
@@ -39,7 +39,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   end_readings(l);
   forget_marks(l);
   if (l.following) l.following->alive = false;
-  if (!l.following || l.following->stopped.load(std::memory_order_relaxed)) settle_unit(l);
+  if (!follows(l)) settle_unit(l);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ bool enter_location(Location& l) {
 void end_location(Location& l) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (!pass_gate(l, inside)) return;
-  if (inside == Inside::Call) {  // it was cancelled there, or had left it
+  if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
     end_open_calls(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
   }
@@ -131,7 +131,7 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
-Inside settled_place(const Location& l) {
+Inside place_outside_bookkeeping(const Location& l) {
   for (int i = 0; i < 10'000; ++i) {
     const Inside inside = l.inside.load(std::memory_order_acquire);
     if (inside != Inside::Measurement) return inside;
@@ -156,11 +156,11 @@ bool pause_others() {
          open = Gate::Open)
       sched_yield();
   }
-  // Owners see it at their next entry; the barrier makes the entries of before visible here.
+  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
   platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
     if (l == this_thread.location) continue;
-    if (settled_place(*l) == Inside::Measurement) {
+    if (place_outside_bookkeeping(*l) == Inside::Measurement) {
       resume_others();
       return false;
     }
@@ -182,9 +182,9 @@ void close_location(Location& l) {
   const bool own = &l == this_thread.location;
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
-    // The owner sees `closing` at its next entry; the barrier makes a store of its own to `inside` visible here first.
+    // The owner sees the shut gate at its next entry; the barrier makes its earlier stores to `inside` visible here.
     platform::barrier_on_all_threads();
-    (void)settled_place(l);
+    (void)place_outside_bookkeeping(l);
   }
   if (lifecycle.ticks_end) lifecycle.ticks_end(l);
   const Inside inside = l.inside.load(std::memory_order_acquire);

@@ -31,14 +31,14 @@ void end_location(Location& location);
 void close_location(Location& location);
 
 /// Between these two nobody but the caller's thread writes to a location: others wait at their entries, and their ticks
-/// pass. New locations may appear; they are to be left alone. False: one could not be stopped, none is; or another
-/// thread does it.
+/// record nothing. New locations may appear; they are to be left alone. False: one could not be paused, and none is; or
+/// another thread pauses them already.
 bool pause_others();
 void resume_others();
 
 /// Where the thread of a location is whose gate is not open. Waits, not for ever, until it has left Refrain's
 /// bookkeeping: who finds the gate not open has entered it for a moment.
-Inside settled_place(const Location& location);
+Inside place_outside_bookkeeping(const Location& location);
 
 /// Newest first; follow `next`.
 Location* first_location();
@@ -46,8 +46,9 @@ Location* first_location();
 /// In a forked child: the parent's locations are not ours.
 void forget_locations();
 
-/// Frees everything of a location that is in no list (calibration).
+/// A location that is in no list, for calibration. Null: no memory.
 Location* make_detached_location(const LocationSettings& settings);
+/// Frees such a location and everything of it.
 void free_detached_location(Location* location);
 
 }  // namespace refrain::measurement

@@ -16,7 +16,7 @@ namespace {
 using platform::Registers;
 using platform::Ticks;
 
-/// Microseconds on every counter.
+/// Some microseconds, whatever the frequency of the clock.
 constexpr Ticks short_pause = 10'000;
 
 void misuse(Location& l, const char* what) {
@@ -24,17 +24,17 @@ void misuse(Location& l, const char* what) {
   if (lifecycle.mark_misused) lifecycle.mark_misused(what);
 }
 
-/// Null when there was no memory for the first one: then none is followed.
+/// Null when there was no memory at the first mark: then all marks of the location are ignored.
 OpenMarks* marks_of(Location& l) {
-  if (!l.marks && !l.marks_unfollowed) l.marks = platform::make_on_pages<OpenMarks>();
-  l.marks_unfollowed = !l.marks;
+  if (!l.marks && !l.marks_ignored) l.marks = platform::make_on_pages<OpenMarks>();
+  l.marks_ignored = !l.marks;
   return l.marks;
 }
 
-/// A mark that cannot be followed for want of memory is no misuse.
-bool is_lost(Location& l) {
-  if (l.marks_unfollowed) l.count_loss(Loss::IterationUnclustered);
-  return l.marks_unfollowed;
+/// A mark that is ignored for want of memory is no misuse.
+bool count_if_lost(Location& l) {
+  if (l.marks_ignored) l.count_loss(Loss::IterationUnclustered);
+  return l.marks_ignored;
 }
 
 /// The loop that is cut into iterations, null outside of it.
@@ -80,12 +80,12 @@ void close(Location& l, Ticks now) {
   take_back(l);
 }
 
-/// Tells the threads that follow what the span up to `now` was, and who else wants to know.
-void publish(Location& l, Ticks now, SpanOf span) {
+/// Tells the threads that follow, and the consumers, what the span up to `now` was.
+void tell_cut(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
   if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now});
 }
-/// The next iteration of the current loop.
+/// The iteration of the current loop that is in progress or has just ended.
 SpanOf this_iteration(const Location& l) {
   const ClusteredLoop& loop = *l.iterations->current;
   return iteration_of(loop.region, loop.iterations);
@@ -97,7 +97,7 @@ void look_after_others(Location& l) {
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
 void leave_iteration(Location& l) {
   const Ticks now = platform::now();
-  publish(l, now, outside_of_iterations);
+  tell_cut(l, now, outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
   settle_unit(l);
   l.iterations->in_iteration = false;
@@ -106,7 +106,7 @@ void leave_iteration(Location& l) {
 
 /// An iteration that came to its end.
 void finish_iteration(Location& l, Ticks now) {
-  publish(l, now, this_iteration(l));
+  tell_cut(l, now, this_iteration(l));
   end_unit(l, now, l.cpu_clock.at(now));
   take_iteration(l);
   l.iterations->in_iteration = false;
@@ -114,7 +114,7 @@ void finish_iteration(Location& l, Ticks now) {
 }
 
 /// Drops marks, that were left without their end, until `count` are open.
-void leave(Location& l, std::uint32_t count) {
+void drop_marks(Location& l, std::uint32_t count) {
   if (l.marks->count <= count) return;
   for (; l.marks->count > count; drop(l)) misuse(l, "a loop or region was left without its end");
   if (l.marks->at_iteration > count) l.marks->at_iteration = count;
@@ -126,19 +126,19 @@ bool on_own_stack(Location& l, std::uintptr_t address) {
   return address - stack.low < stack.high - stack.low;
 }
 
-/// Marks of functions that must have been left, because their frames would lie below the caller's stack pointer. A mark
-/// that is the last thing a function does may come as a jump: then it seems to be called from where the function was.
+/// Drops marks of functions that must have been left, because their frames would lie below the caller's stack pointer.
+/// A mark may be a tail call: then it seems to be called from where its function was called.
 void leave_gone(Location& l, const Registers& caller) {
   OpenMarks* marks = l.marks;
   if (!marks || !on_own_stack(l, caller.sp)) return;
   const auto gone = [&](std::uintptr_t frame, std::uintptr_t called_from) {
     return (frame < caller.sp || (frame == caller.sp && called_from != caller.pc)) && on_own_stack(l, frame);
   };
-  if (marks->unfollowed > 0 && gone(marks->unfollowed_frame, marks->unfollowed_caller))
-    marks->unfollowed = marks->unfollowed_loops = 0;
+  if (marks->ignored > 0 && gone(marks->ignored_frame, marks->ignored_caller))
+    marks->ignored = marks->ignored_loops = 0;
   std::uint32_t count = marks->count;
   while (count > 0 && gone(marks->open[count - 1].frame, marks->open[count - 1].caller)) --count;
-  leave(l, count);
+  drop_marks(l, count);
 }
 
 struct Place {
@@ -164,7 +164,7 @@ Place place_of(Location& l, const Registers& caller) {
     if ((other && on_own_stack(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
   }
   if (count == marks.count) return place;
-  leave(l, count);
+  drop_marks(l, count);
   l.walker.forget(place.activation.index);
   return walk();
 }
@@ -185,12 +185,12 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
     return false;
   }
   const Place place = place_of(l, caller);
-  if (marks->unfollowed > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
-    if (marks->unfollowed++ == 0) {
-      marks->unfollowed_frame = place.activation.frame;  // on no stack when it is not known
-      marks->unfollowed_caller = place.activation.caller;
+  if (marks->ignored > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
+    if (marks->ignored++ == 0) {
+      marks->ignored_frame = place.activation.frame;  // on no stack when it is not known
+      marks->ignored_caller = place.activation.caller;
     }
-    marks->unfollowed_loops += is_loop;
+    marks->ignored_loops += is_loop;
     misuse(l, "more loops and regions are open in each other than can be followed");
     return false;
   }
@@ -214,16 +214,16 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   return true;
 }
 
-/// The end of a mark that could not be followed is passed over.
-bool ends_unfollowed(Location& l, bool is_loop) {
+/// True: this is the end of a mark that was ignored, and is ignored too.
+bool ends_ignored(Location& l, bool is_loop) {
   OpenMarks* marks = l.marks;
-  if (!marks || marks->unfollowed == 0) return false;
-  if (is_loop && marks->unfollowed_loops == 0) {
-    marks->unfollowed = 0;  // regions, left by a loop outside of them
+  if (!marks || marks->ignored == 0) return false;
+  if (is_loop && marks->ignored_loops == 0) {
+    marks->ignored = 0;  // regions, left by a loop outside of them
     return false;
   }
-  --marks->unfollowed;
-  if (marks->unfollowed_loops > marks->unfollowed || is_loop) --marks->unfollowed_loops;
+  --marks->ignored;
+  if (marks->ignored_loops > marks->ignored || is_loop) --marks->ignored_loops;
   return true;
 }
 
@@ -232,10 +232,10 @@ bool ends_unfollowed(Location& l, bool is_loop) {
 /// Whether an iteration mark at `caller` is one of the loop that is cut, after leaving loops that it shows to be left.
 /// `site` is where marks of its kind are kept.
 bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
-  if (is_lost(l)) return false;
+  if (count_if_lost(l)) return false;
   leave_gone(l, caller);
   OpenMarks* marks = l.marks;
-  if (marks && marks->unfollowed_loops > 0) return false;
+  if (marks && marks->ignored_loops > 0) return false;
   const std::uint32_t innermost = marks ? innermost_loop(*marks, marks->count) : 0;
   if (innermost == 0) {
     if (!current_loop(l)) misuse(l, outside);
@@ -246,7 +246,7 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
   std::uint32_t inside = 0;
   for (std::uint32_t at = innermost; at > 0; inside = at, at = innermost_loop(*marks, at - 1))
     if (marks->open[at - 1].sp == caller.sp && marks->open[at - 1].*site == caller.pc) {
-      if (inside) leave(l, inside - 1);
+      if (inside) drop_marks(l, inside - 1);
       break;
     }
   OpenMark& loop = marks->open[innermost_loop(*marks, marks->count) - 1];
@@ -279,9 +279,9 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
 void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
   const Ticks now = entered.at;
-  if (is_lost(l)) return;
+  if (count_if_lost(l)) return;
   leave_gone(l, caller);
-  if (ends_unfollowed(l, true)) return;
+  if (ends_ignored(l, true)) return;
   const std::uint32_t at = l.marks ? innermost_loop(*l.marks, l.marks->count) : 0;
   if (at == 0) return misuse(l, "a loop ends that was not begun");
   const bool outermost = current_loop(l) && l.iterations->inner_loops == 0;
@@ -301,7 +301,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   Iterations& all = *l.iterations;
   if (all.in_iteration) {
     misuse(l, "an iteration begins before the end of the one before; that one is not counted");
-    leave(l, l.marks->at_iteration);
+    drop_marks(l, l.marks->at_iteration);
     leave_iteration(l);
   }
   // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
@@ -314,7 +314,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   settle_unit(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
-  publish(l, now, outside_of_iterations);
+  tell_cut(l, now, outside_of_iterations);
   end_unit(l, now, cpu);
   settle_unit(l);
 }
@@ -349,9 +349,9 @@ void begin_region(Location& l, RegionId name, const Registers& caller, const Own
 void end_region(Location& l, std::string_view name, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
   const Ticks now = entered.at;
-  if (is_lost(l)) return;
+  if (count_if_lost(l)) return;
   leave_gone(l, caller);
-  if (ends_unfollowed(l, false)) return;
+  if (ends_ignored(l, false)) return;
   if (!l.marks || l.marks->count == 0 || top(l).is_loop) return misuse(l, "a region ends that was not begun");
   const auto names = user_region_names();
   const auto is_named = [&](const OpenMark& mark) {
@@ -385,7 +385,7 @@ void iterate_at_call(Location& l, RegionId name) {
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
-  publish(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
+  tell_cut(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
   if (l.iterations->in_iteration) take_iteration(l);
   else settle_unit(l);
@@ -410,8 +410,8 @@ void end_marks(Location& l, Ticks now) {
 }
 
 void forget_marks(Location& l) {
-  if (in_iteration(l)) publish(l, l.end, outside_of_iterations);
-  if (l.marks) l.marks->count = l.marks->unfollowed = l.marks->unfollowed_loops = 0;
+  if (in_iteration(l)) tell_cut(l, l.end, outside_of_iterations);
+  if (l.marks) l.marks->count = l.marks->ignored = l.marks->ignored_loops = 0;
   if (!l.iterations) return;
   l.iterations->current = nullptr;
   l.iterations->in_iteration = false;

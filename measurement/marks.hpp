@@ -12,8 +12,8 @@
 ///  - its activation is gone: the stack pointer has risen above it, or another call has taken its place, or
 ///  - it is begun once more in the same activation, or
 ///  - an iteration mark of a loop outside of it comes by.
-/// What shows nothing of this, a function that is left and called again at the same place, stays below its mark until
-/// then.
+/// Until then what runs stays below the mark, for example when the function was left and called again at the same
+/// place.
 ///
 /// `entered`: begin_own_time() where the program came in.
 
@@ -37,7 +37,7 @@ void strange_name(Location& location);
 /// Starts an iteration of the loop `name` at an MPI call, and ends the one before: for programs without marks.
 void iterate_at_call(Location& location, RegionId name);
 
-/// The thread's life ends now, in its last unit: what it has open ends with it.
+/// The thread's life ends now, in its last unit: the open marks end with it.
 void end_marks(Location& location, platform::Ticks now);
 /// The measurement ends because the program has come to MPI_Finalize, and its marks may go on: an iteration in progress
 /// ends here. Inside a scope, before `end_marks`.

@@ -10,14 +10,14 @@ constexpr BegunCall let_through{nullptr, false};
 
 [[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
   if (!enter(l, caller)) [[unlikely]] {
-    pass_call(l);
+    take_back_timing(l);
     return let_through;
   }
   l.call.region = region;
   if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
     l.call.values = enter_region_with_extras(l, region, caller);
     if (l.call.values) return {&l, false};
-    pass_call(l);
+    take_back_timing(l);
     return let_through;
   }
   l.call.values = enter_region(l, region, caller);
@@ -35,7 +35,7 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   Location* l = this_thread.location;
   if (!l) return let_through;
   if (is_announced(*l, region, sp)) [[unlikely]] {
-    pass_call(*l);
+    take_back_timing(*l);
     l->call.announces = false;
     return {enter(*l, Inside::Call) ? l : nullptr, true};
   }

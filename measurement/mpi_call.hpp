@@ -46,7 +46,7 @@ class MpiCall {
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  /// Whether somebody wants to know what this call does: then it is told, too.
+  /// Whether a consumer wants the communications of this call.
   bool is_wanted() const { return measurement::is_wanted(location_, Wish::Calls) && is_recorded(); }
   void tell(const Communication& communication) { hand_over(location_, communication); }
   /// A number for a request that the call begins.
@@ -94,7 +94,8 @@ std::int64_t* enter_region(Location& l, RegionId region, const platform::Registe
 extern std::atomic<bool> calls_have_extras;
 /// The program uses another MPI than the adapter's: its calls are let through, once `calls_have_extras` is set.
 extern std::atomic<bool> calls_pass_through;
-/// enter_region() with that; null: the call is to be let through, the scope has ended. Ordinary context.
+/// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
+/// context.
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
 
 /// When this process writes a snapshot next, in ticks. Set by the runtime.
@@ -102,8 +103,8 @@ extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
-/// First of all in what the program calls as an MPI function, as every cache line that is missed before it is missing
-/// in what a timed call has taken.
+/// To be called first of all in every wrapper: what a cache miss before it costs is missing from the time of a timed
+/// call.
 [[gnu::always_inline]] inline void count_call() {
   if (--this_thread.calls_to_timing > 0) [[likely]]
     return;
@@ -141,7 +142,7 @@ BegunCall begin_counted_call(Location& location, RegionId region, const platform
 BegunCall begin_call_within(Location& location, RegionId region, ClassOfTime time, const platform::Registers& caller);
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
 ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
-/// All of the call is counted: the thread goes on in the program.
+/// All of the call is counted: the thread goes on where the call was made.
 void finish_call(BegunCall call, platform::Ticks end);
 
 /// Runs `call`, which makes the PMPI call and returns its value, of a call that has begun. `before()` runs just

@@ -22,7 +22,7 @@ void charge(Location& l, OpenCall& call, Ticks time) {
   row_of(l, call)[column_of(MetricId::Time)] += time;
 }
 
-/// What comes after a call in progress: its time is 0 until that is set anew.
+/// `charged_until` of a call while the measurement is stopped: the call has no uncharged time.
 constexpr Ticks never = std::numeric_limits<Ticks>::max();
 
 }  // namespace
@@ -37,11 +37,11 @@ void cut_open_calls(Location& l, Ticks until, Ticks goes_on) {
 
 void stop_open_calls(Location& l, Ticks now) {
   cut_open_calls(l, now, never);
-  ++l.unit.mpi_calls;  // its visit is counted when it ends
+  ++l.unit.mpi_calls;  // the call began before the stop; its visit is counted when it ends
 }
 
 void resume_open_calls(Location& l, Ticks now) {
-  --l.unit.mpi_calls;  // it began when it was counted, or is not to be
+  --l.unit.mpi_calls;  // its end adds one; it was counted at the stop, or began meanwhile and is not to be counted
   for_each_open_call(l, now, [&](OpenCall& call, Ticks) {
     call.charged_until = now;
     call.taken_out = 0;
@@ -74,8 +74,8 @@ void end_open_calls(Location& l, Ticks until) {
 }
 
 void end_abandoned_call(Location& l) {
-  // When it was left nobody saw. What comes after the last tick in it is the program's own time: a jump is made by code
-  // that runs, and the next tick is not far from there.
+  // Nobody saw when the call was left. The time after the last tick in the call is the program's own: a jump is made by
+  // code that runs, and the next tick is not far from there.
   end_open_call(l, l.call_seen);
   l.count_loss(Loss::CallAbandoned);
 }

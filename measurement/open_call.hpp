@@ -20,7 +20,7 @@ namespace refrain::measurement {
 
 struct Location;
 
-/// Index into the adapter's table of MPI functions (`region_names`).
+/// Index into the adapter's table of MPI functions (`region_names`), or the id of a user region (regions.hpp).
 enum class RegionId : std::uint16_t {};
 
 /// What a call spends its time on.
@@ -31,12 +31,12 @@ struct OpenCall {
   std::uintptr_t sp = 0, pc = 0;
   platform::Ticks begin = 0;
   platform::Ticks charged_until = 0;  ///< `begin` until the first cut
-  platform::Ticks taken_out = 0;      ///< of the time since: ticks (calibrated), and calls nested in it
-  std::int64_t* values = nullptr;     ///< its value row, null when the unit of that has ended
+  platform::Ticks taken_out = 0;      ///< of the time since `charged_until`: ticks (calibrated) and nested calls
+  std::int64_t* values = nullptr;     ///< its value row, null when the unit of the row has ended
   NodeId node{};
   RegionId region{};
   ClassOfTime time{};
-  /// It is that of another language's function, which will call the one of the same region once more (mpi_call.hpp).
+  /// It is a call of MPI's Fortran function, which will call the C function of the same region (mpi_call.hpp).
   bool announces = false;
 };
 inline constexpr unsigned most_calls_around = 3;
@@ -54,7 +54,7 @@ void cut_open_calls(Location& location, platform::Ticks until, platform::Ticks g
 void stop_open_calls(Location& location, platform::Ticks now);
 void resume_open_calls(Location& location, platform::Ticks now);
 
-/// Time of a call's own up to `until` that has not been charged.
+/// The part of a call's own time up to `until` that has not been charged.
 inline platform::Ticks uncharged_time(const OpenCall& call, platform::Ticks until) {
   const platform::Ticks time = until - call.charged_until - call.taken_out;
   return time > 0 ? time : 0;
@@ -81,9 +81,9 @@ void end_open_call(Location& location, platform::Ticks until);
 /// All of them.
 void end_open_calls(Location& location, platform::Ticks until);
 
-/// Whether a call around the innermost one was made from a frame with the stack pointer `sp`; and then what lies within
-/// that one is ended, as it was left by a jump. Inside a scope.
+/// Whether a call around the innermost one was made from a frame with the stack pointer `sp`.
 bool is_call_around(const Location& location, std::uintptr_t sp);
+/// Ends the calls nested in that one: they were left by a jump. Inside a scope.
 void end_calls_within(Location& location, std::uintptr_t sp);
 
 /// True when the innermost call, or scope, in progress cannot be alive, seen from where the program is, with the stack

@@ -10,7 +10,7 @@ using platform::Ticks;
 
 namespace {
 
-/// Without the watch: this many times the mean is a thread that has lost its processor.
+/// Without a switch watch, what takes longer than this many times the mean has lost its processor.
 constexpr Ticks most_times_mean = 64;
 constexpr std::int64_t enough_for_a_mean = 16;
 
@@ -64,7 +64,7 @@ OwnTimeMean mean_of(const OwnTimes& t) {
   return result;
 }
 
-void pass_call(Location& l) {
+void take_back_timing(Location& l) {
   if (this_thread.calls_to_timing++ <= 0) l.call_timing.begin = l.call_timing.begin_before;
 }
 

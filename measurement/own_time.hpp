@@ -6,11 +6,12 @@
 ///   `calls_per_timing`, at a random place among them, so that each call has the same chance. The mean, times the
 ///   number of calls, is what calls have cost (docs/architecture.md, "The rules of time").
 /// - Ticks are timed each, and charged by their mean, too.
-/// - Marks and the ends of iterations are timed each, and charged as they are.
+/// - Marks, and the begins and ends of iterations, are timed each, and charged as they are.
 ///
-/// All of it is wall time of a thread that has kept its processor. Where it has not (platform/switch_watch.hpp), the
-/// time is not taken: waiting for a processor is no work of ours, and the mean of the class stands for it. What may
-/// wait or lasts long (files, the start of MPI) is charged by the CPU clock instead: charge_longer_work().
+/// All of it is wall time of a thread that has kept its processor. Where the thread has not
+/// (platform/switch_watch.hpp), the time is not taken: waiting for a processor is no work of ours, and the mean of the
+/// class stands for it. What may wait or lasts long (files, the start of MPI) is charged by the CPU clock instead:
+/// charge_longer_work().
 
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,7 @@ struct OfThread {
 };
 extern constinit thread_local OfThread this_thread __attribute__((tls_model("initial-exec")));
 
-/// Where an own work began.
+/// Where a piece of Refrain's own work began.
 struct OwnTimeBegin {
   platform::Ticks at;
   platform::Ticks left_out;  ///< Location::own_times_left_out
@@ -54,7 +55,7 @@ struct OwnTimeBegin {
 
 /// Of a location.
 struct CallTiming {
-  OwnTimeBegin begin, begin_before;  ///< of the call that is timed, and what a call inside of it has put away
+  OwnTimeBegin begin, begin_before;  ///< of the call that is timed, and the one before, for take_back_timing()
   std::int32_t place;                ///< of the last timing among its `calls_per_timing`, from 1
   std::int64_t each_left;            ///< calls that are still to be timed each
 };
@@ -62,19 +63,19 @@ struct CallTiming {
 /// The call that the thread enters is to be timed.
 [[gnu::always_inline]] inline void begin_timed_call(Location& location);
 /// A call is not measured after all: it is inside another one, or in a scope that may not begin.
-void pass_call(Location& location);
+void take_back_timing(Location& location);
 /// The timed call ends; MPI was left at `end`, Refrain is left at `exit`. Async-signal-safe.
 void end_timed_call(Location& location, platform::Ticks end, platform::Ticks exit);
 
 /// Own work of a class that is timed each begins. Ordinary context or the tick handler.
 [[nodiscard]] inline OwnTimeBegin begin_own_time(Location& location);
-/// The time since; the mean of the class when the thread has lost its processor. It is left out of the own time that it
-/// lies in.
+/// The time since `begin`; the mean of the class when the thread has lost its processor. It is left out of the own time
+/// of the work around it.
 platform::Ticks end_own_time(Location& location, OwnTime of, const OwnTimeBegin& begin);
-/// The same for what lies in no other. Async-signal-safe.
+/// The same for work that lies in no other. Async-signal-safe.
 platform::Ticks take_own_time(Location& location, OwnTime of, const OwnTimeBegin& begin);
 
-/// The same when it goes out of scope, for the unit that is in progress then.
+/// Calls end_own_time() in its destructor, and charges the unit that is in progress then.
 class TimedOwnWork {
  public:
   TimedOwnWork(Location& location, OwnTime of, const OwnTimeBegin& begin)

@@ -58,7 +58,7 @@ struct Communication {
   std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read
 };
 
-/// A timer sample that found the program's own code.
+/// A tick that found the program's own code.
 struct SampleRecord {
   NodeId node;
   std::int64_t weight_ns;  ///< CPU time that it stands for

@@ -20,8 +20,6 @@ std::int64_t cpu_of(const Location& l) {
   return &l == this_thread.location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
 }
 
-bool follows(const Location& l) { return l.following && !l.following->stopped.load(std::memory_order_relaxed); }
-
 void stop(Location& l, Inside inside) {
   if (l.stopped) return;
   if (l.following) keep_up(l, inside);
@@ -56,16 +54,17 @@ void resume(Location& l, Inside inside) {
   else if (l.extra) l.extra->leave_out = true;
 }
 
-/// Waits a little, as one that others may hold.
+/// Waits a little, also at the own gate: another thread may pause or hold this one meanwhile.
 void wait() {
   const Gate gate = this_thread.location->gate.load(std::memory_order_relaxed);
   if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*this_thread.location, Inside::User);
   sched_yield();
 }
 
-/// Calls f(location, where its thread is) for all that have a thread, while none of these can move. False: not done.
+/// Calls f(location, where its thread is) for all locations that have a thread, while these are paused. False: not
+/// done.
 template <class F>
-bool for_all_held(F&& f) {
+bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
   const std::int64_t deadline = platform::monotonic_ns() + long_enough;
   while (!pause_others()) {
@@ -76,7 +75,7 @@ bool for_all_held(F&& f) {
     if (l == this_thread.location) {
       f(*l, Inside::User);
     } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-      const Inside inside = settled_place(*l);
+      const Inside inside = place_outside_bookkeeping(*l);
       if (inside != Inside::Closed) f(*l, inside);
     }
   }
@@ -86,7 +85,7 @@ bool for_all_held(F&& f) {
 
 std::atomic_flag changing;
 
-/// Threads stop and resume one after the other.
+/// One thread at a time stops or resumes the measurement.
 template <class F>
 bool in_turn(F&& f) {
   while (changing.test_and_set(std::memory_order_acquire)) wait();
@@ -117,7 +116,7 @@ bool stop_measurement() {
   return in_turn([] {
     if (measurement_is_stopped.exchange(true)) return true;
     calls_had_extras = calls_have_extras.exchange(true);
-    if (for_all_held(stop)) return true;
+    if (for_all_paused(stop)) return true;
     calls_have_extras.store(calls_had_extras);
     measurement_is_stopped.store(false);
     return false;
@@ -127,7 +126,7 @@ bool stop_measurement() {
 bool resume_measurement(void (*resumed)(Location& location)) {
   return in_turn([resumed] {
     if (!measurement_is_stopped.exchange(false)) return true;
-    const bool done = for_all_held([&](Location& l, Inside inside) {
+    const bool done = for_all_paused([&](Location& l, Inside inside) {
       if (!l.stopped) return;
       resume(l, inside);
       resumed(l);

@@ -1,16 +1,16 @@
 #pragma once
 /// MPI_Pcontrol: the program stops the measurement of its process and resumes it.
 ///
-/// While it is stopped no thread's calls and ticks are recorded, and its time is in no unit: it adds up by itself
-/// (Location::while_stopped), and the record has it as a unit of its own. Calls write to a row that nobody reads, so
+/// While it is stopped no thread's calls and ticks are recorded. The time of the stops adds up by itself
+/// (Location::while_stopped), and is a unit of its own in the experiment. Calls write to a row that nobody reads, so
 /// what the adapters know beside (requests, communicators) stays right; totals of the unit in progress are put back.
-/// What is in progress at either moment is divided there: a unit, a call. A call belongs to the state it began in.
-/// Marks are followed as ever.
+/// The time of a unit or call in progress is divided at both moments. A call belongs to the state it began in. Marks
+/// have their effect as ever.
 ///
 /// An iteration of which nothing was measured keeps its number, and has no cluster.
 ///
-/// Both are to be called on a measured thread, inside a scope, in ordinary context. The other threads are held for a
-/// moment. False: they could not be held, nothing has changed.
+/// Both are to be called on a measured thread, inside a scope, in ordinary context. The other threads are paused for a
+/// moment. False: they could not be paused, nothing has changed.
 
 #include <atomic>
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The sums of a leaf unit of the time rules (docs/architecture.md): a cluster of iterations, one iteration, or the
-/// time outside of iterations. One struct and one table, for measuring, writing and reading.
+/// The sums of a unit by the rules of time (docs/architecture.md): a cluster of iterations, one iteration, or the time
+/// outside of iterations. One struct and one table, for measuring, writing and reading.
 
 #include <cstdint>
 
@@ -23,8 +23,8 @@ struct UnitTotals {
   inline UnitTotals& operator+=(const UnitTotals& other);
 };
 
-/// "Cluster" of the time for which the program had stopped the measurement (stopping.hpp), with -1 as its loop: a unit
-/// with wall and CPU time and nothing else.
+/// Stands for the cluster in the unit of the time for which the program had stopped the measurement (stopping.hpp); the
+/// loop is -1. That unit has wall and CPU time and nothing else.
 inline constexpr std::int32_t stopped_unit = -2;
 
 /// The integers, in the order of the file (docs/file-format.md).

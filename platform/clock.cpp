@@ -9,7 +9,7 @@
 
 namespace refrain::platform {
 
-// The first one of the line.
+// The first variable of the section, whose place in a cache line it decides.
 alignas(64) REFRAIN_HOT_DATA bool counter_is_trusted = false;
 
 namespace {

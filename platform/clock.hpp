@@ -13,7 +13,7 @@
 
 namespace refrain::platform {
 
-/// A point or a span of wall time in ticks of this machine's counter.
+/// A point in time or a duration, wall time, in ticks of this machine's counter.
 using Ticks = std::int64_t;
 
 /// True when the processor's counter is constant, never stops and the kernel trusts it; set by `start_clock`.

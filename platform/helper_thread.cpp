@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t guard_bytes = 16384;
 constexpr std::size_t stack_bytes = 512 * 1024;
 
-/// How often one looks whether it works, and the CPU time that tells this from waiting in short sleeps.
+/// How often `run` looks whether the helper works, and the CPU time by which that differs from waiting in short sleeps.
 constexpr std::int64_t look_ns = 50'000'000;
 constexpr std::int64_t work_of_a_look_ns = 3'000'000;
 /// Even a helper that works is not waited for longer, unless there is more patience than that.

@@ -1,7 +1,7 @@
 #pragma once
-/// A thread for one piece of work that may not run on the stack of who needs it, nor keep it for ever: what a signal
-/// handler of a dying process has to write. The kernel makes the thread, libc does not know of it: it uses the
-/// thread-local variables of its maker, who waits for it.
+/// A thread for one piece of work that may neither run on the stack of the thread that needs it nor hold that thread up
+/// for ever: what a signal handler of a dying process has to write. The kernel makes the thread, libc does not know of
+/// it: it uses the thread-local variables of its maker, who waits for it.
 
 #include <atomic>
 #include <cstdint>
@@ -19,7 +19,6 @@ class HelperThread {
 
   /// Reserves the stack. Ordinary context. False: no memory.
   bool prepare();
-  bool is_prepared() const { return stack_ != nullptr; }
 
   enum class Signals : std::uint8_t { Wait, Come };
 

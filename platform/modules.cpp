@@ -55,7 +55,7 @@ std::atomic<std::uint32_t> published{0};
 std::atomic<std::uint32_t> left_out{0};
 std::atomic<std::uint32_t> unloading{0};
 
-/// Where modules have ever gone. Most code lies outside.
+/// All addresses from which a module was ever unloaded lie between these. Most code lies outside.
 std::atomic<std::uintptr_t> vacated_begin{~std::uintptr_t{0}}, vacated_end{0};
 
 Place& place(std::uint32_t i) { return chunks[i / chunk_size]->places[i % chunk_size]; }
@@ -324,7 +324,7 @@ CodeLife code_at(std::uintptr_t address) {
       return {first, known.unloaded.load(std::memory_order_relaxed), first};
     }
     const std::uint32_t vacated = there.vacated.load(std::memory_order_relaxed);
-    // One that is gone, of which nobody was told: since it was seen last.
+    // A module that is gone without a refresh since: code that lies here now is of the present generation.
     since = std::max(since, vacated != 0 && !there.mapped.load(std::memory_order_relaxed) ? vacated : now);
   }
   return {since, still_loaded, std::max(since, now)};

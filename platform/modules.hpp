@@ -49,7 +49,8 @@ inline std::uint32_t module_generation() { return unload_count.load(std::memory_
 /// the generation has then moved on, and cached knowledge about code is void.
 bool refresh_modules();
 
-/// The same where waiting for a lock of this file could be for ever: nothing happens then. The loader's lock is taken.
+/// The same where waiting for refresh_modules() of another thread could be for ever: nothing happens then. Takes the
+/// loader's lock all the same.
 void try_refresh_modules();
 
 /// While one lives, a module may go away at any moment, and another one come to its place before anybody is told: code

@@ -27,7 +27,8 @@ inline sigset_t pending_signals() {
   return pending;
 }
 
-/// Takes one that waits, at most until `patience` is over: its number, or -1 with errno set. Async-signal-safe.
+/// Takes a pending signal of `set`, or waits for one, at most `patience`: its number, or -1 with errno set.
+/// Async-signal-safe.
 inline int take_signal(const sigset_t& set, siginfo_t* info, const timespec& patience) {
   return static_cast<int>(syscall(SYS_rt_sigtimedwait, &set, info, &patience, kernel_set_size));
 }

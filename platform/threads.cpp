@@ -22,7 +22,7 @@ int process_id() { return static_cast<int>(getpid()); }
 
 StackBounds own_stack() {
   if (thread_id() == process_id()) {
-    // The frames of a main thread all lie below this mark; the stack grows down as it likes.
+    // The frames of a main thread all lie below this address; the stack grows down as it likes.
     const auto high = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
     return {1, (high + 15) & ~std::uintptr_t{15}};
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// Thread ids and stacks.
+/// Thread ids, stacks and CPU times, and a barrier on all threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -54,7 +54,7 @@ class NoCancellation {
   int before_;
 };
 
-/// Makes every thread of the process pass a full memory barrier; false when the kernel cannot.
+/// Makes every thread of the process execute a full memory barrier; false when the kernel cannot.
 bool barrier_on_all_threads();
 
 }  // namespace refrain::platform

@@ -69,8 +69,9 @@ double timed_since(const Location& location, OwnTime of, const OwnTimes& before)
   return static_cast<double>(now.each_sum - before.each_sum) / static_cast<double>(now.each - before.each);
 }
 
-/// Median over batches that were seen; the cost itself when none was: then nothing lies outside.
-double median_seen(double* seen, const archive::CalibratedCost& cost) {
+/// Median of the batches in which something was timed; when there is none the cost itself, so that no part of it counts
+/// as not timed.
+double median_timed(double* seen, const archive::CalibratedCost& cost) {
   double* first = std::partition(seen, seen + batches, [](double s) { return s < 0; });
   if (first == seen + batches) return cost.median;
   double* middle = first + (seen + batches - first) / 2;
@@ -88,7 +89,7 @@ double calibrate_timed_call(Location& location, const archive::CalibratedCost& c
     descend(depth);
     s = timed_since(location, OwnTime::Call, before);
   }
-  return median_seen(seen, cost);
+  return median_timed(seen, cost);
 }
 
 void calibrate_tick(Location& location, int signal, Calibration& result) {
@@ -104,7 +105,7 @@ void calibrate_tick(Location& location, int signal, Calibration& result) {
     seen[i] = timed_since(location, OwnTime::Tick, before);
   }
   result.tick = summary(costs);
-  result.timed_tick = median_seen(seen, result.tick);
+  result.timed_tick = median_timed(seen, result.tick);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace refrain::runtime {
 struct Calibration {
   archive::CalibratedCost call;   ///< one MPI call beyond the call itself, call path 10 frames deep, steady state
   archive::CalibratedCost tick;   ///< one interruption by a tick in user code, signal delivery and re-arming included
-  double timed_call, timed_tick;  ///< what of it measurement/own_time.hpp sees; the rest of it never changes much
+  double timed_call, timed_tick;  ///< the part that measurement/own_time.hpp sees; the rest hardly changes
 };
 
 /// About 2 ms. Zero costs when there is no memory for it; the tick is not calibrated when `signal` is 0.

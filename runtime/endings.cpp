@@ -39,7 +39,7 @@ constexpr std::int64_t patience_at_exit_ns = 20'000'000'000;
 
 platform::HelperThread helper;
 std::atomic_flag writing;                       ///< somebody uses the helper
-std::atomic<bool> was_written_for_exit{false};  ///< that is under way: once is enough
+std::atomic<bool> was_written_for_exit{false};  ///< by write_before_exit: once is enough
 
 bool is_inside_measurement() {
   const measurement::Location* own = measurement::this_thread.location;
@@ -56,11 +56,11 @@ void send_again(int signal, siginfo_t* info) {
 /// The instruction that made it is executed again when the handler returns.
 bool is_fault(int signal, const siginfo_t* info) { return info->si_code > 0 && platform::is_fault_signal(signal); }
 
-/// In force while something is written, whoever handles faults otherwise.
+/// The handler of faults while the helper writes, whatever handler the program has installed.
 void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
   if (helper.is_this_thread()) {
     if (is_fault(signal, info)) helper.leave();
-    // It was sent to the process: for another thread, now or when the work is done.
+    // Somebody sent it to the process: another thread takes it, now or when the work is done.
     sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
     kill(platform::process_id(), signal);
     return;
@@ -85,7 +85,8 @@ bool write_aside(Ending ending, std::int64_t patience_ns) {
   if (writing.test_and_set(std::memory_order_acquire)) return false;
   const platform::NoCancellation whole;
   work = {ending, false};
-  // One that is sent meanwhile waits until handlers are the program's again: this thread cannot wait for itself.
+  // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
+  // on_fault_meanwhile would wait here for `writing`, which this thread clears.
   const sigset_t faults = platform::fault_signal_set();
   sigset_t mask;
   platform::change_signal_mask(SIG_BLOCK, &faults, &mask);
@@ -95,7 +96,7 @@ bool write_aside(Ending ending, std::int64_t patience_ns) {
   platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
   if (result == Result::Unavailable && ending == Ending::Left && !is_inside_measurement()) do_work(nullptr);
-  // One that takes too long still uses everything.
+  // A helper that takes too long still uses `work`.
   if (result != Result::TimedOut) writing.clear(std::memory_order_release);
   return result != Result::TimedOut && result != Result::Faulted && work.done;
 }

@@ -6,7 +6,7 @@
 
 namespace refrain::runtime {
 
-/// Handlers of signals, and of quick_exit. Ordinary context, when the measurement begins.
+/// Installs the handlers of signals and of quick_exit. Ordinary context, when the measurement begins.
 void watch_endings();
 /// The measurement has ended, or this is a forked child: the program's signals are its own again.
 void unwatch_endings();

@@ -4,7 +4,7 @@
 
 namespace {
 
-/// With the arguments of main, as the dynamic linker of glibc does.
+/// The dynamic linker of glibc calls it with the arguments of main.
 [[gnu::constructor]] void loaded(int, char** arguments) { refrain::runtime::start_process(arguments); }
 [[gnu::destructor]] void unloaded() { refrain::runtime::end_process(); }
 

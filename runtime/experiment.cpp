@@ -22,7 +22,7 @@ namespace {
 archive::ExperimentDirectory directory;
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
 
-/// Its configuration may be what it is not measured for.
+/// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
 constexpr std::int64_t patience_of_unmeasured_s = 60;
 
 std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns() + seconds * 1'000'000'000; }
@@ -58,7 +58,7 @@ struct Executable {
 constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
 
-/// `may_complain`: nothing of the kind has been said.
+/// `may_complain`: a failure is said on stderr.
 void put_manifest(const config::Configuration& configuration, archive::ManifestRecord record, bool may_complain) {
   const CommandLine command;
   const Executable executable;

@@ -22,9 +22,9 @@ enum class Ending : std::uint8_t {
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library);
 
-/// What a rank does that is not measured, so that those that are need not wait for it. True: there is an experiment.
+/// What an unmeasured rank does in MPI_Init, so that measured ones need not wait for it. True: there is an experiment.
 bool decline_experiment(const measurement::Peers& peers);
-/// Its part in the end: a rank without data.
+/// What an unmeasured rank does in MPI_Finalize: it takes part as a rank without data.
 void write_nothing(const measurement::Peers& peers);
 
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.

@@ -43,7 +43,7 @@ bool remove_entry(char* list, const char* name) {
   return found;
 }
 
-/// Whether an entry of the environment is Refrain's alone. Out of a list of libraries `library` is taken.
+/// Whether an entry of the environment is Refrain's alone. Removes `library` from the list in LD_PRELOAD.
 bool is_ours(char* entry, const char* library) {
   if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
   if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) != 0) return false;
@@ -61,7 +61,7 @@ int find_mpi(dl_phdr_info* info, std::size_t, void*) {
   return std::strncmp(name, "libmpi.so", 9) == 0 || std::strncmp(name, "libmpich.so", 11) == 0;
 }
 
-/// Whether `word` is one of those that blanks separate.
+/// Whether `list`, separated by blanks, has `word`.
 bool is_listed(const char* list, const char* word) {
   const std::size_t length = std::strlen(word);
   while (*list) {

@@ -20,7 +20,7 @@ LaunchMode launch_mode();
 /// fails.
 void become_measured(char** arguments);
 
-/// Keeps what later would be gone from the environment.
+/// Keeps the name of the file of notes, which clean_environment() takes out of the environment.
 void remember_run();
 /// Tells the `refrain run` that waits, if there is one, of this job's results.
 void note_experiment(const char* directory);

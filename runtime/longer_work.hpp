@@ -1,7 +1,7 @@
 #pragma once
 /// Own work that is rare and long, or may wait: writing files, setting up the measurement with the other ranks. It is
-/// charged by the CPU clock, as waiting is no work of ours; what its wall time is more, the thread was not on the CPU.
-/// On a measured thread, inside a scope.
+/// charged by the CPU clock, as waiting is no work of ours: for the rest of its wall time the thread was not on the
+/// CPU. On a measured thread, inside a scope.
 
 #include "measurement/location.hpp"
 
@@ -10,7 +10,7 @@ namespace refrain::runtime {
 class LongerWork {
  public:
   LongerWork() : begin_(platform::now()), cpu_begin_ns_(platform::thread_cpu_ns()) {}
-  /// What has passed since, for the location of the calling thread. `anchor`: of the begin of the measurement.
+  /// The time since construction, to the location of the calling thread. `anchor`: read when the measurement began.
   void charge(measurement::Location& location, const platform::ClockAnchor& anchor) const {
     const auto cpu_ns = static_cast<double>(platform::thread_cpu_ns() - cpu_begin_ns_);
     const double rate = platform::ticks_per_second(anchor, platform::read_anchor());

@@ -7,7 +7,7 @@ namespace refrain::runtime {
 /// nothing is said any more.
 void remember_stderr();
 
-/// "refrain: " + the formatted text + newline, cut at 1 KiB. printf's %s, %d, %ld only. Keeps errno.
+/// "refrain: " + the formatted text + newline, truncated at 1 KiB. Keeps errno.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
 }  // namespace refrain::runtime

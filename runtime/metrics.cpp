@@ -63,7 +63,7 @@ struct Counters {
   std::int64_t high_water_growth;  ///< as far as this thread was the one to see it
 };
 
-/// The most memory that the process has held, as far as its growth is some thread's already.
+/// The most memory that the process has held, as far as a thread has counted its growth.
 std::atomic<std::int64_t> high_water_mark{0};
 
 /// Growth of the high-water mark belongs to the thread that sees it first: sums over threads are right.
@@ -176,7 +176,7 @@ const char* try_kernel_event(KernelEvent event) {
   }
 }
 
-/// The name as a text that ends and stays.
+/// A copy of the name, zero-terminated and valid to the end.
 const char* kept(std::string_view name) {
   static char texts[most_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];

@@ -142,7 +142,7 @@ bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
          loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
 }
 
-/// What is timed, and what of each lies outside of it.
+/// The mean times, with what each call and tick costs before and after it is timed.
 void RankRecordBuilder::add_own_times(const Location& l, archive::LocationRecord& location) const {
   for (std::size_t i = 0; i < measurement::own_time_count; ++i) location.own_times[i] = mean_of(l.own_times[i]);
   const auto add = [&](measurement::OwnTime of, double outside) {
@@ -165,7 +165,7 @@ bool RankRecordBuilder::add(const Location& l) {
   CallsInProgress calls;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::this_thread.location;
-  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::settled_place(l);
+  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
     end = platform::now();
@@ -174,7 +174,7 @@ bool RankRecordBuilder::add(const Location& l) {
   }
   if (threads_ != Threads::Ended && has_thread && !l.stopped) {
     if (inside == Inside::Call) {
-      // One that is not cut is left out, and all that comes after it.
+      // Without a cut the innermost open call is left out, with all time since it was charged last.
       if (threads_ != Threads::Cut) end = l.call.charged_until;
       measurement::for_each_open_call(l, end, [&](const measurement::OpenCall& call, platform::Ticks time) {
         if (&call == &l.call && threads_ != Threads::Cut) return;
@@ -242,7 +242,7 @@ bool RankRecordBuilder::copy_modules() {
   return true;
 }
 
-/// One that has begun since the others were held goes on.
+/// False: the location has begun since the others were held, and goes on.
 bool RankRecordBuilder::is_held(const Location& l) const {
   return threads_ == Threads::Ended || &l == measurement::this_thread.location ||
          l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;

@@ -10,7 +10,7 @@
 
 namespace refrain::runtime {
 
-/// Owns what a RankRecord points to, but for the logs and merges of loops.
+/// Owns what a RankRecord points to, but for what `frame` points to and the logs, merges and samples of loops.
 class RankRecordBuilder {
  public:
   enum class Threads {

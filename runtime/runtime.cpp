@@ -168,7 +168,7 @@ bool begin_measurement() {
   platform::start_clock();
   first_anchor = platform::read_anchor();
   begin_epoch_ns = platform::wall_clock_ns();
-  platform::barrier_on_all_threads();  // registers; a process may do that only while it is young without waiting
+  platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
   measurement::iteration_settings.algorithm = configuration.clustering == config::Clustering::Paper
@@ -223,8 +223,8 @@ void end_measurement() {
   unwatch_endings();
   stop_snapshots();
   sampling::stop_sampler();
-  // What the others follow ends first; the finalizing thread last: until then the others may still be found inside
-  // calls.
+  // The location that the others follow ends first, that of the finalizing thread last: until then the others may still
+  // be found inside calls.
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l != measurement::this_thread.location && measurement::is_followed(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
@@ -304,7 +304,7 @@ void stay_out() {
 }
 
 void on_mpi_initialized(const MpiAdapter& adapter) {
-  if (state.load() == State::Dormant) {  // passed through until now: MPI was loaded late
+  if (state.load() == State::Dormant) {  // nothing was measured until now: MPI was loaded late
     clean_environment();
     if (!begin_measurement()) {
       stay_out();
@@ -334,10 +334,10 @@ void on_peers_are_late(int rank) {
       rank);
 }
 
-/// The marks of one that contains MPI_Finalize match, and nobody will see the last of them.
+/// The marks of an iteration that contains MPI_Finalize match, but nobody will see the last of them.
 void end_iteration_in_progress() {
   Location* location = measurement::this_thread.location;
-  // Within an MPI call (an error handler may end MPI) the call is still alive and its thread is closed as it is.
+  // Within an MPI call (an error handler may end MPI) the call is still open and its location is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
   if (!measurement::enter(*location, {location->call.pc, location->call.sp, 0})) return;
   measurement::end_with_finalize(*location);

@@ -2,7 +2,8 @@
 /// The composition root: what happens in which order when a measured process starts and ends. It reads like a table of
 /// contents; the chapters are in the other files and folders.
 ///
-/// States: dormant (loaded, nothing measured: passed through by `refrain exec`, or disabled) -> measuring -> finished.
+/// States: dormant (loaded, waiting for an image that needs MPI or for MPI_Init) -> measuring -> finished; or finished
+/// at once, when the measurement is disabled or cannot begin.
 /// All functions: ordinary context, called by one thread at a time.
 
 #include "runtime/rank_record.hpp"

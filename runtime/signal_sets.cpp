@@ -171,7 +171,7 @@ int pass_on(Next& definition, Arguments... arguments) {
 
 // ---- handlers on alternate stacks -----------------------------------------------------------------------------------
 
-/// Of which handlers the mask has got the sampling signal from us.
+/// By signal: whether we have added the sampling signal to the mask of its handler.
 std::atomic<bool> masked[_NSIG];
 
 bool is_signal(int signal) { return signal > 0 && signal < _NSIG; }

@@ -31,7 +31,7 @@ int change_mask_of_program(int how, const sigset_t* set, sigset_t* old);
 
 /// What the kernel is to be told of an action that the program sets.
 struct sigaction action_for_kernel(int signal, const struct sigaction& action);
-/// Whether the mask of the handler that was set last has got the sampling signal by that.
+/// Whether we have added the sampling signal to the mask of the signal's present handler.
 bool is_masked_by_us(int signal);
 
 /// Once the sampling signal is chosen: the same for handlers that are there already.

@@ -108,8 +108,8 @@ void adopt(int signal) {
   cover(signal);
 }
 
-/// A change made by the next definition. In a process that is not the measured one, as between vfork and exec, it only
-/// passes.
+/// A change made by the next definition. In a process that is not the measured one, as between vfork and exec, nothing
+/// else is done.
 template <class Change>
 auto changed(int signal, Change&& change) {
   if (!is_home_process()) return change();
@@ -119,7 +119,7 @@ auto changed(int signal, Change&& change) {
   return result;
 }
 
-/// What the simple interfaces tell of before.
+/// What the simple interfaces return as the handler before.
 sighandler_t as_program_sees(int signal, sighandler_t before) {
   struct sigaction action {};
   action.sa_handler = before;

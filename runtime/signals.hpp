@@ -1,9 +1,8 @@
 #pragma once
 /// The program's own use of signals, and ours under it.
 ///
-/// Some signals have a handler of ours in the kernel: that of the sampling timers, and those that end a process by
-/// default (endings.hpp). The program does not see it: what it sets and asks for is answered from its own point of
-/// view.
+/// Some signals have a handler of ours in the kernel: the sampling signal, and those that end a process by default
+/// (endings.hpp). The program does not see it: what it sets and asks for is answered from its own point of view.
 
 #include <signal.h>
 

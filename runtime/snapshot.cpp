@@ -22,6 +22,7 @@
 #include "runtime/message.hpp"
 #include "runtime/rank_record.hpp"
 #include "runtime/runtime.hpp"
+#include "unwind/walker.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -38,7 +39,7 @@ constexpr std::int64_t first_after_ns = 3'000'000'000;
 constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
 archive::SpillFile spill_file;
-constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the same at the end
+constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
 std::atomic_flag writing;                                         ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
@@ -110,7 +111,7 @@ void on_spill_wanted(Location& location) {
 }
 
 /// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
-/// What a thread follows is written by the first one.
+/// The loops of a location that follows are filled by the first thread alone.
 bool others_have_loops() {
   for (Location* l = measurement::first_location(); l; l = l->next) {
     const bool by_first = !l->iterations && measurement::is_followed(*measurement::this_thread.location);
@@ -155,6 +156,7 @@ void on_snapshot_is_due(Location& location) {
   const LongerWork work;
   constexpr std::int64_t soon = 100'000'000;
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
+  unwind::refresh_tables();
   if (!have_experiment(Ending::Warned)) {
     set_due(period_ns);
   } else if (!measurement::pause_others()) {
@@ -189,7 +191,7 @@ void stop_snapshots() {
 }
 
 bool write_as_it_is(Ending ending) {
-  // Who may hold these: another thread that writes a snapshot, or is in Refrain at the moment.
+  // Both waits are for other threads: one that writes a snapshot, and those in Refrain's bookkeeping at the moment.
   constexpr int longest_wait = 1000;
   for (int i = 0; writing.test_and_set(std::memory_order_acquire); ++i) {
     if (i == longest_wait) return false;

@@ -29,7 +29,7 @@ struct Spilled {
 };
 /// For the end: all locations are closed.
 Spilled map_spilled();
-/// The files of this rank that the profile has made superfluous.
+/// Removes the files of this rank that the profile has made superfluous; `in_part`: but for the part file.
 void remove_superfluous(bool in_part);
 
 }  // namespace refrain::runtime

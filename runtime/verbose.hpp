@@ -1,5 +1,5 @@
 #pragma once
-/// What REFRAIN_VERBOSE=on says about this process, a line or two on stderr. Ordinary context.
+/// What REFRAIN_VERBOSE=on says about this process, a few lines on stderr. Ordinary context.
 
 #include "archive/rank_profile.hpp"
 #include "config/configuration.hpp"

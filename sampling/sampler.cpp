@@ -8,7 +8,7 @@
 #include "sampling/thread_sampler.hpp"
 #include "sampling/tick.hpp"
 
-/// The library's other name for it: a program may define the common one.
+/// The C library's other name for sigaction(), which a program may define itself.
 extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
 
 namespace refrain::sampling {
@@ -105,8 +105,8 @@ void free_sampler(measurement::Location& location) {
 
 namespace {
 
-/// Of the location's thread, which need not be the calling one.
-void mark_begin(const measurement::Location& l, ThreadSampler& s) {
+/// Ticks and time are counted from now on. The location's thread need not be the calling one.
+void note_begin(const measurement::Location& l, ThreadSampler& s) {
   s.ticks_seen = platform::tick_times_of(l.os_thread_id);
   s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
                                                                             : platform::monotonic_ns();
@@ -128,7 +128,7 @@ void start_sampling(measurement::Location& location) {
   if (!sampler) return location.count_loss(measurement::Loss::TimerUnavailable);
   sampler->late_user_ns = sampler->late_cpu_ns = sampler->late_ticks = sampler->late_ticks_in_mpi = 0;
   sampler->ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
-  mark_begin(location, *sampler);
+  note_begin(location, *sampler);
   const bool has_event = source == Source::TaskClock && sampler->task_clock.open(signal_in_use);
   if (source == Source::TaskClock && !has_event) location.count_loss(measurement::Loss::TaskClockUnavailable);
   const bool has_timer = sampler->timer.create(tick_settings.clock, signal_in_use);
@@ -140,7 +140,7 @@ void start_sampling(measurement::Location& location) {
 
 void resume_sampling(measurement::Location& location) {
   if (!location.sampler || !location.sampler->active) return;
-  mark_begin(location, *location.sampler);
+  note_begin(location, *location.sampler);
   begin_ticks(location);
 }
 

@@ -39,11 +39,11 @@ const char* why_not_the_task_clock();
 bool frequency_is_capped();
 int sampling_signal();
 
-/// Starts the timer of the calling thread for its location. A refusal is counted as a loss.
+/// Starts the timer and the event of the calling thread for its location. A refusal is counted as a loss.
 void start_sampling(measurement::Location& location);
 
-/// Arms the timer of a location whose ticks have passed unused, so that the last of them armed none
-/// (Location::stopped). Also of another thread's, which is held.
+/// Starts timer and event again for a location that was stopped (Location::stopped): its last tick has not armed the
+/// timer, and has paused the event. Also for another thread's location, while that is paused.
 void resume_sampling(measurement::Location& location);
 
 /// No more ticks come to the location, whose thread or measurement ends. CPU time that none has told of is counted as a

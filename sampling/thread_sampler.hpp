@@ -22,7 +22,7 @@ struct ThreadSampler {
   std::int64_t kernel_time_owed_ns = 0;     ///< CPU time in the kernel that no sample stands for yet
   std::int64_t ticks_without_event_ns = 0;  ///< in user mode, since the event was heard of
   unsigned silences = 0;                    ///< in a row, in each of which a tick took the event's place
-  platform::Ticks event_call_begin = 0;     ///< call_begin as the event found it last
+  platform::Ticks event_call_begin = 0;     ///< begin of Location::call as the event found it last
   measurement::Inside event_inside = measurement::Inside::User;  ///< likewise where the thread was
   double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded
   double late_user_ns = 0, late_cpu_ns = 0;      ///< CPU time of late, in user mode and in all, faded

@@ -33,7 +33,7 @@ std::uint64_t random_of(Location& location) {
   return (x * 0x2545f4914f6cdd1du) >> 32;
 }
 
-/// Uniform in [0.5, 1.5) of `mean`: a period of no program.
+/// Uniform in [0.5, 1.5) of `mean`: no program has such a period.
 std::int64_t jittered(Location& location, std::int64_t mean) {
   return mean / 2 + static_cast<std::int64_t>(random_of(location) * static_cast<std::uint64_t>(mean) >> 32);
 }
@@ -51,42 +51,42 @@ void arm_timer(Location& location) {
 /// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
 /// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
 void choose_event_period(Location& location) {
+  ThreadSampler& sampler = *location.sampler;
   constexpr double least_part = 0.25;
-  double part = location.sampler->late_cpu_ns > 0 ? location.sampler->late_user_ns / location.sampler->late_cpu_ns : 1;
+  double part = sampler.late_cpu_ns > 0 ? sampler.late_user_ns / sampler.late_cpu_ns : 1;
   if (part < least_part) part = least_part;
-  location.sampler->event_period_ns =
+  sampler.event_period_ns =
       jittered(location, static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns)));
 }
 
-constexpr double kept = 1 - 1.0 / 32;  ///< of what is faded, at each step
+constexpr double kept = 1 - 1.0 / 32;  ///< factor of a faded sum at each step
 
 /// CPU time that a tick stands for: where it found the thread, and besides in MPI calls.
 struct Weight {
   std::int64_t here, in_mpi;
 };
 
-/// Its period, as far as the thread was in user mode: each moment there has the same chance. What has passed beyond it
-/// was in the kernel, where the event is not heard. Who called the kernel is plain when no MPI call has begun or ended
-/// since. Else the calls have that part of it which the kernel's ticks of late say. The rest is the next sample's, in
-/// portions of a period: short stays in the kernel are close to it.
+/// CPU time that a tick of the event stands for: its period, in user mode, where each moment has the same chance. CPU
+/// time beyond the period was in the kernel, where the event is not heard. Who called the kernel is plain when no MPI
+/// call has begun or ended since. Otherwise MPI calls get the part of this time that recent ticks of the kernel tell.
+/// The rest goes to the next samples, in portions of a period: short stays in the kernel are close to them.
 Weight weight_of_event(Location& location, Inside inside) {
+  ThreadSampler& sampler = *location.sampler;
   const std::int64_t now = sampling_clock_ns();
-  const std::int64_t elapsed = now - location.sampler->last_sample_ns, period = location.sampler->event_period_ns;
-  const bool mixed =
-      location.call.begin != location.sampler->event_call_begin || inside != location.sampler->event_inside;
-  location.sampler->last_sample_ns = now;
-  location.sampler->event_call_begin = location.call.begin;
-  location.sampler->event_inside = inside;
-  location.sampler->ticks_without_event_ns = 0;
-  location.sampler->silences = 0;
+  const std::int64_t elapsed = now - sampler.last_sample_ns, period = sampler.event_period_ns;
+  const bool mixed = location.call.begin != sampler.event_call_begin || inside != sampler.event_inside;
+  sampler.last_sample_ns = now;
+  sampler.event_call_begin = location.call.begin;
+  sampler.event_inside = inside;
+  sampler.ticks_without_event_ns = 0;
+  sampler.silences = 0;
   if (elapsed <= 0) return {period, 0};
-  location.sampler->late_user_ns =
-      kept * location.sampler->late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
-  location.sampler->late_cpu_ns = kept * location.sampler->late_cpu_ns + static_cast<double>(elapsed);
-  std::int64_t& owed = location.sampler->kernel_time_owed_ns;
+  sampler.late_user_ns = kept * sampler.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  sampler.late_cpu_ns = kept * sampler.late_cpu_ns + static_cast<double>(elapsed);
+  std::int64_t& owed = sampler.kernel_time_owed_ns;
   Weight weight{period, 0};
-  if (mixed && elapsed > period && location.sampler->late_ticks > 0) {
-    const double part = location.sampler->late_ticks_in_mpi / location.sampler->late_ticks;
+  if (mixed && elapsed > period && sampler.late_ticks > 0) {
+    const double part = sampler.late_ticks_in_mpi / sampler.late_ticks;
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
@@ -97,19 +97,21 @@ Weight weight_of_event(Location& location, Inside inside) {
 /// CPU time that a kernel tick beside an event stands for, when `kernel_ns` of ticks have found the thread in the
 /// kernel: the whole of a long stay, which nothing else can tell of.
 std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
+  ThreadSampler& sampler = *location.sampler;
   if (kernel_ns <= 0) return 0;
-  location.sampler->late_ticks = kept * location.sampler->late_ticks + 1;
-  location.sampler->late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) location.sampler->late_ticks_in_mpi += 1;
+  sampler.late_ticks = kept * sampler.late_ticks + 1;
+  sampler.late_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.late_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
-  location.sampler->kernel_time_owed_ns -= kernel_ns;
+  sampler.kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;
 }
 
 /// Leaves all samples to the timer.
 void give_up_event(Location& location) {
-  location.sampler->task_clock.close();
-  location.sampler->to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  ThreadSampler& sampler = *location.sampler;
+  sampler.task_clock.close();
+  sampler.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
   location.count_loss(Loss::TaskClockUnavailable);
 }
 
@@ -119,23 +121,22 @@ void give_up_event(Location& location) {
 /// the thread is switched out every few microseconds, as when several poll on one core with sched_yield: at each return
 /// the kernel gives the event's timer 10 us at least, and it never ends. The tick is then the sample that is due.
 std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
+  ThreadSampler& sampler = *location.sampler;
   constexpr unsigned most_in_a_row = 16;
-  location.sampler->ticks_without_event_ns += user_ns;
+  sampler.ticks_without_event_ns += user_ns;
   const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
-  if (location.sampler->ticks_without_event_ns < long_enough) return 0;
-  location.sampler->ticks_without_event_ns = 0;
-  if (!location.sampler->task_clock.is_open()) {
+  if (sampler.ticks_without_event_ns < long_enough) return 0;
+  sampler.ticks_without_event_ns = 0;
+  if (!sampler.task_clock.is_open()) {
     give_up_event(location);
     return 0;
   }
-  const std::int64_t now = sampling_clock_ns(), elapsed = now - location.sampler->last_sample_ns;
+  const std::int64_t now = sampling_clock_ns(), elapsed = now - sampler.last_sample_ns;
   if (elapsed <= tick_settings.longest_gap_ns) return 0;
-  location.sampler->last_sample_ns = now;
-  if (++location.sampler->silences > most_in_a_row ||
-      !location.sampler->task_clock.start(location.sampler->event_period_ns))
-    give_up_event(location);
-  const std::int64_t due = elapsed + location.sampler->kernel_time_owed_ns;
-  location.sampler->kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
+  sampler.last_sample_ns = now;
+  if (++sampler.silences > most_in_a_row || !sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
+  const std::int64_t due = elapsed + sampler.kernel_time_owed_ns;
+  sampler.kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
   return std::max<std::int64_t>(due, 0);
 }
 
@@ -149,31 +150,31 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
 /// path was seen as 6.6 %. So ticks are counted. The timer comes at the first one; further ones that the kernel has
 /// counted were in the same stay in the kernel, or the signal was held back.
 std::int64_t weight_of_ticks(Location& location) {
+  ThreadSampler& sampler = *location.sampler;
   const platform::TickTimes now = platform::tick_times_of(0);
-  const std::int64_t all_ns = now.all - location.sampler->ticks_seen.all,
-                     user_ns = now.user - location.sampler->ticks_seen.user;
-  location.sampler->ticks_seen = now;
+  const std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
+  sampler.ticks_seen = now;
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
   if (all_ns >= two && user_ns >= two) {
     location.count_loss(Loss::TickLate);
     location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
-    location.sampler->last_sample_ns = sampling_clock_ns();
-    location.sampler->kernel_time_owed_ns = 0;
+    sampler.last_sample_ns = sampling_clock_ns();
+    sampler.kernel_time_owed_ns = 0;
     return 0;
   }
-  if (location.sampler->task_clock.exists()) {
+  if (sampler.task_clock.exists()) {
     const std::int64_t overdue = weight_of_silence(location, user_ns);
     return overdue > 0 ? overdue : weight_beside_event(location, all_ns - user_ns);
   }
-  location.sampler->to_next_sample_ns -= all_ns;
-  if (location.sampler->to_next_sample_ns > 0) return 0;
+  sampler.to_next_sample_ns -= all_ns;
+  if (sampler.to_next_sample_ns > 0) return 0;
   const std::int64_t mean = tick_settings.tick_period_ns;
-  std::int64_t samples = -location.sampler->to_next_sample_ns / mean;  // of a long stay in the kernel
-  location.sampler->to_next_sample_ns += samples * mean;
+  std::int64_t samples = -sampler.to_next_sample_ns / mean;  // of a long stay in the kernel
+  sampler.to_next_sample_ns += samples * mean;
   do {
-    location.sampler->to_next_sample_ns += jittered(location, mean);
+    sampler.to_next_sample_ns += jittered(location, mean);
     ++samples;
-  } while (location.sampler->to_next_sample_ns <= 0);
+  } while (sampler.to_next_sample_ns <= 0);
   return samples * mean;
 }
 
@@ -195,8 +196,8 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
 }
 
-/// A tick that only passes the time to the next sample, or that may not look around.
-void pass(Location& location, Inside inside) {
+/// A tick that is no sample, or that has found Refrain's bookkeeping.
+void take_no_sample(Location& location, Inside inside) {
   if (location.following && inside != Inside::Measurement) {
     const measurement::Hold hold(location, inside);
     if (!hold) return;
@@ -205,10 +206,10 @@ void pass(Location& location, Inside inside) {
   if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
 }
 
-/// A tick that stands for something. False: the measurement of this location is ending.
-bool take(Location& location, Inside inside, Weight weight, const void* context) {
+/// A tick that stands for CPU time. False: the measurement of this location is ending.
+bool take_sample(Location& location, Inside inside, Weight weight, const void* context) {
   if (inside == Inside::Measurement) {
-    pass(location, inside);
+    take_no_sample(location, inside);
     location.count_loss(Loss::InsideMeasurement);
     return true;
   }
@@ -227,40 +228,43 @@ bool take(Location& location, Inside inside, Weight weight, const void* context)
 
 /// A sample of the wall clock weighs the time since the last one.
 std::int64_t wall_weight(Location& location) {
+  ThreadSampler& sampler = *location.sampler;
   const std::int64_t now = sampling_clock_ns();
-  const std::int64_t elapsed = now - location.sampler->last_sample_ns;
-  location.sampler->last_sample_ns = now;
+  const std::int64_t elapsed = now - sampler.last_sample_ns;
+  sampler.last_sample_ns = now;
   return elapsed;
 }
 
 void tick(Location& location, const siginfo_t& info, const void* context) {
+  ThreadSampler& sampler = *location.sampler;
   const Inside inside = measurement::place_of_tick(location, platform::interrupted_registers(context).sp);
   if (inside == Inside::Closed) return;
-  if (location.stopped) return location.sampler->task_clock.pause();
+  if (location.stopped) return sampler.task_clock.pause();
   if (is_on_wall_clock()) {
-    if (take(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
+    if (take_sample(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
   } else if (info.si_code == SI_TIMER) {
     const std::int64_t weight = weight_of_ticks(location);
-    if (weight == 0) pass(location, inside);
-    else if (!take(location, inside, {weight, 0}, context)) return;
+    if (weight == 0) take_no_sample(location, inside);
+    else if (!take_sample(location, inside, {weight, 0}, context)) return;
     arm_timer(location);
-  } else if (!location.sampler->task_clock.exists()) {
-    (void)take(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
-  } else if (info.si_code > 0 && info.si_fd == location.sampler->task_clock.descriptor()) {
-    if (!take(location, inside, weight_of_event(location, inside), context)) return;
+  } else if (!sampler.task_clock.exists()) {
+    (void)take_sample(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
+  } else if (info.si_code > 0 && info.si_fd == sampler.task_clock.descriptor()) {
+    if (!take_sample(location, inside, weight_of_event(location, inside), context)) return;
     choose_event_period(location);
-    if (!location.sampler->task_clock.set_period(location.sampler->event_period_ns)) give_up_event(location);
+    if (!sampler.task_clock.set_period(sampler.event_period_ns)) give_up_event(location);
   }
 }
 
 }  // namespace
 
 void begin_ticks(Location& location) {
-  if (!is_on_wall_clock()) location.sampler->to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  ThreadSampler& sampler = *location.sampler;
+  if (!is_on_wall_clock()) sampler.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
   arm_timer(location);
-  if (!location.sampler->task_clock.exists()) return;
+  if (!sampler.task_clock.exists()) return;
   choose_event_period(location);
-  if (!location.sampler->task_clock.start(location.sampler->event_period_ns)) give_up_event(location);
+  if (!sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
 }
 
 void handle_tick(int, siginfo_t* info, void* context) {

@@ -14,7 +14,7 @@ struct TickSettings {
   std::int64_t period_ns;       ///< mean time between samples that was asked for
   std::int64_t kernel_tick_ns;  ///< length of the kernel's tick
   std::int64_t tick_period_ns;  ///< CPU clock: mean time between samples of the timer alone
-  std::int64_t longest_gap_ns;  ///< of CPU time without an overflow of a task clock: beyond it none comes any more
+  std::int64_t longest_gap_ns;  ///< of CPU time without an overflow of the task clock: beyond it the event is silent
   platform::Ticks tick_cost;
   bool running;
 };

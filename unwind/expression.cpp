@@ -61,8 +61,7 @@ constexpr unsigned stack_limit = 32;
 constexpr unsigned operation_limit = 256;  ///< expressions may loop
 
 /// The stack machine over any kind of value. `Values` supplies: Value, constant(u64), breg(register, offset, Value&),
-/// deref(Value&, size), and numbers(Value, u64&) for operations that need plain numbers; add(Value&, Value), and
-/// negate.
+/// deref(Value&, size), add(Value&, Value), and number(Value, u64&) for operations that need plain numbers.
 template <class Values>
 bool run(const Expression& expression, Values& values, const typename Values::Value* initial,
          typename Values::Value& result) {

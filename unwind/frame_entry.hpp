@@ -8,7 +8,7 @@
 
 namespace refrain::unwind {
 
-/// A span of call-frame instructions.
+/// A range of call-frame instructions.
 struct Program {
   std::uintptr_t begin, end;
 };

@@ -70,8 +70,7 @@ FullStep step_fully(MachineState& state, bool& exact, StackMemory& memory) {
     if (rule.kind == RegisterRule::Kind::SameValue) {
       known = state.knows(r);
       value = state.registers[r];
-      // The ABI lets a called function destroy these, so in a calling frame they are known no more. Where the outer
-      // frame was interrupted by a signal, all of them come from the kernel's context by rules of their own.
+      // The outer frame has another return address than this one, and the table does not say where.
       if (r == machine::return_address) known = false;
     } else if (!find_value(rule, entry, state, cfa, memory, value, known)) {
       return FullStep::BadStack;

@@ -1,5 +1,5 @@
 #pragma once
-/// The three entries of libunwind that are used, shared by the handler half and the loader. Names and numbers are those
+/// The four entries of libunwind that are used, shared by the handler half and the loader. Names and numbers are those
 /// of libunwind's interface for x86-64 (unw_init_local2, unw_step, unw_get_reg, unw_is_signal_frame).
 
 namespace refrain::unwind {

@@ -33,7 +33,7 @@ bool take_cfa(const Row& row, const FrameEntry& entry, std::uintptr_t pc, Rule& 
   return assign(rule.cfa_offset, formula.offset) && assign(rule.cfa_slot, formula.slot);
 }
 
-/// In functions that realign their stack gcc says "saved at fp" until the end, also of the last instructions, where fp
+/// In functions that realign their stack gcc says "saved at fp" until the end, also for the last instructions, where fp
 /// has been restored: there the CFA is no longer found through fp.
 bool take_fp(const Row& row, const FrameEntry& entry, std::uintptr_t pc, Rule& rule) {
   const RegisterRule& fp = row.registers[machine::frame_pointer];

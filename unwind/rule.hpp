@@ -17,7 +17,7 @@ struct Rule {
     Signal,     ///< the signal trampoline: the kernel's context lies at sp
     NeedsAll,   ///< needs other registers or a general expression
   };
-  enum class SavedFp : std::uint8_t { Unchanged, AtCfa, AtFp };  ///< or in memory at CFA + or fp + fp_offset
+  enum class SavedFp : std::uint8_t { Unchanged, AtCfa, AtFp };  ///< in memory at CFA + fp_offset, or at fp + fp_offset
 
   std::int32_t cfa_offset;
   std::int32_t function_offset;  ///< of the address looked up from the start of its function
@@ -28,7 +28,7 @@ struct Rule {
 };
 static_assert(sizeof(Rule) == 16);
 
-/// Where a program counter stands: the address to look up in the tables.
+/// The address to look up in the tables for a program counter.
 constexpr std::uintptr_t lookup_address(std::uintptr_t pc, bool exact) { return exact ? pc : pc - 1; }
 
 /// First address of the function that makecontext makes a new stack return to; set by `start_rule_cache`.

@@ -19,9 +19,8 @@ bool fill_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule) {
   RuleSlot* set = rule_hash::set_of(hash);
   std::uint64_t words[2];
   __builtin_memcpy(words, &rule, sizeof words);
-  // Which ways hold rules of this epoch cannot be told from outside; any that was never written comes first, then the
-  // hash's next bits choose together with the number of fills, so that hot keys of one set do not evict each other for
-  // good.
+  // Which ways hold rules of this epoch cannot be told from outside; one that was never written comes first, then the
+  // number of fills chooses, so that hot keys of one set do not evict each other for good.
   static std::atomic<unsigned> fills{0};
   unsigned way = 0;
   while (way < rule_ways && set[way].check.load(std::memory_order_relaxed) != 0) ++way;

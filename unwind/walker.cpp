@@ -11,7 +11,7 @@ namespace {
 
 /// A path crosses to another stack at signal frames and resumed contexts only; more often than this it is corrupt.
 constexpr std::uint32_t stack_switch_limit = 8;
-/// Between this library's own frames and the one where a walk begins there are few.
+/// There are fewer frames of this library inside of the one where a walk begins.
 constexpr unsigned own_frame_limit = 64;
 /// The kernel maps nothing in the first page.
 constexpr std::uintptr_t lowest_code = 4096;

@@ -83,7 +83,7 @@ class Walker {
   /// For a call in progress: the frame with these registers, when `walk` would reuse it and all outer ones as they are.
   /// Then that has been done. Null: `walk` is to be asked. Async-signal-safe.
   Frame* known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
-  /// The same without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
+  /// As `walk`, without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
   Walk walk_fully(const Start& start);
   /// Forgets the last walk from its frame `kept` on, counted from the outermost: the tags of these are void.
@@ -103,7 +103,7 @@ class Walker {
 /// maps memory, binds `_dl_find_object` or, where libc has none, gathers the modules' tables. False: no memory.
 [[nodiscard]] bool start_rule_cache();
 /// Where libc has no `_dl_find_object`: gathers the tables of modules loaded since. Nothing otherwise. Ordinary context
-/// only; to be called whenever modules are looked at anew, and after an unload before `forget_rules`.
+/// only; to be called now and then, as at snapshots, and after an unload before `forget_rules`.
 void refresh_tables();
 /// Forgets all rules; to be called after an unload. Async-signal-safe.
 void forget_rules();

@@ -35,7 +35,7 @@ struct Naming {
   std::uint64_t hash = 0;
 };
 
-/// Of communicators of one parent with the same members, on the same sides, and tag.
+/// What communicators of a family have in common: the parent, the members, on the same sides, and the tag.
 struct Kind {
   std::int32_t parent;
   std::uint32_t list;
@@ -55,8 +55,9 @@ struct Registry {
   MPI_Group world_group;
   bool has_group;  ///< until MPI is finalized
 };
-Registry* registry = nullptr;
-std::atomic<Registry*> registry_for_readers{nullptr};
+std::atomic<Registry*> the_registry{nullptr};
+/// Null: MPI has not begun.
+Registry* registry() { return the_registry.load(std::memory_order_acquire); }
 Lock defining;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -89,7 +90,8 @@ bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
   const std::size_t before = out.size();
   if (!ranks.resize(size) || !out.resize(before + size)) return false;
   for (int i = 0; i < size; ++i) ranks[i] = i;
-  if (pmpi.Group_translate_ranks(group, size, ranks.data(), registry->world_group, out.data() + before) != MPI_SUCCESS)
+  if (pmpi.Group_translate_ranks(group, size, ranks.data(), registry()->world_group, out.data() + before) !=
+      MPI_SUCCESS)
     return false;
   for (int i = 0; i < size; ++i)
     if (out[before + i] == MPI_UNDEFINED) out[before + i] = none;
@@ -100,7 +102,7 @@ bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
 bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   int inter = 0;
   MPI_Group group;
-  if (!registry->has_group) return false;
+  if (!registry()->has_group) return false;
   if (pmpi.Comm_rank(comm, &record.rank) != MPI_SUCCESS || pmpi.Comm_size(comm, &record.size) != MPI_SUCCESS ||
       pmpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi.Comm_group(comm, &group) != MPI_SUCCESS)
     return false;
@@ -125,7 +127,7 @@ bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
 
 /// Equal lists are kept once. HashIndex::none: there is no room.
 std::uint32_t list_of(Members members) {
-  Registry& r = *registry;
+  Registry& r = *registry();
   std::uint64_t hash = members.size();
   for (const std::int32_t member : members) hash = mixed(hash, static_cast<std::uint32_t>(member));
   const auto same = [&](std::uint32_t i) { return std::ranges::equal(r.lists[i], members); };
@@ -142,7 +144,7 @@ std::uint32_t list_of(Members members) {
 
 /// The communicator `handle` gets a record, or that of one of its family whose turn it is. False: there is no room.
 bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
-  Registry& r = *registry;
+  Registry& r = *registry();
   const std::uint32_t list = list_of(members);
   if (list == HashIndex::none) return false;
   const Kind kind{record.parent, list, record.remote_size, naming.tag};
@@ -172,8 +174,8 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   return r.handles.bind(handle, record.id);
 }
 
-/// Of who they are, on both sides if there are two, and the tag. Tags are folded: a program that never uses one twice
-/// must not have a record of each.
+/// A hash of the members, of both sides if there are two, and of the tag. Tags are folded: a program that never uses
+/// one twice must not have a record of each.
 Naming by_members(Members first, Members second, int tag) {
   Naming naming{static_cast<std::int32_t>(static_cast<std::uint32_t>(tag) % 64), 1};
   for (Members part : {first, second}) {
@@ -196,16 +198,16 @@ bool add_by_members(std::int32_t parent, int tag, MPI_Comm made) {
 /// Counts an operation that is collective over `parent`.
 std::int32_t next_ordinal(std::int32_t parent) {
   return static_cast<std::int32_t>(
-      std::min<std::int64_t>(registry->children[parent]++, std::numeric_limits<std::int32_t>::max()));
+      std::min<std::int64_t>(registry()->children[parent]++, std::numeric_limits<std::int32_t>::max()));
 }
 
 }  // namespace
 
 void define_world(MPI_Comm handle) {
   Locked locked(defining);
-  if (registry) {  // MPI was finalized and, with sessions, is there again
-    registry->has_group = registry->has_group || pmpi.Comm_group(handle, &registry->world_group) == MPI_SUCCESS;
-    if (registry->records.size() > 0) (void)registry->handles.bind(handle, 0);
+  if (registry()) {  // MPI was finalized and, with sessions, is there again
+    registry()->has_group = registry()->has_group || pmpi.Comm_group(handle, &registry()->world_group) == MPI_SUCCESS;
+    if (registry()->records.size() > 0) (void)registry()->handles.bind(handle, 0);
     return;
   }
   void* memory = platform::map_pages(sizeof(Registry));
@@ -213,8 +215,7 @@ void define_world(MPI_Comm handle) {
   auto* made = new (memory) Registry;
   if (pmpi.Comm_group(handle, &made->world_group) != MPI_SUCCESS) return;
   made->has_group = true;
-  registry = made;
-  registry_for_readers.store(made, std::memory_order_release);
+  the_registry.store(made, std::memory_order_release);
   CommunicatorRecord world{.parent = none}, self{.parent = none, .ordinal = 1};
   Ranks all, own;
   const bool of_session = handle != constants.world;
@@ -226,14 +227,14 @@ void define_world(MPI_Comm handle) {
 
 void forget_world() {
   Locked locked(defining);
-  if (registry && registry->has_group) pmpi.Group_free(&registry->world_group);
-  if (registry) registry->has_group = false;
+  if (registry() && registry()->has_group) pmpi.Group_free(&registry()->world_group);
+  if (registry()) registry()->has_group = false;
 }
 
 bool define_child(MPI_Comm parent_handle, MPI_Comm made) {
   Locked locked(defining);
-  if (!registry) return true;
-  CommunicatorRecord record{.parent = registry->handles.find(parent_handle)};
+  if (!registry()) return true;
+  CommunicatorRecord record{.parent = registry()->handles.find(parent_handle)};
   if (record.parent == none) return made == constants.no_communicator || add_by_members(none, 0, made);
   record.ordinal = next_ordinal(record.parent);
   if (made == constants.no_communicator) return true;
@@ -243,10 +244,10 @@ bool define_child(MPI_Comm parent_handle, MPI_Comm made) {
 
 bool define_duplicate(MPI_Comm parent_handle, MPI_Comm made, bool may_be_asked) {
   Locked locked(defining);
-  if (!registry) return true;
-  const std::int32_t parent = registry->handles.find(parent_handle);
+  if (!registry()) return true;
+  const std::int32_t parent = registry()->handles.find(parent_handle);
   if (parent == none) return made == constants.no_communicator || (may_be_asked && add_by_members(none, 0, made));
-  CommunicatorRecord record = registry->records[parent];
+  CommunicatorRecord record = registry()->records[parent];
   record.parent = parent;
   record.ordinal = next_ordinal(parent);
   record.made = 1;
@@ -257,46 +258,46 @@ bool define_duplicate(MPI_Comm parent_handle, MPI_Comm made, bool may_be_asked) 
 bool define_of_group(MPI_Comm parent_handle, int tag, MPI_Comm made) {
   if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry || add_by_members(registry->handles.find(parent_handle), tag, made);
+  return !registry() || add_by_members(registry()->handles.find(parent_handle), tag, made);
 }
 
 bool define_by_members(int tag, MPI_Comm made) {
   if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry || add_by_members(none, tag, made);
+  return !registry() || add_by_members(none, tag, made);
 }
 
 bool define_once(MPI_Comm found) {
   if (found == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry || registry->handles.find(found) != none || add_by_members(none, 0, found);
+  return !registry() || registry()->handles.find(found) != none || add_by_members(none, 0, found);
 }
 
 std::int32_t id_of_communicator(MPI_Comm handle) {
-  const Registry* published = registry_for_readers.load(std::memory_order_acquire);
+  const Registry* published = registry();
   return published ? published->handles.find(handle) : none;
 }
 
 void name_communicator(MPI_Comm handle, const char* name) {
   Locked locked(defining);
-  if (!registry) return;
-  const std::int32_t id = registry->handles.find(handle);
-  if (id != none) set_name(registry->records[id].name, name);
+  if (!registry()) return;
+  const std::int32_t id = registry()->handles.find(handle);
+  if (id != none) set_name(registry()->records[id].name, name);
 }
 
 std::int32_t forget_handle(MPI_Comm handle) {
   Locked locked(defining);
-  return registry ? registry->handles.forget(handle) : none;
+  return registry() ? registry()->handles.forget(handle) : none;
 }
 
 void bind_communicator(std::int32_t id, MPI_Comm handle) {
   if (id == none) return;
   Locked locked(defining);
-  (void)registry->handles.bind(handle, id);
+  (void)registry()->handles.bind(handle, id);
 }
 
 std::span<const CommunicatorRecord> all_communicators() {
-  return registry ? registry->records.view() : std::span<const CommunicatorRecord>{};
+  return registry() ? registry()->records.view() : std::span<const CommunicatorRecord>{};
 }
 
 }  // namespace refrain::adapters::mpi

@@ -5,7 +5,8 @@
 namespace refrain::adapters::mpi {
 
 const char* const library_names[] = {"libmpi.so.40", "libmpi.so", nullptr};
-// Handles are pointers here and integers there: both pass in a register of which the callee reads its part.
+// Handles are pointers in Open MPI and integers in MPICH: both are passed in a register, of which the callee reads its
+// part.
 const char* const foreign_library_names[] = {"libmpich.so.12", "libmpi.so.12", nullptr};
 const char* const fortran_library_names[] = {"libmpi_mpifh", "libmpi_usempi", nullptr};
 const char* const fortran_library_sonames[] = {"libmpi_usempif08.so.40", "libmpi_mpifh.so.40", nullptr};

@@ -32,7 +32,7 @@ int root_of(const Operation& operation) {
   return without_root;
 }
 
-/// What is asked about a request of a collective operation when it completes.
+/// Keeps with the request of a collective operation what is told of it when it is begun and when it completes.
 template <class Operation>
 void set_operation(TrackedRequest& request, const Operation& operation, const Traffic& traffic) {
   request.peer = root_of(operation);

@@ -35,8 +35,8 @@ struct CommunicatorDuplicated {
   }
 };
 
-/// Its handle is there already, though it must not be used before the request completes. Who called may take it away
-/// earlier: Open MPI's Fortran function has it in a variable of its own.
+/// The handle is there already, though it must not be used before the request completes. It is read now: the caller's
+/// variable may be gone by then, as Open MPI's Fortran function has one of its own.
 struct CommunicatorPosted {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
@@ -60,7 +60,7 @@ struct CommunicatorOfGroup {
   }
 };
 
-/// What is known of a tag or stringtag.
+/// A tag as it is; of a stringtag a hash.
 inline int tag_of(int tag) { return tag; }
 inline int tag_of(const char* text) {
   std::uint64_t hash = 1;
@@ -80,7 +80,7 @@ struct IntercommunicatorOf {
 using IntercommunicatorMade = IntercommunicatorOf<int>;
 using IntercommunicatorOfSession = IntercommunicatorOf<const char*>;
 
-/// One that came from outside MPI_COMM_WORLD.
+/// An intercommunicator with processes from outside MPI_COMM_WORLD.
 struct CommunicatorFound {
   const MPI_Comm* newcomm;
   void before() {}
@@ -97,7 +97,7 @@ struct ParentFound {
   }
 };
 
-/// Of a session; the first one of all processes is what Refrain measures with (lifecycle.hpp).
+/// Of a session; with the first one of all processes the measurement begins (sessions.hpp).
 struct CommunicatorOfSession {
   const char* stringtag;
   const MPI_Comm* newcomm;

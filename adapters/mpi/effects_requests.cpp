@@ -8,7 +8,8 @@ constinit std::atomic<bool> program_cancels{false};
 
 namespace {
 
-/// Only messages and generalized requests can be: of others Open MPI leaves that field of the status as it was.
+/// Only requests of messages and generalized requests can be cancelled: of others Open MPI leaves that field of the
+/// status as it was.
 bool was_cancelled(RequestKind kind, const MPI_Status& status) {
   const bool can_be = kind == RequestKind::Send || kind == RequestKind::Receive || kind == RequestKind::UntoldReceive ||
                       kind == RequestKind::Generalized;
@@ -66,7 +67,7 @@ void retire(TrackedRequest& request) {
 }
 
 void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request) {
-  TrackedRequest* tracked = request_table.follow(claimed, handle_bits(request));
+  TrackedRequest* tracked = request_table.move(claimed, handle_bits(request));
   if (!tracked) return call.lost(measurement::Loss::RequestTableFull);
   begun_by(call, *tracked);
   call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);

@@ -51,7 +51,7 @@ struct ReceivePrepared {
 };
 using PartitionedReceivePrepared = ReceivePrepared;
 
-/// What begins a request beside its effect of its own.
+/// A call that begins a request, beside its own effect.
 template <class Effect>
 struct Begun {
   Effect effect;

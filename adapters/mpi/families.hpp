@@ -1,5 +1,5 @@
 #pragma once
-/// Which record an object gets that a program may make for ever.
+/// Which record an object gets, where a program may make objects of a kind for ever.
 ///
 /// Objects of one family are made in one order by all ranks that have them. The first `most` of a family have a record
 /// each; after that each takes over one from the second half of these, in turn: objects that live long are made early.
@@ -47,7 +47,7 @@ class Families {
   }
 
   [[nodiscard]] bool reserve_record() { return next_.reserve(next_.size() + 1); }
-  /// The next object has a record of its own, the next one of all families. After reserve_record().
+  /// The next object gets a record of its own: the next number among those of all families. After reserve_record().
   void add_record(Family& family, std::int64_t most) {
     const auto record = static_cast<std::int32_t>(next_.size());
     (void)next_.push_back(none);

@@ -99,7 +99,7 @@ bool is_layer(const Dl_info& code, const char* function) {
          is_form_of(code.dli_sname, function);
 }
 
-/// The call came from the layer itself, or from who called the layer, which has then jumped here.
+/// The call came from the layer, or, where the layer has made a tail call, from the caller of the layer.
 bool comes_through_layer(const void* return_address, const char* function) {
   const auto call = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   Dl_info caller{}, target{};

@@ -3,9 +3,8 @@
 /// some or all of these by their PMPI_ names; another tool in front of Refrain, or in the program itself, does the
 /// same. So the PMPI_ names are wrapped too. A call by such a name is the program's
 ///   - when the wrapper of the Fortran function has announced it (fortran_symbols.hpp): the rule in Fortran; or
-///   - when it comes from the function of the same name, the tool's, or Fortran's whose wrapper was passed by: the
-///   layer
-///     is linked statically into the program.
+///   - when it comes from the function of the same name in the layer: the tool's, or Fortran's when its wrapper was not
+///     called (the layer is linked statically into the program, or the spelling has no wrapper).
 /// Handles, constants and strings have been converted there. Every other call of a PMPI_ name is MPI's own or what the
 /// tool asks for itself, and passes through; so does what a Fortran function asks beside (MPI_GATHERV asks for the size
 /// of the communicator).
@@ -22,7 +21,7 @@
 namespace refrain::adapters::mpi {
 
 /// Call sites of PMPI_ functions that were judged before: return address << 11 | region << 1 | verdict. Each has four
-/// places; a site that finds them all taken is judged again.
+/// possible places; when all are taken, it replaces another site, which is judged again.
 inline constexpr unsigned known_call_site_bits = 10, known_call_site_ways = 4;
 extern std::atomic<std::uint64_t> known_call_sites[1u << known_call_site_bits];
 inline std::atomic<std::uint64_t>* places_of_call_site(std::uint64_t key) {

@@ -44,7 +44,7 @@ bool is_of_session(RegionId region) {
   return region == region::MPI_Session_init || region == region::MPI_Session_finalize;
 }
 
-/// Index of IERROR among the arguments of these.
+/// Index of IERROR among the arguments of a lifecycle function.
 std::size_t error_argument(RegionId region) {
   return region == region::MPI_Init_thread || region == region::MPI_Abort ? 2 : 0;
 }

@@ -26,7 +26,7 @@ namespace refrain::adapters::mpi {
 struct FortranSymbol {
   std::uint32_t name;            ///< offset in `fortran_symbol_names`
   measurement::RegionId region;  ///< of the C function
-  std::uint16_t words;           ///< arguments on the stack, at least; an even number
+  std::uint16_t words;           ///< of arguments on the stack, at most; an even number
 };
 extern const FortranSymbol fortran_symbols[];
 extern const char fortran_symbol_names[];

@@ -29,8 +29,8 @@ FILES = 4
 # What kind of request the non-blocking functions of a class begin, when their effect does not say it.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 BY_HAND = "Written"
-# What is true where there is no MPI. A library that can do without asks for these if their weak symbols are there, and
-# with a preloaded runtime they are.
+# What these functions answer in a process without MPI. A library that can do without MPI calls them if their weak
+# symbols are defined, and with a preloaded runtime they are.
 WITHOUT_MPI = {"MPI_Initialized": "*flag = 0", "MPI_Finalized": "*flag = 0"}
 
 # C types that a parameter of a kind may have, without const, stars, brackets.

@@ -37,8 +37,8 @@ void* own_symbol(const char* name) {
   return quietly(handle ? dlsym(handle, name) : nullptr);
 }
 
-/// In a process without MPI the names may be those of a stand-in for a single process, in a library that only who has
-/// loaded it sees (RTLD_LOCAL): without Refrain in the global scope its calls would find them.
+/// A process without MPI may have functions of these names in a stand-in for MPI on a single process. Its library may
+/// be loaded with RTLD_LOCAL: without Refrain in the global scope, calls from there would find these functions.
 void* in_some_module(const char* name) {
   Dl_info own{};
   if (!dladdr(&pmpi, &own)) return nullptr;

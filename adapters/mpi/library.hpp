@@ -11,8 +11,8 @@
 
 namespace refrain::adapters::mpi {
 
-/// The one that knows every datatype: MPI_Type_get_envelope refuses those that were made with large counts, by calling
-/// the program's error handler.
+/// The envelope function that knows every datatype: MPI_Type_get_envelope refuses those that were made with large
+/// counts, by calling the program's error handler.
 #if MPI_VERSION >= 4
 #define REFRAIN_ENVELOPE_USE(use) use(Type_get_envelope_c)
 #else

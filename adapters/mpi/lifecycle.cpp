@@ -1,4 +1,4 @@
-// The wrappers of the functions that begin and end MPI, written by hand.
+// The wrappers of the functions that begin and end MPI, and of MPI_Pcontrol, written by hand.
 
 #include "measurement/lifecycle.hpp"
 

@@ -103,7 +103,7 @@ class LiveHandles {
       if (!made) return nullptr;
       made->places = places;
     }
-    // Who reads the spare one still, as the present one of before, does not believe it from here on.
+    // A reader that has taken the spare table when it was the present one sees the new version and looks again.
     version_.fetch_add(1, std::memory_order_acq_rel);
     std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 0; i < places; ++i) made->place[i].key.store(empty, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ MPI_Comm communicator;
 bool is_open = false;
 bool broken = false;
 
-/// Waits a little longer every time: first the processor is offered to others, for ranks may share it, then slept.
+/// Waits a little longer every time: first it offers the processor to others, for ranks may share it, then it sleeps.
 class Patience {
  public:
   explicit Patience(std::int64_t deadline) : deadline_(deadline) {}

@@ -2,7 +2,7 @@
 /// An array that one thread at a time adds to, under the owner's lock, while others read what is there already.
 ///
 /// Its items never move: room for all of them is reserved with the first, as pages that are not committed. Readers see
-/// each item whole, but not what the owner changes in it later in any order.
+/// each item whole as it was added; what the owner changes in it later they may see in any order.
 
 #include <atomic>
 #include <cstddef>

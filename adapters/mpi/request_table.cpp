@@ -22,7 +22,7 @@ std::int32_t distance(const TrackedRequest& request, const std::atomic<std::uint
 
 struct alignas(64) RequestTable::Bucket {
   std::atomic<std::uint64_t> keys[slots_per_bucket];
-  std::atomic<std::uint64_t> passed;  ///< entries that would live here but for want of room live further on
+  std::atomic<std::uint64_t> overflow;  ///< entries that belong here and live further on for want of room
 };
 
 struct RequestTable::Table {
@@ -73,8 +73,8 @@ TrackedRequest* RequestTable::add(std::uint64_t handle, RequestKind kind) {
         if (!forgotten && there != empty) continue;
         if (!bucket.keys[i].compare_exchange_strong(there, key | claimed, std::memory_order_acquire)) continue;
         if (!forgotten)
-          for (std::uint32_t passed = home; passed != at; passed = table->after(passed))
-            table->bucket[passed].passed.fetch_add(1, std::memory_order_relaxed);
+          for (std::uint32_t full = home; full != at; full = table->after(full))
+            table->bucket[full].overflow.fetch_add(1, std::memory_order_relaxed);
         TrackedRequest& request = table->requests[at * slots_per_bucket + i];
         request = {.key = key, .to_slot = distance(request, bucket.keys[i]), .kind = kind};
         bucket.keys[i].store(key, std::memory_order_release);
@@ -97,7 +97,7 @@ TrackedRequest* RequestTable::look(std::uint64_t handle, bool claim) {
         if (claim && !bucket.keys[i].compare_exchange_strong(there, key | claimed, std::memory_order_acquire)) continue;
         return &table->requests[at * slots_per_bucket + i];
       }
-      if (bucket.passed.load(std::memory_order_relaxed) == 0) break;
+      if (bucket.overflow.load(std::memory_order_relaxed) == 0) break;
     }
   }
   return nullptr;
@@ -105,7 +105,7 @@ TrackedRequest* RequestTable::look(std::uint64_t handle, bool claim) {
 
 bool RequestTable::is_of(const TrackedRequest& request, std::uint64_t handle) { return request.key == key_of(handle); }
 
-TrackedRequest* RequestTable::follow(TrackedRequest& request, std::uint64_t handle) {
+TrackedRequest* RequestTable::move(TrackedRequest& request, std::uint64_t handle) {
   if (is_of(request, handle)) return &request;
   TrackedRequest* other = add(handle, request.kind);
   if (other) {
@@ -126,8 +126,8 @@ void RequestTable::release(TrackedRequest& request) {
     const auto* end = reinterpret_cast<std::byte*>(table->bucket + table->buckets);
     if (slot < first || slot >= end) continue;
     const auto own = static_cast<std::uint32_t>((slot - first) / sizeof(Bucket));
-    for (std::uint32_t passed = table->home(request.key); passed != own; passed = table->after(passed))
-      table->bucket[passed].passed.fetch_sub(1, std::memory_order_relaxed);
+    for (std::uint32_t full = table->home(request.key); full != own; full = table->after(full))
+      table->bucket[full].overflow.fetch_sub(1, std::memory_order_relaxed);
     request.slot().store(empty, std::memory_order_release);
     return;
   }

@@ -40,7 +40,7 @@ inline bool is_counted_at_completion(RequestKind kind) {
 
 struct TrackedRequest {
   std::uint64_t key;     ///< the table's own
-  std::int32_t to_slot;  ///< likewise: where the key is in the table, in units of it from here
+  std::int32_t to_slot;  ///< likewise: distance to its slot() in the table, in slots
   RequestKind kind;
   bool persistent;
   bool active;                 ///< begun, or started, and not completed
@@ -66,8 +66,9 @@ class RequestTable {
   void return_claim(TrackedRequest& request) { request.slot().store(request.key, std::memory_order_release); }
   /// Whether the entry is that of `handle`.
   static bool is_of(const TrackedRequest& request, std::uint64_t handle);
-  /// A claimed entry under the handle that its request has now, another one perhaps; claimed. Null: no memory.
-  TrackedRequest* follow(TrackedRequest& request, std::uint64_t handle);
+  /// Moves a claimed entry to the handle that its request has now, perhaps another one. The entry stays claimed. Null:
+  /// no memory.
+  TrackedRequest* move(TrackedRequest& request, std::uint64_t handle);
   /// Removes a claimed entry.
   void release(TrackedRequest& request);
 

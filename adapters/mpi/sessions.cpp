@@ -49,7 +49,7 @@ int processes_of_world() {
   return found ? std::atoi(text) : -1;
 }
 
-/// Counted on threads, too, that are not measured.
+/// Open sessions are counted on threads, too, that are not measured.
 template <class Call>
 [[gnu::always_inline]] inline int measured_session_init(Call&& call) {
   const int result = measurement::measured(region::MPI_Session_init, call, [](measurement::MpiCall&, int) {});

@@ -1,5 +1,5 @@
 #pragma once
-/// Programs that use sessions (MPI-4, chapter 11.3) and never call MPI_Init. They have no communicator of all processes
+/// Programs that use sessions (MPI-4, section 11.3) and never call MPI_Init. They have no communicator of all processes
 /// until they make one, of "mpi://WORLD": from there on they are measured as others are from MPI_Init on, until the
 /// last session ends. Before, and in programs that never make one, each process is measured by itself.
 

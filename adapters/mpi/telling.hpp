@@ -8,7 +8,7 @@
 
 namespace refrain::adapters::mpi {
 
-/// A message that was sent by the call; nothing, to MPI_PROC_NULL.
+/// A message that was sent by the call; nothing is told of one to MPI_PROC_NULL.
 [[gnu::cold]] void tell_sent(measurement::MpiCall call, Partner to, std::int64_t bytes);
 /// A message that was received by the call, as its status tells.
 [[gnu::cold]] void tell_received(measurement::MpiCall call, const MPI_Status& status, MPI_Comm comm,
@@ -29,7 +29,7 @@ inline void tell_begun_if_wanted(measurement::MpiCall& call, const TrackedReques
   if (request && call.is_wanted()) [[unlikely]]
     tell_begun(call, *request);
 }
-/// The call has completed it. `bytes`: received or read.
+/// The call has completed what `request` is about. `bytes`: received, read or written.
 [[gnu::cold]] void tell_completed(measurement::MpiCall call, const TrackedRequest& request, const MPI_Status& status,
                                   std::int64_t bytes, bool cancelled);
 

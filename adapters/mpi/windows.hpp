@@ -6,7 +6,7 @@
 /// the communicator agree on it, because to make a window is collective.
 ///
 /// Memory: one record per window, at most 65,536 (6 MiB), and one entry per window and target that was used, at most
-/// 2^20 (48 MiB, and up to 24 for finding them). Thread safety: any thread; a lock that is held for some nanoseconds,
+/// 2^20 (40 MiB, and up to 32 for finding them). Thread safety: any thread; a lock that is held for some nanoseconds,
 /// by every one-sided operation. Not for handlers.
 
 #include <cstdint>
@@ -22,7 +22,7 @@ bool define_window(MPI_Comm comm, MPI_Win made, measurement::WindowKind kind);
 void name_window(MPI_Win handle, const char* name);
 /// The window with this handle is about to be freed: its id, -1 when it is not known.
 std::int32_t forget_window(MPI_Win handle);
-/// It was not freed.
+/// That window was not freed after all.
 void bind_window(std::int32_t id, MPI_Win handle);
 
 /// -1: not known. Without a lock.

@@ -33,7 +33,7 @@ struct Component {
   std::uint32_t events;
   bool at_ticks;
 };
-/// Then a thread may use PAPI itself when ours ends.
+/// libpapi was loaded already: the program may use PAPI on a thread after Refrain has closed the sets there.
 bool program_has_papi = false;
 
 Component components[most_events];

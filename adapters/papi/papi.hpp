@@ -2,8 +2,8 @@
 /// Events of PAPI, for programs whose user asks for them: libpapi is loaded then and only then, privately, and stays
 /// the program's own business otherwise.
 ///
-/// Thread safety: `load_papi`, `add_papi_event` and the search for names before the first set; sets belong to the
-/// thread that opens them. Errors: a text of PAPI or of the loader, or false. errno is kept.
+/// Thread safety: `load`, `add_event` and `for_each_event` before the first set is opened; sets belong to the thread
+/// that opens them. Errors: a text of PAPI or of the loader, or false. errno is kept.
 
 #include <cstddef>
 #include <cstdint>

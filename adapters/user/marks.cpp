@@ -46,8 +46,8 @@ class Scope {
 }
 #define REFRAIN_CALLER caller_of(__builtin_frame_address(0))
 
-/// The registers of the function that called `helper`, when that is what `caller` are of; a compiler may have made its
-/// call the last thing that it does, so that nothing is left of it.
+/// The registers of the function that called `helper`, when `caller` are those of `helper`. They are not when `helper`
+/// has made a tail call: then nothing is left of its frame.
 platform::Registers beyond(Location& location, const platform::Registers& caller, const void* helper) {
   const unwind::Walk walk = location.walker.walk_fully({caller, false, nullptr});
   if (walk.depth < 2) return caller;
@@ -65,7 +65,7 @@ RegionId id_of(Location& location, std::string_view name) {
   if (is_new && !clean.is_as_given()) measurement::strange_name(location);
   return id;
 }
-/// The same, kept with the mark, 0 until it is known.
+/// The same; `kept` belongs to the mark and holds the id, 0 until it is known.
 RegionId id_of(Location& location, unsigned* kept, const char* name) {
   const unsigned known = __atomic_load_n(kept, __ATOMIC_RELAXED);
   if (known) return RegionId{static_cast<std::uint16_t>(known)};

@@ -65,31 +65,17 @@ configure_part() {
   fi
 }
 
-# build_tree PRESET [CMAKE OPTION...]: configures, and builds what a user needs.
-build_tree() {
-  configure_tree "$@"
-  cmake --build "$(tree_of "$1")" --parallel "$(nproc)" >&2
-}
+# run_build DIRECTORY [CMAKE OPTION...]
+run_build() { cmake --build "$@" --parallel "$(nproc)" >&2; }
 
-# build_part PRESET PART [CMAKE OPTION...]: the same for a part.
-build_part() {
-  configure_part "$@"
-  cmake --build "$(tree_of "$1")/$2" --parallel "$(nproc)" >&2
-}
+# build_tree PRESET [CMAKE OPTION...], build_part PRESET PART [CMAKE OPTION...]: configures, and builds what a user needs,
+# or the part.
+build_tree() { configure_tree "$@" && run_build "$(tree_of "$1")"; }
+build_part() { configure_part "$@" && run_build "$(tree_of "$1")/$2"; }
 
 # build_targets PRESET TARGET..., build_part_targets PRESET PART TARGET...: nothing but these.
-build_targets() {
-  local preset=$1
-  shift
-  configure_tree "$preset"
-  cmake --build "$(tree_of "$preset")" --parallel "$(nproc)" --target "$@" >&2
-}
-build_part_targets() {
-  local preset=$1 part=$2
-  shift 2
-  configure_part "$preset" "$part"
-  cmake --build "$(tree_of "$preset")/$part" --parallel "$(nproc)" --target "$@" >&2
-}
+build_targets() { configure_tree "$1" && run_build "$(tree_of "$1")" --target "${@:2}"; }
+build_part_targets() { configure_part "$1" "$2" && run_build "$(tree_of "$1")/$2" --target "${@:3}"; }
 
 # mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.
 mpi_environment() {

@@ -139,7 +139,7 @@ bool is_call_around(const Location&, std::uintptr_t) { return false; }
 void end_calls_within(Location&, std::uintptr_t) {}
 void pop_call(Location&, platform::Ticks) {}
 void take_due_snapshot(Location&) {}
-void pass_call(Location&) {}
+void take_back_timing(Location&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 
 }  // namespace refrain::measurement

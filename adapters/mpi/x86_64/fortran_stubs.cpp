@@ -2,7 +2,7 @@
 // arguments its function has, of what kind, or whether it is MPI's at all, so it must leave every register and the
 // stack as they are, which C++ cannot say.
 
-// What the program finds under the name of each Fortran function: its index goes into r11, a register of nobody's.
+// What the program finds under the name of each Fortran function: its index goes into r11, which passes no argument.
 #define REFRAIN_FORTRAN_SYMBOL(name, index, function, words, offset)                                        \
   asm(".text\n.globl " name "\n.type " name ",@function\n" name ":\n.cfi_startproc\nendbr64\nmovl $" #index \
       ",%r11d\njmp refrain_fortran_dispatch\n.cfi_endproc\n.size " name ",.-" name "\n");

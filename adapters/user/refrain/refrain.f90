@@ -9,10 +9,10 @@
 !   end do
 !   call refrain_loop_end()
 !
-! Compile this file (Fortran 2018) with the program, before the files that use it. There is nothing to link (before glibc 2.34: -ldl);
-! the program runs with and without Refrain, and without it a mark costs a call of nothing. The same marks as macros,
-! those of C, are in refrain_fortran.h. Begin and end of a mark belong into one procedure. The outermost loop of a thread
-! is cut into iterations; loops inside it become regions. Marks are per thread.
+! Compile this file (Fortran 2018) with the program, before the files that use it. There is nothing to link (before
+! glibc 2.34: -ldl); the program runs with and without Refrain, and without it a mark calls an empty procedure. The same
+! marks as macros, those of C, are in refrain_fortran.h. Begin and end of a mark belong into one procedure. The
+! outermost loop of a thread is cut into iterations; loops inside it become regions. Marks are per thread.
 module refrain
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_f_procpointer, c_funloc, c_funptr, c_int, &
     c_null_char, c_null_ptr, c_ptr
@@ -46,7 +46,8 @@ module refrain
   ! With the name of the region, or without: the innermost one.
   procedure(marks_end), pointer, public, protected :: refrain_region_end => first_region_end
 
-  ! What a measuring runtime offers under the dynamic symbol refrain_fortran_marks_v1. It skips the frame of `helper`.
+  ! What a measuring runtime offers under the dynamic symbol refrain_fortran_marks_v1. `first_mark` skips the frame of
+  ! `helper`.
   type, bind(c) :: table
     type(c_funptr) :: first_mark, loop_begin, loop_end, iteration_begin, iteration_end, region_begin, region_end
   end type

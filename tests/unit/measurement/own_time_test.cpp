@@ -99,7 +99,7 @@ TEST_F(OwnTimeTest, a_call_that_is_not_measured_leaves_the_one_outside_of_it_tim
   const Ticks begin = location->call_timing.begin.at;
   for (int inner = 0; inner < 3; ++inner) {
     if (--this_thread.calls_to_timing <= 0) begin_timed_call(*location);
-    pass_call(*location);
+    take_back_timing(*location);
   }
   EXPECT_EQ(location->call_timing.begin.at, begin);
   EXPECT_EQ(this_thread.calls_to_timing, 0);

@@ -181,7 +181,9 @@ TEST(IterationsText, the_axis_has_round_numbers) {
         long step = 0, last = -1;
         for (long tick; words >> tick; last = tick) {
           if (last == 0) step = tick;
-          if (last >= 0) EXPECT_EQ(tick - last, step) << line;
+          if (last >= 0) {
+            EXPECT_EQ(tick - last, step) << line;
+          }
         }
         while (step > 0 && step % 10 == 0) step /= 10;
         EXPECT_TRUE(step == 1 || step == 2 || step == 5 || last == 0) << line;

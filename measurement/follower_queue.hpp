@@ -1,0 +1,77 @@
+#pragma once
+/// What a location that follows has recorded, span after span, until somebody makes iterations of it
+/// (follower_iterations.hpp). One thread, or one of its handlers, puts items in; one other takes them out.
+///
+/// Memory: 128 KiB a location, touched as it is used.
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "measurement/extra_metrics.hpp"
+#include "measurement/location.hpp"
+#include "measurement/span.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+
+/// What was passed while the location had a thread: consecutive spans, of which only those of iterations count.
+struct Passed {
+  std::uint64_t first;  ///< the last one is that before FollowedUnit::span
+  platform::Ticks wall;
+  std::int64_t cpu_ns;
+  NodeId call;  ///< MPI call in which the spans were passed, else the root
+};
+
+/// An item of the queue: this, then per call path a FollowedPath and its values.
+struct FollowedUnit {
+  std::uint64_t words;  ///< of the whole item
+  SpanOf of;            ///< outside of iterations: there is no unit, only what was passed
+  std::uint64_t span;   ///< of the unit
+  Passed passed;
+  UnitTotals totals;
+  std::int64_t extra[most_extra_metrics];
+};
+struct FollowedPath {
+  std::uint32_t node;
+  NodeKind kind;
+};
+static_assert(sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
+
+class FollowerQueue {
+ public:
+  FollowerQueue() {}  // the words are not touched
+
+  /// Puts in an item: `unit` (its `words` are filled in), and the call paths of the location's unit in progress when it
+  /// is one of an iteration. False: there is no room. By the owner or who holds it. Async-signal-safe.
+  bool put(const Location& location, FollowedUnit unit);
+
+  /// The oldest item; null: there is none, or no memory to read it. It stays until it is dropped.
+  const FollowedUnit* oldest();
+  void drop(const FollowedUnit& item) {
+    read_.store(read_.load(std::memory_order_relaxed) + item.words, std::memory_order_release);
+  }
+  /// Calls f(FollowedPath, values) for the call paths of the oldest item.
+  template <class F>
+  void for_each_path(const FollowedUnit& unit, F&& f) {
+    constexpr std::size_t head = sizeof(FollowedUnit) / 8;
+    for (std::size_t at = head; at < unit.words;) {
+      FollowedPath path;
+      std::memcpy(&path, &item_[at], sizeof path);
+      f(path, reinterpret_cast<std::int64_t*>(&item_[at + 1]));
+      at += 1 + CallTree::width(path.kind);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t capacity = 16384;  // words
+
+  void put_words(const void* words, std::size_t count, std::uint64_t& at);
+
+  alignas(64) std::atomic<std::uint64_t> written_{0};
+  alignas(64) std::atomic<std::uint64_t> read_{0};
+  platform::GrowableArray<std::uint64_t> item_;  ///< the oldest, in one piece
+  std::uint64_t words_[capacity];
+};
+
+}  // namespace refrain::measurement
