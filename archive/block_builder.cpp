@@ -1,14 +1,14 @@
 #include "archive/block_builder.hpp"
 
-#include "archive/byte_codec.hpp"
-#include "archive/checksum.hpp"
+#include "archive/encoder.hpp"
+#include "format/checksum.hpp"
 
 namespace refrain::archive {
 
 bool BlockBuilder::append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw) {
   const std::size_t offset = payloads_.size();
   if (count_ == most_sections || !payloads_.append(payload.data(), payload.size())) return false;
-  entries_[count_++] = {type, encoding, offset, payload.size(), raw, checksum(payload.data(), payload.size())};
+  entries_[count_++] = {type, encoding, offset, payload.size(), raw, format::checksum(payload.data(), payload.size())};
   return true;
 }
 
@@ -24,7 +24,7 @@ bool BlockBuilder::add_raw(format::Section type, Payload first, Payload rest) {
     return false;
   Entry& entry = entries_[count_ - 1];
   entry.stored = entry.raw = first.size() + rest.size();
-  if (!rest.empty()) entry.checksum = checksum(payloads_.data() + offset, entry.stored);
+  if (!rest.empty()) entry.checksum = format::checksum(payloads_.data() + offset, entry.stored);
   return true;
 }
 
@@ -44,7 +44,7 @@ bool BlockBuilder::put_table(platform::Bytes& out) const {
     encoder.fixed(entry.raw);
     encoder.fixed(entry.checksum);
   }
-  encoder.fixed(checksum(out.data() + start, out.size() - start));
+  encoder.fixed(format::checksum(out.data() + start, out.size() - start));
   return !encoder.failed();
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "archive/compressor.hpp"
-#include "archive/format.hpp"
+#include "format/profile_file.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {

@@ -3,7 +3,7 @@
 #define ZSTD_STATIC_LINKING_ONLY  // for a compressor that never enters the program's malloc
 #include <zstd.h>
 
-#include "archive/format.hpp"
+#include "format/profile_file.hpp"
 
 namespace refrain::archive {
 

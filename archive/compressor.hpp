@@ -16,7 +16,7 @@ class Compressor {
   Compressor& operator=(const Compressor&) = delete;
 
   /// One zstd frame, valid until the next call. Empty when that would not be smaller, when the contents are larger than
-  /// a reader unpacks (format.hpp), or when there is no memory.
+  /// a reader unpacks (format/profile_file.hpp), or when there is no memory.
   std::span<const std::byte> compress(std::span<const std::byte> raw);
 
  private:

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "archive/checksum.hpp"
-#include "archive/format.hpp"
+#include "format/checksum.hpp"
+#include "format/profile_file.hpp"
 
 namespace refrain::archive {
 
@@ -39,7 +39,7 @@ std::uint32_t DefinitionSet::module(std::string_view path, std::span<const std::
   std::copy_n(id.begin(), wanted.build_id_size, wanted.build_id);
   const bool by_id = wanted.build_id_size != 0;
   const std::string_view identity = by_id ? build_id(wanted) : path;
-  const std::uint64_t hash = checksum(identity.data(), identity.size());
+  const std::uint64_t hash = format::checksum(identity.data(), identity.size());
   const std::uint32_t known = module_index_.find(hash, [&](std::uint32_t i) {
     const Module& m = modules_[i];
     return by_id == (m.build_id_size != 0) && identity == (by_id ? build_id(m) : view(m.path));
@@ -54,7 +54,7 @@ std::uint32_t DefinitionSet::module(std::string_view path, std::span<const std::
 }
 
 std::uint32_t DefinitionSet::region(std::string_view name) {
-  const std::uint64_t hash = checksum(name.data(), name.size());
+  const std::uint64_t hash = format::checksum(name.data(), name.size());
   const std::uint32_t known = region_index_.find(hash, [&](std::uint32_t i) { return view(regions_[i]) == name; });
   if (known != none) return known;
   const auto number = static_cast<std::uint32_t>(regions_.size());
@@ -96,7 +96,7 @@ void DefinitionSet::encode_paths(Encoder& out) const {
   }
 }
 
-bool DefinitionSet::absorb(ByteCursor& encoded, GrowableArray<std::uint32_t>& mapping) {
+bool DefinitionSet::absorb(format::ByteCursor& encoded, GrowableArray<std::uint32_t>& mapping) {
   GrowableArray<std::uint32_t> regions, modules;
   const std::size_t region_count = encoded.count(1);
   if (!regions.resize(region_count)) return false;

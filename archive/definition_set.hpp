@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "archive/byte_codec.hpp"
+#include "archive/encoder.hpp"
 #include "archive/hash_index.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/pages.hpp"
@@ -48,7 +48,7 @@ class DefinitionSet {
 
   /// Adds everything in an encoded set. `mapping[i]` becomes the number here of the set's path i. False: no memory, or
   /// the bytes are no encoded set.
-  [[nodiscard]] bool absorb(ByteCursor& encoded, GrowableArray<std::uint32_t>& mapping);
+  [[nodiscard]] bool absorb(format::ByteCursor& encoded, GrowableArray<std::uint32_t>& mapping);
 
   /// The same definitions in an order that depends on nothing but themselves: modules by path and build-id, regions
   /// by name, paths level by level, sorted below each parent. `mapping[i]` becomes the number in `out` of path i here.

@@ -10,9 +10,9 @@
 
 #include "archive/calendar.hpp"
 #include "archive/error_text.hpp"
-#include "archive/format.hpp"
 #include "archive/output_file.hpp"
 #include "config/line.hpp"
+#include "format/profile_file.hpp"
 
 namespace refrain::archive {
 

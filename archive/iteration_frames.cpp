@@ -1,7 +1,7 @@
 #include "archive/iteration_frames.hpp"
 
-#include "archive/byte_codec.hpp"
-#include "archive/checksum.hpp"
+#include "archive/encoder.hpp"
+#include "format/checksum.hpp"
 
 namespace refrain::archive {
 
@@ -20,7 +20,7 @@ bool append_frame(format::FrameKind kind, std::int32_t thread, std::uint32_t loo
   encoder.fixed(std::uint64_t{stored.size()});
   encoder.fixed(std::uint64_t{payload.size()});
   encoder.raw(stored.data(), stored.size());
-  encoder.fixed(checksum(out.data() + begin, out.size() - begin));
+  encoder.fixed(format::checksum(out.data() + begin, out.size() - begin));
   return !encoder.failed();
 }
 

@@ -5,10 +5,10 @@
 
 #include "archive/calendar.hpp"
 #include "archive/error_text.hpp"
-#include "archive/format.hpp"
 #include "archive/output_file.hpp"
 #include "config/line.hpp"
 #include "config/utf8.hpp"
+#include "format/profile_file.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {

@@ -8,12 +8,10 @@
 #include <span>
 
 #include "clustering/clusterer.hpp"
-#include "clustering/kept_iterations.hpp"
+#include "format/kept_iterations.hpp"
 #include "measurement/definitions.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
-#include "measurement/own_time_table.hpp"
-#include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
 
@@ -32,7 +30,7 @@ struct NodeRecord {
   NodeKind kind;
 };
 
-/// Values of one node in one unit: `columns_of(kind)` integers in the order of measurement/metrics.def, then, for kinds
+/// Values of one node in one unit: `columns_of(kind)` integers in the order of format/metrics.def, then, for kinds
 /// that have them, one for each extra metric (measurement/extra_metrics.hpp).
 struct ValueRecord {
   std::uint32_t node;
@@ -54,7 +52,7 @@ struct ClusterRecord {
   std::uint32_t class_index;
   bool overflow;
   std::int64_t members, first, last, exemplar;     ///< iterations
-  std::span<const std::int64_t> minimum, maximum;  ///< per overall metric (measurement/overall.def)
+  std::span<const std::int64_t> minimum, maximum;  ///< per overall metric (format/overall.def)
   std::span<const double> squares;                 ///< sums of squared distances from the mean
 };
 
@@ -62,7 +60,7 @@ struct ClusterRecord {
 struct SamplesRecord {
   std::span<const std::byte> data;
   std::span<const std::int32_t> references;
-  clustering::KeptIterations kept;
+  format::KeptIterations kept;
   std::uint64_t count;
   NodeKind kind;        ///< of the call paths: their values are columns_of(kind)
   std::uint8_t visits;  ///< the column that counts

@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <fcntl.h>
 
-#include "archive/format.hpp"
 #include "config/line.hpp"
+#include "format/profile_file.hpp"
 
 namespace refrain::archive {
 namespace {

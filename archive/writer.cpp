@@ -3,12 +3,12 @@
 #include <cerrno>
 #include <fcntl.h>
 
-#include "archive/checksum.hpp"
 #include "archive/error_text.hpp"
 #include "archive/output_file.hpp"
 #include "archive/rank_encoder.hpp"
 #include "archive/tree_exchange.hpp"
 #include "config/line.hpp"
+#include "format/checksum.hpp"
 
 namespace refrain::archive {
 
@@ -47,7 +47,7 @@ bool make_header(Bytes& out, std::uint32_t flags, std::uint32_t ranks, std::uint
   encoder.fixed(std::uint64_t{format::header_size});  // the rank table
   encoder.fixed(std::uint64_t{format::header_size + entries * format::rank_entry_size});
   encoder.fixed(definitions_size);
-  encoder.fixed(checksum(out.data(), out.size()));
+  encoder.fixed(format::checksum(out.data(), out.size()));
   return !encoder.failed();
 }
 
@@ -75,7 +75,7 @@ int write_rank(OutputFile& file, RankData& data, std::uint32_t rank, std::uint32
   encoder.fixed(format::flag_rank_present);
   encoder.fixed(offset);
   encoder.fixed(std::uint64_t{table.size() + payloads.size()});
-  encoder.fixed(checksum(entry.data(), entry.size()));
+  encoder.fixed(format::checksum(entry.data(), entry.size()));
   if (encoder.failed()) return ENOMEM;
   const std::uint64_t place = format::header_size + std::uint64_t{entry_index} * format::rank_entry_size;
   if (!file.write_at(table.data(), table.size(), offset) ||
@@ -218,7 +218,7 @@ class ParallelWrite {
   /// Up: who failed. On rank 0 the tally is that of the job. False: the exchange failed.
   bool tell(Tally& tally) {
     const bool heard = receive_from_children(peers_, place_, deadline_, [&](int, const Bytes& message) {
-      ByteCursor in(message.view());
+      format::ByteCursor in(message.view());
       Tally child;
       child.apart = in.fixed<std::uint32_t>();
       child.lost = in.fixed<std::uint32_t>();
@@ -248,7 +248,7 @@ class ParallelWrite {
 
  private:
   void absorb_child(int child, const Bytes& message) {
-    ByteCursor in(message.view());
+    format::ByteCursor in(message.view());
     const bool child_encoded = in.fixed<std::uint32_t>() != 0;
     child_bytes_[child] = in.fixed<std::uint64_t>();
     subtree_bytes_ += child_bytes_[child];
@@ -287,7 +287,7 @@ class ParallelWrite {
   }
 
   void read_placement(const Bytes& message) {
-    ByteCursor in(message.view());
+    format::ByteCursor in(message.view());
     placed_ = in.fixed<std::uint32_t>() != 0;
     base_ = in.fixed<std::uint64_t>();
     if (!placed_) return;

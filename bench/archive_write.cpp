@@ -4,8 +4,8 @@
 #include <benchmark/benchmark.h>
 #include <filesystem>
 
-#include "archive/profile_parser.hpp"
 #include "archive/writer.hpp"
+#include "offline/experiment/profile_parser.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -55,7 +55,7 @@ void read_profile(benchmark::State& state) {
   });
   for (auto _ : state)
     benchmark::DoNotOptimize(
-        archive::parse_profile(archive::InputFile(std::filesystem::path(directory.path) / "profile.refrain")));
+        experiment::parse_profile(experiment::InputFile(std::filesystem::path(directory.path) / "profile.refrain")));
 }
 BENCHMARK(read_profile)->ArgNames({"ranks", "paths"})->Args({64, 500})->Unit(benchmark::kMillisecond);
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "clustering/clusterer.hpp"
-#include "clustering/hashing.hpp"
+#include "format/hashing.hpp"
 
 namespace refrain::clustering {
 
@@ -91,9 +91,9 @@ std::uint64_t Clusterer::hash_of(const IterationProfile& profile) const {
   std::uint64_t hash = 0;  // a sum: the order of first touch does not matter
   for (const TouchedPath& t : profile.paths) {
     if (!is_key(t)) continue;
-    std::uint64_t item = mixed(static_cast<std::uint64_t>(t.path) << 8 | t.shape);
+    std::uint64_t item = format::mixed(static_cast<std::uint64_t>(t.path) << 8 | t.shape);
     if (equivalence_ == Equivalence::MpiVisits && visits_[t.shape] != no_column)
-      item = mixed(item ^ static_cast<std::uint64_t>(t.values[visits_[t.shape]]));
+      item = format::mixed(item ^ static_cast<std::uint64_t>(t.values[visits_[t.shape]]));
     hash += item;
   }
   return hash & hash_mask_;
@@ -329,7 +329,7 @@ bool Clusterer::reserve_work(const PathClass& cls) {
   std::size_t i = signs_.size();
   if (!work_.resize(longest) || !work_b_.resize(longest) || !work_floats_.resize(longest) || !signs_.resize(longest))
     return false;
-  for (; i < longest; ++i) signs_[i] = mixed(i) & 1 ? 1.0F : -1.0F;
+  for (; i < longest; ++i) signs_[i] = format::mixed(i) & 1 ? 1.0F : -1.0F;
   return true;
 }
 
@@ -419,7 +419,7 @@ void Clusterer::sketch_newcomer(PathClass& cls) {
       if (!flat_[f].sketched) continue;
       float* out = newcomer_sketch_ + flat_[f].sketch_begin;
       for (const TouchedPath* t = begin; t != end; ++t) {
-        const std::uint64_t hash = spread(static_cast<std::uint32_t>(t->path));
+        const std::uint64_t hash = format::spread(static_cast<std::uint32_t>(t->path));
         const auto value = static_cast<float>(t->values[c]);
         const std::uint32_t sign = static_cast<std::uint32_t>(~hash >> 32) & 0x80000000U;  // highest bit 0: negative
         out[hash >> 40 & (lanes - 1)] += std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ sign);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "clustering/hashing.hpp"
+#include "format/hashing.hpp"
 
 namespace refrain::clustering {
 

@@ -3,15 +3,17 @@
 #include <bit>
 #include <cstring>
 
+#include "format/bytes.hpp"
+
 namespace refrain::clustering {
 
-using namespace log_format;
+using namespace format::log_format;
+using format::longest_varint;
+using format::RecentLabels;
+using format::rounded_code;
+using format::zigzag;
 
 namespace {
-
-constexpr std::size_t longest_varint = 10;
-
-std::uint64_t zigzag(std::uint64_t difference) { return difference << 1 ^ (difference >> 63 ? ~std::uint64_t{0} : 0); }
 
 template <class T>
 void store(std::byte* to, T value) {
@@ -45,27 +47,6 @@ inline bool more_than_three(std::uint64_t bits) {
 }
 
 }  // namespace
-
-std::int32_t rounded_code(std::int64_t value) {
-  if (value == 0) return 0;
-  auto magnitude = static_cast<std::uint64_t>(value);
-  if (value < 0) magnitude = 0 - magnitude;
-  int exponent = 63 - std::countl_zero(magnitude);
-  if (exponent > fraction_bits) {
-    const int drop = exponent - fraction_bits;
-    magnitude = (magnitude + (std::uint64_t{1} << (drop - 1))) >> drop;
-    if (magnitude >> (fraction_bits + 1)) {  // rounded up to the next power of two
-      magnitude >>= 1;
-      ++exponent;
-    }
-  } else {
-    magnitude <<= fraction_bits - exponent;
-  }
-  const auto code = static_cast<std::int32_t>(exponent << fraction_bits |
-                                              (static_cast<int>(magnitude) & ((1 << fraction_bits) - 1))) +
-                    1;
-  return value < 0 ? -code : code;
-}
 
 bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t block_bytes) {
   destroy();

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <span>
 
-#include "clustering/iteration_log_reader.hpp"
 #include "clustering/types.hpp"
+#include "format/iteration_log.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::clustering {
@@ -44,7 +44,7 @@ class IterationLog {
   std::uint8_t order_[max_overall] = {};  ///< columns kept exactly, then those that are rounded
   std::uint32_t exact_ = 0, kept_ = 0;
   std::int64_t before_[max_overall] = {};
-  RecentLabels recent_ = {};
+  format::RecentLabels recent_ = {};
   std::uint32_t last_place_ = 0;  ///< in recent_: of the last record's label
   std::uint64_t mask_before_ = 0;
 };

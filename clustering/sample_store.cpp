@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <bit>
 
-#include "clustering/sample_format.hpp"
+#include "format/bytes.hpp"
+#include "format/sample_codes.hpp"
 
 namespace refrain::clustering {
 
-using namespace sample_format;
+using namespace format::sample_codes;
+using format::longest_varint;
+using format::put_varint;
+using format::take_varint;
+using format::zigzag;
 
 namespace {
 
@@ -65,15 +70,6 @@ class BitWriter {
   unsigned used_ = 0;
   bool complete_ = true;
 };
-
-constexpr std::size_t longest_varint = 10;
-
-std::size_t put_varint(std::byte* out, std::uint64_t value) {
-  std::size_t n = 0;
-  for (; value >= 0x80; value >>= 7) out[n++] = static_cast<std::byte>(value | 0x80);
-  out[n++] = static_cast<std::byte>(value);
-  return n;
-}
 
 }  // namespace
 
@@ -199,7 +195,7 @@ void SampleStore::thin() {
 /// False: the iteration is no longer one that is kept.
 bool SampleStore::make_room(std::size_t bytes, std::uint64_t ordinal) {
   while (used_ + bytes > capacity_) {
-    if (kept_.level == highest_level) return false;
+    if (kept_.level == format::highest_level) return false;
     thin();
     look_from(ordinal);
     if (next_ != ordinal) return false;

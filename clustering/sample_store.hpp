@@ -28,11 +28,13 @@
 #include <cstdint>
 #include <span>
 
-#include "clustering/kept_iterations.hpp"
 #include "clustering/types.hpp"
+#include "format/kept_iterations.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::clustering {
+
+using format::KeptIterations;
 
 inline constexpr double sample_value_error = 1.0 / 32;
 

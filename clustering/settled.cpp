@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "clustering/clusterer.hpp"
-#include "clustering/hashing.hpp"
+#include "format/hashing.hpp"
 
 namespace refrain::clustering {
 
@@ -31,7 +31,7 @@ std::int64_t added(std::int64_t a, std::int64_t b) {
 std::uint32_t Clusterer::position_in(const PathList& list, std::uint32_t path) {
   if (list.capacity == 0) return list.count;
   const std::uint64_t mask = (std::uint64_t{1} << list.index_bits) - 1;
-  for (std::uint64_t at = spread(path) >> (64 - list.index_bits);; at = (at + 1) & mask) {
+  for (std::uint64_t at = format::spread(path) >> (64 - list.index_bits);; at = (at + 1) & mask) {
     const std::uint64_t entry = list.index[at];
     if (entry >> 32 == path && entry & 0xffffffff) return static_cast<std::uint32_t>(entry) - 1;
     if (entry == 0) return list.count;
@@ -40,7 +40,7 @@ std::uint32_t Clusterer::position_in(const PathList& list, std::uint32_t path) {
 
 void Clusterer::insert(PathList& list, std::uint32_t path) {
   const std::uint64_t mask = (std::uint64_t{1} << list.index_bits) - 1;
-  std::uint64_t at = spread(path) >> (64 - list.index_bits);
+  std::uint64_t at = format::spread(path) >> (64 - list.index_bits);
   while (list.index[at]) at = (at + 1) & mask;
   list.paths[list.count++] = path;
   list.index[at] = std::uint64_t{path} << 32 | list.count;

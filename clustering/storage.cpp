@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "clustering/clusterer.hpp"
-#include "clustering/hashing.hpp"
+#include "format/hashing.hpp"
 
 namespace refrain::clustering {
 

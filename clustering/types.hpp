@@ -1,24 +1,25 @@
 #pragma once
-/// What the clustering is given and what it is asked for. Plain data, shared by the runtime half, the offline tools and
-/// the tests.
+/// What the clustering is given and what it is asked for. Plain data.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "format/iteration_log.hpp"
+#include "format/sample_codes.hpp"
+
 namespace refrain::clustering {
 
 enum class PathId : std::uint32_t {};
-/// Names a cluster for ever: labels are given in ascending order and never reused, unlike the slots that clusters lie
-/// in.
-enum class Label : std::uint32_t {};
-inline constexpr Label no_label{0xffffffff};
+using format::Label;
+using format::max_columns;
+using format::max_overall;
+using format::max_shapes;
+using format::no_column;
+using format::no_label;
+using format::Precision;
 
-inline constexpr std::size_t max_overall = 32;  ///< overall metrics
-inline constexpr std::size_t max_columns = 24;  ///< values per call path
-inline constexpr std::size_t max_shapes = 8;
 inline constexpr std::uint8_t no_metric = 0xff;
-inline constexpr std::uint8_t no_column = 0xff;
 
 enum class Algorithm : std::uint8_t {
   Refrain,       ///< docs/clustering.md
@@ -33,14 +34,6 @@ enum class Equivalence : std::uint8_t {
   MpiVisits,  ///< and each of them visited equally often
   All,        ///< the same set of all touched call paths, sampled ones too
   None        ///< any two
-};
-
-/// How an overall metric of every single iteration is kept in the iteration log.
-enum class Precision : std::uint8_t {
-  Exact,
-  Rounded,  ///< floating point with 10 bits of fraction: relative error at most 2^-11 (0.049 %), integers below 2048
-            ///< exact
-  NotKept
 };
 
 /// One overall metric: one value per iteration.

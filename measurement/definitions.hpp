@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "measurement/windows.hpp"
+#include "measurement/metrics.hpp"
 
 namespace refrain::measurement {
 

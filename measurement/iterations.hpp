@@ -9,31 +9,18 @@
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/sample_store.hpp"
+#include "format/overall.hpp"
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
 
-enum class Overall : std::uint8_t {
-#define OVERALL(id, name, unit, precision, in_distance, help) id,
-#include "measurement/overall.def"
-#undef OVERALL
-};
-struct OverallRow {
-  const char* name;
-  const char* unit;
-  clustering::Precision precision;
-  bool in_distance;
-  const char* help;
-};
-inline constexpr OverallRow overall_table[] = {
-#define OVERALL(id, name, unit, precision, in_distance, help) \
-  {name, unit, clustering::Precision::precision, in_distance, help},
-#include "measurement/overall.def"
-#undef OVERALL
-};
-/// Those of the table. The extra metrics come behind them.
-inline constexpr std::size_t overall_count = sizeof overall_table / sizeof *overall_table;
+using format::Overall;
+using format::overall_count;
+using format::overall_table;
+using format::OverallRow;
+
+/// With the extra metrics, which come behind those of the table.
 inline constexpr std::size_t most_overall = overall_count + most_extra_metrics;
 static_assert(most_overall <= clustering::max_overall);
 inline std::size_t overall_in_use() { return overall_count + extra_metrics.count; }

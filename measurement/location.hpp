@@ -13,7 +13,6 @@
 #include "measurement/metrics.hpp"
 #include "measurement/open_call.hpp"
 #include "measurement/own_time.hpp"
-#include "measurement/unit_totals.hpp"
 #include "platform/clock.hpp"
 #include "platform/thread_cpu_clock.hpp"
 #include "platform/threads.hpp"

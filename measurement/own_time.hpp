@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "measurement/own_time_table.hpp"
+#include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
 
 namespace refrain::measurement {

@@ -27,7 +27,7 @@
 namespace refrain::runtime {
 namespace {
 
-using archive::format::FrameKind;
+using format::FrameKind;
 using measurement::ClusteredLoop;
 using measurement::Location;
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <unistd.h>
 
-#include "analysis/inlined_code.hpp"
 #include "config/configuration.hpp"
 #include "config/inlined_code.hpp"
 #include "config/iteration_at.hpp"
+#include "offline/analysis/inlined_code.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/program.hpp"

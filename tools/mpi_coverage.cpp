@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
-#include "adapters/mpi/coverage.hpp"
-#include "report/json_writer.hpp"
+#include "format/mpi_coverage.hpp"
+#include "offline/report/json_writer.hpp"
 #include "tools/elf_image.hpp"
 #include "tools/installation.hpp"
 #include "tools/library_search.hpp"
@@ -16,7 +16,7 @@
 namespace refrain::tools {
 namespace {
 
-using adapters::mpi::KnownFunction;
+using format::KnownFunction;
 
 struct MpiLibraries {
   const char* mpi;
@@ -102,8 +102,8 @@ void take(MpiFunctionCoverage& function, MpiInterface interface, bool wrapped) {
 bool is_mpi_function(const std::string& symbol) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
-    for (const KnownFunction& function : adapters::mpi::known_functions()) all.insert(function.function);
-    for (const auto& function : adapters::mpi::function_coverage()) all.insert(function.function);
+    for (const KnownFunction& function : format::known_functions()) all.insert(function.function);
+    for (const auto& function : format::function_coverage()) all.insert(function.function);
     return all;
   }();
   static const std::set<std::string> small_names = [] {
@@ -129,7 +129,7 @@ MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) 
   const std::set<std::string> wrapped{own->functions_in_any_case.begin(), own->functions_in_any_case.end()};
 
   std::map<std::string, const KnownFunction*> known;
-  for (const KnownFunction& function : adapters::mpi::known_functions())
+  for (const KnownFunction& function : format::known_functions())
     known[in_small_letters(function.function)] = &function;
   std::map<std::string, MpiFunctionCoverage> found;
   const auto entry = [&](const std::string& small_name, const std::string& name) -> MpiFunctionCoverage& {
@@ -148,7 +148,7 @@ MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) 
     return place->second;
   };
 
-  for (const auto& row : adapters::mpi::function_coverage()) {
+  for (const auto& row : format::function_coverage()) {
     if (mpi != row.mpi || !c_symbols->contains(row.function)) continue;
     MpiFunctionCoverage& function = entry(in_small_letters(row.function), row.function);
     if (function.operation == "unknown") {  // a prefix row

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "report/json_writer.hpp"
+#include "offline/report/json_writer.hpp"
 
 namespace refrain::tools {
 namespace {

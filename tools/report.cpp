@@ -1,6 +1,6 @@
 /// `refrain report EXPERIMENT`: the report of an experiment in the terminal, or as JSON or CSV.
 
-#include "report/report.hpp"
+#include "offline/report/report.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,8 +13,8 @@
 #include <memory>
 #include <unistd.h>
 
-#include "analysis/iteration_metrics.hpp"
-#include "archive/reader.hpp"
+#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
 
@@ -78,7 +78,7 @@ int run(Request request) {
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
-    const archive::Experiment experiment = archive::read_experiment(request.experiment);
+    const experiment::Experiment experiment = experiment::read_experiment(request.experiment);
     analysis::Symbolizer symbolizer;
     const bool to_file = request.output != "-";
     // The file is made last: a request that fails leaves no empty one behind.
@@ -92,7 +92,7 @@ int run(Request request) {
       return complain(exit_usage,
                       (to_file ? request.output : std::string("standard output")) + ": " + std::strerror(errno));
     return exit_ok;
-  } catch (const archive::ReadError& error) {
+  } catch (const experiment::ReadError& error) {
     return complain(exit_unreadable, error.what());
   } catch (const std::exception& error) {
     return complain(exit_usage, error.what());

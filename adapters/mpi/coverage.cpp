@@ -1,8 +1,8 @@
-#include "adapters/mpi/coverage.hpp"
-
 #include <iterator>
 
-namespace refrain::adapters::mpi {
+#include "format/mpi_coverage.hpp"
+
+namespace refrain::format {
 
 namespace {
 constexpr FunctionCoverage rows[] = {
@@ -29,4 +29,4 @@ std::span<const KnownFunction> known_functions() { return std::span(known).first
 
 std::span<const FunctionCoverage> function_coverage() { return std::span(rows).first(std::size(rows) - 1); }
 
-}  // namespace refrain::adapters::mpi
+}  // namespace refrain::format

@@ -9,9 +9,11 @@
 #include "bench/clustering/shares.hpp"
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
-#include "clustering/reconstruct.hpp"
-#include "clustering/sample_reader.hpp"
 #include "clustering/sample_store.hpp"
+#include "offline/analysis/reconstruct.hpp"
+#include "offline/experiment/iteration_log_reader.hpp"
+#include "offline/experiment/sample_reader.hpp"
+#include "tests/unit/clustering/as_stored.hpp"
 
 namespace refrain::bench {
 
@@ -107,8 +109,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   if (keeps_vectors) {
     std::size_t at = 0;
     for (const auto& block : blocks) {
-      IterationLogReader reader;
-      if (!reader.open(block, sequence.overall)) throw std::runtime_error("block unreadable");
+      experiment::IterationLogReader reader;
+      if (!reader.open(block, test::as_stored(sequence.overall))) throw std::runtime_error("block unreadable");
       Label label{};
       std::int64_t row[max_overall];
       while (reader.next(label, row)) {
@@ -133,8 +135,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   std::vector<double> user_at;
   std::vector<std::size_t> user_stamp;
   std::vector<bool> kept_of(count, false);
-  SampleReader samples;
-  if (sample_bytes && !samples.open(store.data(), shapes, store.references(), store.kept(), store.count()))
+  experiment::SampleReader samples;
+  if (sample_bytes &&
+      !samples.open(store.data(), test::as_stored(shapes), store.references(), store.kept(), store.count()))
     throw std::runtime_error("samples unreadable");
   bool more_samples = sample_bytes && samples.next();
   std::vector<std::int64_t> kept_value;  // by path and column, of an iteration whose samples are kept
@@ -145,8 +148,8 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     const bool samples_kept = more_samples && samples.ordinal() == i && samples.kept();
     kept_of[i] = samples_kept;
     if (samples_kept)
-      for (const TouchedPath& t : samples.paths()) {
-        const auto path = static_cast<std::size_t>(t.path);
+      for (const experiment::StoredPath& t : samples.paths()) {
+        const std::size_t path = t.path;
         if (kept_stamp.size() <= path) {
           kept_stamp.resize(path + 1, ~std::size_t{0});
           kept_value.resize((path + 1) * max_columns);
@@ -223,7 +226,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       const ShapeTable& shape = sequence.shapes[row.shape];
       for (unsigned c = 0; c < row.columns; ++c) {
         const std::uint8_t overall = shape.columns[c].scales_with;
-        ReconstructionInput in;
+        analysis::ReconstructionInput in;
         in.sum = row.sum[c];
         in.members = f.view.members;
         if (keeps_vectors && overall != no_metric && sequence.overall[overall].precision != Precision::NotKept) {
@@ -244,7 +247,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           in.overall_sum = static_cast<std::int64_t>(mean_user * n);
           in.overall_value = user;
         }
-        double got = keeps_vectors ? reconstruct(in) : reconstruct_mean(in);
+        double got = keeps_vectors ? analysis::reconstruct(in) : analysis::reconstruct_mean(in);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
         if (samples_kept && !shape.exact)
           got = path < kept_stamp.size() && kept_stamp[path] == i

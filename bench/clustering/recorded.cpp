@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "archive/reader.hpp"
+#include "format/overall.hpp"
 #include "measurement/metrics.hpp"
+#include "offline/experiment/reader.hpp"
 
 namespace refrain::bench {
 
@@ -15,27 +16,18 @@ using measurement::NodeKind;
 
 namespace {
 
-enum Overall : std::uint8_t {
-#define OVERALL(id, name, unit, precision, in_distance, help) id,
-#include "measurement/overall.def"
-#undef OVERALL
-  OverallCount
-};
-constexpr OverallColumn overall_columns[] = {
-#define OVERALL(id, name, unit, precision, in_distance, help) {in_distance, Precision::precision},
-#include "measurement/overall.def"
-#undef OVERALL
-};
-constexpr const char* overall_names[] = {
-#define OVERALL(id, name, unit, precision, in_distance, help) name,
-#include "measurement/overall.def"
-#undef OVERALL
-};
+using enum format::Overall;
+using format::Overall;
+using format::overall_count;
+using format::overall_table;
+
+constexpr std::uint8_t index_of(Overall metric) { return static_cast<std::uint8_t>(metric); }
 
 enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
 
-Column follows(Overall metric, bool in_distance = true, std::uint8_t second = no_metric) {
-  return {metric, in_distance, second};
+Column follows(Overall metric, bool in_distance = true) { return {index_of(metric), in_distance, no_metric}; }
+Column follows_both(Overall metric, bool in_distance, Overall second) {
+  return {index_of(metric), in_distance, index_of(second)};
 }
 
 /// The columns of the measured process, in the order of metrics.def.
@@ -43,11 +35,11 @@ std::vector<ShapeTable> shapes() {
   const std::vector<Column> call{follows(MpiCalls),
                                  follows(Mpi),
                                  follows(MessagesSent, false),
-                                 follows(BytesSent, true, MessagesSent),
+                                 follows_both(BytesSent, true, MessagesSent),
                                  follows(MessagesReceived, false),
-                                 follows(BytesReceived, true, MessagesReceived),
+                                 follows_both(BytesReceived, true, MessagesReceived),
                                  follows(MessagesCompleted, false),
-                                 follows(BytesCompleted, false, MessagesCompleted),
+                                 follows_both(BytesCompleted, false, MessagesCompleted),
                                  follows(BytesRead),
                                  follows(BytesWritten)};
   std::vector<ShapeTable> out(4);
@@ -67,27 +59,29 @@ Shapes shape_of(NodeKind kind, const std::int64_t* values) {
   }
 }
 
-Sequence sequence_of(const archive::Profile& profile, const archive::Location& location, const std::string& name) {
-  const archive::Loop& loop = location.loops.front();
+Sequence sequence_of(const experiment::Profile& profile, const experiment::Location& location,
+                     const std::string& name) {
+  const experiment::Loop& loop = location.loops.front();
   Sequence out;
   out.name = name;
   out.shapes = shapes();
-  out.user_time_of = {Wall, Mpi, Own};
-  if (loop.metrics.size() < OverallCount) throw std::runtime_error(name + ": overall metrics are missing");
+  out.user_time_of = {index_of(Wall), index_of(Mpi), index_of(Own)};
+  if (loop.metrics.size() < overall_count) throw std::runtime_error(name + ": overall metrics are missing");
   for (std::size_t m = 0; m < loop.metrics.size(); ++m) {
-    if (m < OverallCount && loop.metrics[m].name != overall_names[m])
+    if (m < overall_count && loop.metrics[m].name != overall_table[m].name)
       throw std::runtime_error(name + ": overall metrics of another version");
-    out.overall.push_back(m < OverallCount ? overall_columns[m] : OverallColumn{true, loop.metrics[m].precision});
+    out.overall.push_back(m < overall_count ? OverallColumn{overall_table[m].in_distance, overall_table[m].precision}
+                                            : OverallColumn{true, loop.metrics[m].precision});
   }
   double weight = 0, squares = 0;
-  for (const archive::Unit& unit : location.units) {
+  for (const experiment::Unit& unit : location.units) {
     if (unit.loop != 0) continue;
-    const archive::Cluster& cluster = loop.clusters.at(static_cast<std::size_t>(unit.cluster));
+    const experiment::Cluster& cluster = loop.clusters.at(static_cast<std::size_t>(unit.cluster));
     if (cluster.members != 1) throw std::runtime_error(name + ": iterations share a cluster");
     Sequence::Iteration it;
     it.number = static_cast<std::uint64_t>(cluster.first);
     it.overall = cluster.minimum;
-    for (const archive::PathValues& row : unit.values) {
+    for (const experiment::PathValues& row : unit.values) {
       const NodeKind kind = profile.paths[row.path].kind;
       const std::int64_t* values = unit.columns.data() + row.first;
       it.path.push_back(row.path);
@@ -106,12 +100,12 @@ Sequence sequence_of(const archive::Profile& profile, const archive::Location& l
 }  // namespace
 
 std::vector<Sequence> recorded(const std::filesystem::path& experiment, const std::string& name) {
-  const archive::Experiment read = archive::read_experiment(experiment);
+  const experiment::Experiment read = experiment::read_experiment(experiment);
   std::vector<Sequence> out;
   const auto& ranks = read.profile.ranks;
   for (std::size_t r = 0; r < ranks.size(); r += std::max<std::size_t>(1, ranks.size() / 2)) {
     if (out.size() == 2) break;
-    const archive::Location& location = ranks[r].locations.front();
+    const experiment::Location& location = ranks[r].locations.front();
     if (location.loops.empty()) throw std::runtime_error(name + ": no loop");
     out.push_back(sequence_of(read.profile, location, name + "-" + std::to_string(ranks[r].rank)));
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/user_shares.hpp"
+#include "offline/analysis/user_shares.hpp"
 
 namespace refrain::bench {
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "archive/manifest_reader.hpp"
-#include "archive/profile_merger.hpp"
-#include "archive/profile_parser.hpp"
-#include "archive/reader.hpp"
+#include "offline/experiment/manifest_reader.hpp"
+#include "offline/experiment/profile_merger.hpp"
+#include "offline/experiment/profile_parser.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,21 +16,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
     if (data[0] % 3 == 2) {
-      archive::parse_manifest(archive::InputFile("f", std::as_bytes(std::span(bytes))));
+      experiment::parse_manifest(experiment::InputFile("f", std::as_bytes(std::span(bytes))));
       return 0;
     }
     if (data[0] % 3 == 1) testing::reseal(bytes);
-    archive::ProfileMerger merger;
-    merger.add(archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(bytes)))), "f");
-    const archive::Profile profile = merger.take();
+    experiment::ProfileMerger merger;
+    merger.add(experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(bytes)))), "f");
+    const experiment::Profile profile = merger.take();
     for (const auto& rank : profile.ranks)
       for (const auto& location : rank.locations)
         for (const auto& loop : location.loops) {
-          for (const auto& place : loop.log) archive::read_frame(place);
-          for (const auto& place : loop.merges) archive::read_merges(place);
-          archive::read_samples(rank, loop);
+          for (const auto& place : loop.log) experiment::read_frame(place);
+          for (const auto& place : loop.merges) experiment::read_merges(place);
+          experiment::read_samples(rank, loop);
         }
-  } catch (const archive::ReadError&) {
+  } catch (const experiment::ReadError&) {
   }
   return 0;
 }

@@ -4,15 +4,14 @@
 #include <cstring>
 #include <zstd.h>
 
-#include "archive/checksum.hpp"
-#include "archive/format.hpp"
+#include "format/checksum.hpp"
+#include "format/profile_file.hpp"
 
 namespace refrain::testing {
 
 namespace {
 
-using archive::checksum;
-namespace format = archive::format;
+using format::checksum;
 
 template <class T>
 T get(const std::string& bytes, std::size_t at) {
@@ -54,7 +53,8 @@ void reseal_frames(std::string& file, std::uint64_t at, std::uint64_t size) {
   for (const std::uint64_t end = at + size; end - at >= around;) {
     const auto stored = get<std::uint64_t>(file, at + 16);
     if (stored > end - at - around) return;
-    put(file, at + format::frame_head_size + stored, checksum(file.data() + at, format::frame_head_size + stored));
+    put(file, at + format::frame_head_size + stored,
+        format::checksum(file.data() + at, format::frame_head_size + stored));
     at += stored + around;
   }
 }
@@ -71,9 +71,9 @@ void reseal_block(std::string& file, std::uint64_t at) {
     if (!inside(file, at, offset) || !inside(file, at + offset, stored)) continue;
     if (get<std::uint32_t>(file, entry) == static_cast<std::uint32_t>(format::Section::Iterations))
       reseal_frames(file, at + offset, stored);
-    put(file, entry + 32, checksum(file.data() + at + offset, stored));
+    put(file, entry + 32, format::checksum(file.data() + at + offset, stored));
   }
-  put(file, at + table, checksum(file.data() + at, table));
+  put(file, at + table, format::checksum(file.data() + at, table));
 }
 
 }  // namespace
@@ -104,9 +104,9 @@ void reseal(std::string& file) {
        ++i) {
     const std::uint64_t entry = table + i * format::rank_entry_size;
     reseal_block(file, get<std::uint64_t>(file, entry + 8));
-    put(file, entry + 24, checksum(file.data() + entry, 24));
+    put(file, entry + 24, format::checksum(file.data() + entry, 24));
   }
-  put(file, 56, checksum(file.data(), 56));
+  put(file, 56, format::checksum(file.data(), 56));
 }
 
 }  // namespace refrain::testing

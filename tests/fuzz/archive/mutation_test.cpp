@@ -5,14 +5,14 @@
 #include <random>
 #include <sys/resource.h>
 
-#include "analysis/iteration_samples.hpp"
-#include "analysis/iterations.hpp"
-#include "analysis/windows.hpp"
-#include "archive/manifest_reader.hpp"
-#include "archive/profile_merger.hpp"
-#include "archive/profile_parser.hpp"
-#include "archive/reader.hpp"
 #include "archive/writer.hpp"
+#include "offline/analysis/iteration_samples.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/windows.hpp"
+#include "offline/experiment/manifest_reader.hpp"
+#include "offline/experiment/profile_merger.hpp"
+#include "offline/experiment/profile_parser.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -20,7 +20,7 @@
 namespace refrain::testing {
 namespace {
 
-using archive::Profile;
+using experiment::Profile;
 using Random = std::mt19937_64;
 
 std::string sample_file(int ranks) {
@@ -30,9 +30,8 @@ std::string sample_file(int ranks) {
     SampleRank sample = rank == 0 ? sample_rank(rank, ranks, 2, 12) : sample_rank_with_loops(rank, ranks, 2, 12);
     if (rank == 0) sample.add_extra_metrics();
     sample.add_communicator({1, 0, 3, 0, rank, ranks, 0, "", {}, 70}, {0, 1});
-    sample.add_window({1, measurement::WindowKind::Shared, "fuzzed", 9},
-                      {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
-    sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
+    sample.add_window({1, format::WindowKind::Shared, "fuzzed", 9}, {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
+    sample.add_window({0, format::WindowKind::Dynamic, ""}, {});
     (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
   });
   return read_file(directory.path + "/profile.refrain");
@@ -45,7 +44,7 @@ void check_invariants(const Profile& profile) {
     const auto& path = profile.paths[i];
     ASSERT_TRUE(i == 0 || path.parent < i);
     ASSERT_LT(path.module, static_cast<std::int64_t>(profile.modules.size()));
-    if (path.kind == archive::NodeKind::Region) {
+    if (path.kind == format::NodeKind::Region) {
       ASSERT_LT(path.offset, profile.regions.size());
     }
   }
@@ -66,7 +65,7 @@ void check_invariants(const Profile& profile) {
       for (const auto& traffic : window.targets) ASSERT_GE(traffic.target, 0);
     }
     for (const auto& location : rank.locations) {
-      ASSERT_EQ(location.losses.size(), measurement::loss_count);
+      ASSERT_EQ(location.losses.size(), format::loss_count);
       for (const auto& loop : location.loops) {
         const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
         analysis::IterationSamples samples(profile, rank, loop);
@@ -103,7 +102,7 @@ void check_invariants(const Profile& profile) {
           ASSERT_GT(row.path, last_path);
           last_path = row.path;
           ASSERT_LT(row.path, profile.paths.size());
-          ASSERT_LE(row.first + measurement::columns_of(profile.paths[row.path].kind), unit.columns.size());
+          ASSERT_LE(row.first + format::columns_of(profile.paths[row.path].kind), unit.columns.size());
         }
       }
     }
@@ -159,13 +158,13 @@ void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, s
     std::string bytes = mutate(base, random);
     if (sealed) reseal(bytes);
     try {
-      Profile profile = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(bytes))));
+      Profile profile = experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(bytes))));
       check_invariants(profile);
-      archive::ProfileMerger merger;
+      experiment::ProfileMerger merger;
       merger.add(std::move(profile), "f");
       check_invariants(merger.take());
       ++accepted;
-    } catch (const archive::ReadError& error) {
+    } catch (const experiment::ReadError& error) {
       ++refused[kind_of(error.what())];
     }
     if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", round " << i;
@@ -182,8 +181,8 @@ TEST(Mutations, behind_the_compression) { run(unpacked(sample_file(2)), 3, 60'00
 
 TEST(Mutations, the_base_is_the_same_profile_unpacked) {
   const std::string packed = sample_file(2), raw = unpacked(packed);
-  const Profile a = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(packed))));
-  const Profile b = archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(raw))));
+  const Profile a = experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(packed))));
+  const Profile b = experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(raw))));
   EXPECT_GT(raw.size(), packed.size());
   for (std::size_t rank = 0; rank < 2; ++rank)
     EXPECT_EQ(values_of(a, a.ranks[rank].locations[1].units[0]), values_of(b, b.ranks[rank].locations[1].units[0]));
@@ -198,9 +197,9 @@ TEST(Mutations, of_manifests) {
   for (int i = 0; i < 20'000; ++i) {
     const std::string bytes = mutate(base, random);
     try {
-      archive::parse_manifest(archive::InputFile("f", std::as_bytes(std::span(bytes))));
+      experiment::parse_manifest(experiment::InputFile("f", std::as_bytes(std::span(bytes))));
       ++accepted;
-    } catch (const archive::ReadError&) {
+    } catch (const experiment::ReadError&) {
     }
   }
   EXPECT_GT(accepted, 0);

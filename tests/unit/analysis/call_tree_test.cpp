@@ -1,6 +1,6 @@
 // The call tree of hand-made profiles. Addresses without a module are their own names ("0x10"), so that no file is
 // needed.
-#include "analysis/call_tree.hpp"
+#include "offline/analysis/call_tree.hpp"
 
 #include <array>
 #include <cmath>
@@ -8,15 +8,15 @@
 #include <map>
 #include <random>
 
-#include "analysis/functions.hpp"
+#include "offline/analysis/functions.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-using archive::CallPath;
-using archive::NodeKind;
-using archive::Profile;
-using archive::Unit;
+using experiment::CallPath;
+using experiment::Profile;
+using experiment::Unit;
+using format::NodeKind;
 
 void add_region(Unit& unit, std::uint32_t path, std::int64_t visits, std::int64_t time, std::int64_t bytes = 0) {
   unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
@@ -39,11 +39,11 @@ Profile small_profile() {
       {0, NodeKind::Root, -1, 0},        {0, NodeKind::Frame, -1, 0x10}, {1, NodeKind::Region, -1, 0},
       {0, NodeKind::Frame, -1, 0x18},    {3, NodeKind::Region, -1, 0},   {0, NodeKind::Function, -1, 0x10},
       {1, NodeKind::Function, -1, 0x20}, {0, NodeKind::Special, -1, 0},  {7, NodeKind::Function, -1, 0x30}};
-  archive::Rank rank;
+  experiment::Rank rank;
   rank.ticks_per_second = 1e9;
-  archive::Location location;
+  experiment::Location location;
   location.name = "main";
-  location.losses.assign(measurement::loss_count, 0);
+  location.losses.assign(format::loss_count, 0);
   Unit unit;
   unit.wall = 1'000;
   unit.mpi = 300;
@@ -178,7 +178,7 @@ TEST(CallTree, lost_paths_of_a_full_arena_are_told_from_missing_samples) {
   location.units[0].weight_user_ns += 700;
   Symbolizer symbolizer;
   EXPECT_TRUE(by_path(build_call_tree(profile, symbolizer)).contains("/(no sample)"));
-  location.losses[static_cast<std::size_t>(measurement::Loss::ArenaFull)] = 1;
+  location.losses[static_cast<std::size_t>(format::Loss::ArenaFull)] = 1;
   const auto tree = build_call_tree(profile, symbolizer);
   ASSERT_TRUE(by_path(tree).contains("/(arena full)"));
   EXPECT_NEAR(by_path(tree).at("/(arena full)")->exclusive_s, 350e-9, 1e-18);
@@ -253,15 +253,15 @@ TEST(CallTree, time_is_conserved_for_random_experiments) {
       profile.paths.push_back({parent, kind, -1, kind == NodeKind::Region ? random() % 2 : random() % 9});
     }
     for (int r = 0; r < 5; ++r) {
-      archive::Rank rank;
+      experiment::Rank rank;
       rank.rank = r;
       rank.ticks_per_second = 2.3e9 + 1e5 * r;
       rank.call_cost.median = 90.5;
       rank.tick_cost.median = 9'000.7;
       for (int t = 0; t < 3; ++t) {
-        archive::Location location;
+        experiment::Location location;
         location.rank = r, location.thread = t;
-        location.losses.assign(measurement::loss_count, 0);
+        location.losses.assign(format::loss_count, 0);
         for (int u = 0; u < 4; ++u) {
           Unit unit;
           unit.wall = static_cast<std::int64_t>(random() % 100'000'000'000);

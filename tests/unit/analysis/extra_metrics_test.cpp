@@ -1,10 +1,10 @@
-#include "analysis/extra_metrics.hpp"
+#include "offline/analysis/extra_metrics.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
 
-#include "analysis/iteration_profile.hpp"
-#include "analysis/iterations.hpp"
+#include "offline/analysis/iteration_profile.hpp"
+#include "offline/analysis/iterations.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::analysis {
@@ -14,8 +14,8 @@ using namespace test;
 using Values = std::map<std::uint32_t, std::int64_t>;
 
 /// A unit with one metric beside the time: its total, and what paths have of it.
-archive::Unit unit_with(std::int64_t total, const Values& values) {
-  archive::Unit unit;
+experiment::Unit unit_with(std::int64_t total, const Values& values) {
+  experiment::Unit unit;
   unit.extra.totals = {total};
   for (const auto& [path, value] : values) {
     unit.extra.values.push_back({path, static_cast<std::uint32_t>(unit.extra.columns.size())});
@@ -24,7 +24,7 @@ archive::Unit unit_with(std::int64_t total, const Values& values) {
   return unit;
 }
 
-void give_weight(archive::Unit& unit, std::uint32_t path, std::int64_t weight) {
+void give_weight(experiment::Unit& unit, std::uint32_t path, std::int64_t weight) {
   unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
   unit.columns.insert(unit.columns.end(), {1, weight});
 }
@@ -36,8 +36,8 @@ Values values_of(const std::vector<PathValue>& list) {
 }
 
 TEST(ExtraShares, of_user_code_are_in_proportion_to_what_ticks_found) {
-  const archive::Profile profile = empty_profile();
-  archive::Unit unit = unit_with(1000, {{send, 100}, {function_10, 30}, {function_20, 10}});
+  const experiment::Profile profile = empty_profile();
+  experiment::Unit unit = unit_with(1000, {{send, 100}, {function_10, 30}, {function_20, 10}});
   give_weight(unit, function_10, 1);
   give_weight(unit, function_20, 99);
   const ExtraShares shares = share_extra(unit, profile.paths, 0);
@@ -48,8 +48,8 @@ TEST(ExtraShares, of_user_code_are_in_proportion_to_what_ticks_found) {
 }
 
 TEST(ExtraShares, follow_the_weights_where_ticks_found_nothing) {
-  const archive::Profile profile = empty_profile();
-  archive::Unit unit = unit_with(1000, {{send, 100}});
+  const experiment::Profile profile = empty_profile();
+  experiment::Unit unit = unit_with(1000, {{send, 100}});
   give_weight(unit, function_10, 20);
   give_weight(unit, function_20, 10);
   EXPECT_EQ(values_of(share_extra(unit, profile.paths, 0).user_paths),
@@ -57,21 +57,21 @@ TEST(ExtraShares, follow_the_weights_where_ticks_found_nothing) {
 }
 
 TEST(ExtraShares, without_a_tick_have_no_path) {
-  const archive::Profile profile = empty_profile();
+  const experiment::Profile profile = empty_profile();
   const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 0);
   EXPECT_EQ(shares.no_path, 900);
   EXPECT_TRUE(shares.user_paths.empty());
 }
 
 TEST(ExtraShares, of_a_metric_that_the_rank_does_not_have_are_none) {
-  const archive::Profile profile = empty_profile();
+  const experiment::Profile profile = empty_profile();
   const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 1);
   EXPECT_EQ(shares.total, 0);
   EXPECT_TRUE(shares.mpi_paths.empty());
 }
 
 TEST(ExtraShares, of_damaged_data_still_add_up) {
-  const archive::Profile profile = empty_profile();
+  const experiment::Profile profile = empty_profile();
   const ExtraShares shares = share_extra(unit_with(10, {{send, 600}, {allreduce, 400}}), profile.paths, 0);
   EXPECT_EQ(values_of(shares.mpi_paths), (Values{{send, 6}, {allreduce, 4}}));
   EXPECT_EQ(shares.no_path, 0);
@@ -81,18 +81,18 @@ TEST(ExtraShares, of_damaged_data_still_add_up) {
 struct TwoClusters {
   TwoClusters() {
     profile.extra_metrics = {{"faults", "1"}};
-    loop.metrics = {{"wall", "ticks", clustering::Precision::Exact}, {"faults", "1", clustering::Precision::Exact}};
+    loop.metrics = {{"wall", "ticks", format::Precision::Exact}, {"faults", "1", format::Precision::Exact}};
     loop.clusters = {{.label = 0, .members = 2, .squares = {0, 200}}, {.label = 1, .members = 1, .squares = {0, 0}}};
     first = unit_with(60, {{send, 20}, {function_10, 3}, {function_20, 1}});
     second = unit_with(100, {{send, 50}, {function_20, 5}});
   }
-  archive::Profile profile = empty_profile();
-  archive::Loop loop;
-  archive::Unit first, second;
-  std::vector<const archive::Unit*> units{&first, &second};
+  experiment::Profile profile = empty_profile();
+  experiment::Loop loop;
+  experiment::Unit first, second;
+  std::vector<const experiment::Unit*> units{&first, &second};
 };
 
-std::int64_t sum(const archive::ExtraValues& values) {
+std::int64_t sum(const experiment::ExtraValues& values) {
   std::int64_t sum = 0;
   for (const std::int64_t value : values.columns) sum += value;
   return sum;
@@ -103,7 +103,7 @@ TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   const ExtraOfIterations iterations(of.profile, of.loop, of.units);
   for (const std::int64_t total : {0, 1, 20, 30, 1000}) {
     const std::int64_t row[] = {1, total};
-    const archive::ExtraValues values = iterations.values_of(0, row);
+    const experiment::ExtraValues values = iterations.values_of(0, row);
     EXPECT_EQ(values.totals, std::vector<std::int64_t>{total});
     EXPECT_EQ(sum(values), total);
   }
@@ -113,7 +113,7 @@ TEST(ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
   const TwoClusters of;
   const ExtraOfIterations iterations(of.profile, of.loop, of.units);
   const std::int64_t row[] = {1, 30};
-  const archive::ExtraValues values = iterations.values_of(0, row);
+  const experiment::ExtraValues values = iterations.values_of(0, row);
   ASSERT_EQ(values.values.size(), 3u);
   EXPECT_EQ(values.columns, (std::vector<std::int64_t>{10, 15, 5}));  // send, then 20 as 3 to 1
 }
@@ -142,7 +142,7 @@ TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
     const auto value = iterations.selected(selection, 0);
     for (const std::int64_t total : {30, 36, 24}) {
       const std::int64_t row[] = {1, total};
-      const archive::ExtraValues whole = iterations.values_of(0, row);
+      const experiment::ExtraValues whole = iterations.values_of(0, row);
       std::int64_t expected = 0;
       for (const auto& values : whole.values) expected += values.path == path ? whole.of(values, 0) : 0;
       EXPECT_NEAR(value(0, row), static_cast<double>(expected), 1) << path << " of " << total;

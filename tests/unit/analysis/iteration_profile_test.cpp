@@ -1,31 +1,32 @@
 // Single iterations reconstructed from clusters whose members are known.
-#include "analysis/iteration_profile.hpp"
+#include "offline/analysis/iteration_profile.hpp"
 
 #include <gtest/gtest.h>
 #include <random>
 
-#include "analysis/callpath_match.hpp"
-#include "analysis/cluster_differences.hpp"
-#include "analysis/iteration_metrics.hpp"
+#include "offline/analysis/callpath_match.hpp"
+#include "offline/analysis/cluster_differences.hpp"
+#include "offline/analysis/iteration_metrics.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-using archive::NodeKind;
-using measurement::MetricId;
+using format::MetricId;
+using format::NodeKind;
 using test::Iteration;
 
-IterationProfiles profiles_of(const archive::Profile& profile) {
+IterationProfiles profiles_of(const experiment::Profile& profile) {
   return {profile, profile.ranks[0], profile.ranks[0].locations[0], 0};
 }
 
-std::int64_t sum_of(const archive::Profile& profile, const archive::Unit& unit, MetricId metric) {
+std::int64_t sum_of(const experiment::Profile& profile, const experiment::Unit& unit, MetricId metric) {
   std::int64_t sum = 0;
   for (const auto& row : unit.values) sum += value_of(unit, row, profile.paths[row.path].kind, metric);
   return sum;
 }
-std::int64_t value_at(const archive::Profile& profile, const archive::Unit& unit, std::uint32_t path, MetricId metric) {
+std::int64_t value_at(const experiment::Profile& profile, const experiment::Unit& unit, std::uint32_t path,
+                      MetricId metric) {
   for (const auto& row : unit.values)
     if (row.path == path) return value_of(unit, row, profile.paths[path].kind, metric);
   return 0;
@@ -60,7 +61,7 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
   std::mt19937 random(7);
   for (const std::int32_t clusters : {1, 4, 50, 200}) {
     const auto iterations = random_iterations(random, clusters);
-    archive::Profile profile = test::profile_of(iterations);
+    experiment::Profile profile = test::profile_of(iterations);
     profile.ranks[0].locations[0].loops[0].clusters[0].overflow = true;
     profile.ranks[0].call_cost.median = 30;
     profile.ranks[0].tick_cost.median = 2'000;
@@ -81,12 +82,12 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
 }
 
 /// Slopes of any size, as few iterations may have taught them.
-void learn_random_slopes(std::mt19937& random, archive::Loop& loop) {
+void learn_random_slopes(std::mt19937& random, experiment::Loop& loop) {
   loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};  // by test::metrics()
   std::normal_distribution<float> any(0, 3);
-  archive::ClassSlopes& slopes = loop.slopes.emplace_back();
+  experiment::ClassSlopes& slopes = loop.slopes.emplace_back();
   for (const std::uint32_t path : {test::send, test::allreduce}) {
-    archive::PathSlopes& of = slopes.paths.emplace_back();
+    experiment::PathSlopes& of = slopes.paths.emplace_back();
     of.path = path;
     for (float& slope : of.first) slope = any(random);
     for (float& slope : of.second) slope = 100 * any(random);
@@ -96,7 +97,7 @@ void learn_random_slopes(std::mt19937& random, archive::Loop& loop) {
 TEST(IterationProfile, it_is_so_with_learned_slopes_and_recorded_samples) {
   std::mt19937 random(17);
   const auto iterations = random_iterations(random, 4);
-  archive::Profile profile = test::profile_of(iterations);
+  experiment::Profile profile = test::profile_of(iterations);
   learn_random_slopes(random, profile.ranks[0].locations[0].loops[0]);
   const IterationProfiles profiles = profiles_of(profile);
   const std::vector<SampledPath> recorded = {{test::function_20, 3}};
@@ -118,8 +119,8 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
     const std::int64_t messages = 1 + i * 7 % 5, size = 1000 + 37 * (i * 13 % 101);
     iterations.push_back({0, 100'000, {messages, 10, messages, 400 * messages, 0, 0}, {1, 10, 1, size, 0, 0}, {}, {}});
   }
-  archive::Profile profile = test::profile_of(iterations);
-  archive::Loop& loop = profile.ranks[0].locations[0].loops[0];
+  experiment::Profile profile = test::profile_of(iterations);
+  experiment::Loop& loop = profile.ranks[0].locations[0].loops[0];
   loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};
   loop.slopes = {{0, {{test::send, {1, 0, 1, 0}, {0, 0, 0, 400}}, {test::allreduce, {0, 0, 0, 1}, {0, 0, 0, -400}}}}};
   const IterationProfiles profiles = profiles_of(profile);
@@ -140,7 +141,7 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   Iteration other = it;
   other.cluster = 1;
   other.function_10 = {1, 10};
-  const archive::Profile profile = test::profile_of({it, other, other});
+  const experiment::Profile profile = test::profile_of({it, other, other});
   const IterationProfiles profiles = profiles_of(profile);
   EXPECT_TRUE(profiles.is_exact(0));
   EXPECT_FALSE(profiles.is_exact(1));
@@ -155,7 +156,7 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
 TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the_class) {
   std::vector<Iteration> iterations(41, Iteration{0, 5'000, {3, 1'000, 3, 24, 0, 0}, {}, {3, 3'000}, {1, 1'000}});
   iterations[40] = {1, 9'000, {3, 1'000, 3, 24, 0, 0}, {}, {}, {}};
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   const IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(40, 1, test::vector_of(iterations[40]));
   EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Time), 1'000);
@@ -172,7 +173,7 @@ TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_on
   for (std::int32_t cluster = 0; cluster < 5; ++cluster)
     for (int i = 0; i < 20; ++i)
       iterations.push_back({cluster, 100'000, {100 * cluster + i, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {}, {}});
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   const IterationProfiles profiles = profiles_of(profile);
   for (const Iteration& it : iterations) {
     const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
@@ -183,7 +184,7 @@ TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_on
 
 TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
   const Iteration it{-1, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}};
-  const archive::Profile profile = test::profile_of({it});
+  const experiment::Profile profile = test::profile_of({it});
   const IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(0, -1, test::vector_of(it));
   const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
@@ -195,7 +196,7 @@ TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
 
 TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   Iteration it{0, 5'000, {3, 600, 3, 24, 0, 0}, {}, {}, {}};
-  archive::Profile profile = test::profile_of({it, it});
+  experiment::Profile profile = test::profile_of({it, it});
   profile.ranks[0].locations[0].units[0].mpi = 1'600;  // 1,200 of it have a call path
   auto vector = test::vector_of(it);
   vector[1] = 800;
@@ -208,7 +209,7 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
 TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
   std::mt19937 random(11);
   const auto iterations = random_iterations(random, 6);
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   const IterationProfiles profiles = profiles_of(profile);
   PathSelection everything{std::vector<bool>(test::path_count, true), true, true, true, true};
   PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
@@ -230,7 +231,7 @@ TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
 }
 
 TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) {
-  const archive::Profile profile = test::profile_of({{0, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}}});
+  const experiment::Profile profile = test::profile_of({{0, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}}});
   const IterationProfiles profiles = profiles_of(profile);
   std::vector<std::string> names, columns;
   for (const auto& metric : iteration_metrics(profiles.loop())) {
@@ -309,7 +310,7 @@ TEST(ClusterDifferences, a_slow_function_is_named) {
                           {20 * (1 + slow * 9), 20'000 * (1 + slow * 9)},
                           {40, 40'000}});
   }
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer);
   const auto summaries = summarise_clusters(profiles_of(profile), tree);
@@ -327,7 +328,7 @@ TEST(ClusterDifferences, a_slow_function_is_named) {
 TEST(ClusterDifferences, calls_that_others_do_not_make_are_named) {
   std::vector<Iteration> iterations(30, {0, 1'000, {1, 10, 1, 8, 0, 0}, {}, {}, {}});
   for (int i = 0; i < 3; ++i) iterations.push_back({1, 1'000, {1, 10, 1, 8, 0, 0}, {2, 1, 0, 0, 0, 0}, {}, {}});
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer);
   const auto summaries = summarise_clusters(profiles_of(profile), tree);
@@ -344,7 +345,7 @@ TEST(ClusterDifferences, calls_that_others_make_are_missed) {
   for (int i = 0; i < 20; ++i)
     iterations.push_back({i % 2, 1'000 + i % 2, {1, 10, 1, 8, 0, 0}, {2, 1, 0, 0, 0, 0}, {}, {}});
   for (int i = 0; i < 15; ++i) iterations.push_back({2, 1'000, {1, 10, 1, 8, 0, 0}, {}, {}, {}});
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer);
   const auto summaries = summarise_clusters(profiles_of(profile), tree);
@@ -358,7 +359,7 @@ TEST(ClusterDifferences, calls_that_others_make_are_missed) {
 TEST(ClusterDifferences, chance_in_few_samples_is_no_difference) {
   std::vector<Iteration> iterations(200, {0, 10'000, {}, {}, {1, 1'000}, {1, 1'000}});
   iterations.push_back({1, 10'000, {}, {}, {2, 2'000}, {}});
-  const archive::Profile profile = test::profile_of(iterations);
+  const experiment::Profile profile = test::profile_of(iterations);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer);
   EXPECT_TRUE(summarise_clusters(profiles_of(profile), tree)[1].differences.empty());

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "archive/profile.hpp"
+#include "offline/experiment/profile.hpp"
 
 namespace refrain::analysis::test {
 
 /// The call paths of every profile made here. Addresses without a module are their own names.
 enum Path : std::uint32_t { root, frame_10, send, frame_18, allreduce, function_10, function_20, path_count };
 
-inline archive::Profile empty_profile() {
-  using archive::NodeKind;
-  archive::Profile profile;
+inline experiment::Profile empty_profile() {
+  using format::NodeKind;
+  experiment::Profile profile;
   profile.complete = true;
   profile.regions = {"MPI_Send", "MPI_Allreduce"};
   profile.paths = {{0, NodeKind::Root, -1, 0},       {0, NodeKind::Frame, -1, 0x10}, {1, NodeKind::Region, -1, 0},
@@ -33,9 +33,9 @@ struct Iteration {
 };
 
 /// By name, in the order of the file.
-inline const std::vector<archive::OverallMetric>& metrics() {
-  using clustering::Precision;
-  static const std::vector<archive::OverallMetric> list = {
+inline const std::vector<experiment::OverallMetric>& metrics() {
+  using format::Precision;
+  static const std::vector<experiment::OverallMetric> list = {
       {"wall", "ticks", Precision::Exact},       {"mpi", "ticks", Precision::Exact},
       {"own", "ticks", Precision::Rounded},      {"cpu", "ns", Precision::Rounded},
       {"mpi_calls", "1", Precision::Exact},      {"messages_sent", "1", Precision::Exact},
@@ -52,8 +52,8 @@ inline std::vector<std::int64_t> vector_of(const Iteration& it) {
           0,       0};
 }
 
-inline archive::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
-  archive::Unit unit;
+inline experiment::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
+  experiment::Unit unit;
   unit.loop = loop;
   unit.cluster = it.cluster;
   unit.wall = unit.cpu_ns = it.wall;
@@ -66,7 +66,7 @@ inline archive::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
     // A row has all columns of its kind, as one that was read has.
     const bool mpi = path == send || path == allreduce;
     unit.columns.resize(unit.values.back().first +
-                        measurement::columns_of(mpi ? archive::NodeKind::Region : archive::NodeKind::Function));
+                        format::columns_of(mpi ? format::NodeKind::Region : format::NodeKind::Function));
   };
   put(send, it.send);
   put(allreduce, it.allreduce);
@@ -83,9 +83,10 @@ inline archive::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
 }
 
 /// Adds the loop with its clusters; labels are the numbers of the clusters.
-inline void add_loop(archive::Location& location, const std::string& name, const std::vector<Iteration>& iterations) {
+inline void add_loop(experiment::Location& location, const std::string& name,
+                     const std::vector<Iteration>& iterations) {
   const auto number = static_cast<std::int32_t>(location.loops.size());
-  archive::Loop loop;
+  experiment::Loop loop;
   loop.name = name;
   loop.iterations = static_cast<std::int64_t>(iterations.size());
   loop.metrics = metrics();
@@ -103,7 +104,7 @@ inline void add_loop(archive::Location& location, const std::string& name, const
     members[it.cluster].push_back(i);
   }
   for (const auto& [index, sum] : sums) {
-    archive::Cluster cluster;
+    experiment::Cluster cluster;
     cluster.label = static_cast<std::uint32_t>(index);
     const auto& own = members[index];
     cluster.members = static_cast<std::int64_t>(own.size());
@@ -130,13 +131,13 @@ inline void add_loop(archive::Location& location, const std::string& name, const
 }
 
 /// One rank, one location, one loop.
-inline archive::Profile profile_of(const std::vector<Iteration>& iterations) {
-  archive::Profile profile = empty_profile();
-  archive::Rank rank;
+inline experiment::Profile profile_of(const std::vector<Iteration>& iterations) {
+  experiment::Profile profile = empty_profile();
+  experiment::Rank rank;
   rank.ticks_per_second = 1e9;
-  archive::Location location;
+  experiment::Location location;
   location.name = "main";
-  location.losses.assign(measurement::loss_count, 0);
+  location.losses.assign(format::loss_count, 0);
   add_loop(location, "step", iterations);
   rank.locations.push_back(std::move(location));
   profile.ranks.push_back(std::move(rank));

@@ -1,4 +1,4 @@
-#include "analysis/names.hpp"
+#include "offline/analysis/names.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "analysis/user_shares.hpp"
-#include "clustering/kept_iterations.hpp"
+#include "format/kept_iterations.hpp"
+#include "offline/analysis/user_shares.hpp"
 
 namespace refrain::analysis::test {
 
@@ -97,7 +97,7 @@ inline UserShares::Iteration facts_of(const PlantedLoop& loop, std::size_t i, un
   const PlantedIteration& it = loop.iterations[i];
   UserShares::Iteration of;
   of.cluster = it.cluster;
-  of.kept = clustering::KeptIterations{level}.has(i);
+  of.kept = format::KeptIterations{level}.has(i);
   of.variables = it.variables;
   of.least_on_cpu = of.most_on_cpu = of.cpu = it.user;
   for (const PathSamples& path : it.samples) of.user_ticks += static_cast<double>(path.samples);

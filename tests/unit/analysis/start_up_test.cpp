@@ -6,12 +6,12 @@
 #include <map>
 #include <sstream>
 
-#include "analysis/call_tree.hpp"
+#include "offline/analysis/call_tree.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-using archive::NodeKind;
+using format::NodeKind;
 using Names = std::vector<std::string>;
 
 std::string output_of(const std::string& command) {
@@ -41,7 +41,7 @@ std::map<std::string, Names> stacks(const std::string& options, const std::strin
   std::map<std::string, Names> result;
   Symbolizer symbolizer(debug_directory);
   for (const auto& [tag, frames] : printed) {
-    archive::Profile profile;
+    experiment::Profile profile;
     profile.regions = {"MPI_Barrier"};
     profile.paths = {{0, NodeKind::Root, -1, 0}};
     for (std::size_t i = frames.size(); i-- > 0;) {
@@ -50,13 +50,13 @@ std::map<std::string, Names> stacks(const std::string& options, const std::strin
                                static_cast<std::int32_t>(profile.modules.size() - 1), frames[i].offset});
     }
     profile.paths.push_back({static_cast<std::uint32_t>(profile.paths.size() - 1), NodeKind::Region, -1, 0});
-    archive::Unit unit;
+    experiment::Unit unit;
     unit.wall = unit.mpi = 5;
     unit.values = {{static_cast<std::uint32_t>(profile.paths.size() - 1), 0}};
     unit.columns = {1, 5, 0, 0, 0, 0};
-    archive::Location location;
+    experiment::Location location;
     location.units = {unit};
-    archive::Rank rank;
+    experiment::Rank rank;
     rank.locations = {location};
     profile.ranks = {rank};
     const CallTree tree = build_call_tree(profile, symbolizer);

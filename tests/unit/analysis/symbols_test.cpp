@@ -1,5 +1,5 @@
 // Symbol resolution against binutils: every program is compiled here, and nm and addr2line tell the truth.
-#include "analysis/symbols.hpp"
+#include "offline/analysis/symbols.hpp"
 
 #include <array>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "analysis/names.hpp"
+#include "offline/analysis/names.hpp"
 
 namespace refrain::analysis {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/time_rules.hpp"
+#include "offline/analysis/time_rules.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 namespace refrain::analysis {
 namespace {
 
-using archive::CallPath;
-using archive::NodeKind;
-using archive::Unit;
+using experiment::CallPath;
+using experiment::Unit;
+using format::NodeKind;
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t smallest = std::numeric_limits<std::int64_t>::min();
@@ -119,11 +119,11 @@ TEST(TimeRules, own_work_is_no_cpu_time_of_user_code) {
 }
 
 TEST(TimeRules, a_location_is_charged_with_what_its_own_calls_have_cost) {
-  archive::Rank rank;
+  experiment::Rank rank;
   rank.call_cost.median = 50;
   rank.tick_cost.median = 5000;
-  archive::Location cold, short_one;
-  cold.own_times[static_cast<std::size_t>(measurement::OwnTime::Call)] = {100, 2000.5, 30};
+  experiment::Location cold, short_one;
+  cold.own_times[static_cast<std::size_t>(format::OwnTime::Call)] = {100, 2000.5, 30};
   EXPECT_EQ(constants_of(rank, cold).call_cost, 2000.5);
   EXPECT_EQ(constants_of(rank, cold).tick_cost, 5000);
   EXPECT_EQ(constants_of(rank, short_one).call_cost, 50);
@@ -173,7 +173,7 @@ TEST(TimeRules, weight_without_a_path_is_kept_apart) {
 
 TEST(TimeRules, ticks_that_end_at_a_pseudo_path_keep_their_time) {
   std::vector<CallPath> with_special = paths;
-  with_special.push_back({0, NodeKind::Special, -1, static_cast<std::uint64_t>(measurement::SpecialPath::ArenaFull)});
+  with_special.push_back({0, NodeKind::Special, -1, static_cast<std::uint64_t>(format::SpecialPath::ArenaFull)});
   Unit unit;
   unit.wall = unit.cpu_ns = 1000;
   unit.ticks_user = 2;

@@ -1,11 +1,11 @@
 // Division of user time among call paths: trees of pools, raking, and both together against planted truth. The seeds
 // are fixed, so nothing here fails by chance; the rates are those over the seeds.
-#include "analysis/user_shares.hpp"
+#include "offline/analysis/user_shares.hpp"
 
 #include <gtest/gtest.h>
 
-#include "analysis/raking.hpp"
-#include "analysis/time_rules.hpp"
+#include "offline/analysis/raking.hpp"
+#include "offline/analysis/time_rules.hpp"
 #include "tests/unit/analysis/planted_shares.hpp"
 
 namespace refrain::analysis {
@@ -386,7 +386,7 @@ TEST(UserShares, iterations_without_samples_follow_the_sums_of_their_cluster) {
   for (auto& cluster : loop.clusters) cluster.paths[4] = {4, 0, 0};
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
     auto& it = loop.iterations[i];
-    it.cluster = clustering::KeptIterations{2}.has(i) ? it.cluster % 15 : 15;
+    it.cluster = format::KeptIterations{2}.has(i) ? it.cluster % 15 : 15;
   }
   for (auto& cluster : loop.clusters) {
     cluster.on_cpu = cluster.user_ticks = 0;

@@ -3,17 +3,17 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-#include "archive/checksum.hpp"
-#include "archive/format.hpp"
-#include "archive/profile_parser.hpp"
-#include "archive/reader.hpp"
 #include "archive/writer.hpp"
+#include "format/checksum.hpp"
+#include "format/profile_file.hpp"
+#include "offline/experiment/profile_parser.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
 namespace {
 
-using archive::checksum;
+using format::checksum;
 
 std::string good_file() {
   ScratchDirectory directory;
@@ -26,8 +26,8 @@ std::string good_file() {
 /// "accepted", or the error.
 std::string result_of(const std::string& bytes) {
   try {
-    archive::parse_profile(archive::InputFile("f", std::as_bytes(std::span(bytes))));
-  } catch (const archive::ReadError& error) {
+    experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(bytes))));
+  } catch (const experiment::ReadError& error) {
     return error.what();
   }
   return "accepted";
@@ -172,9 +172,9 @@ TEST(DamagedFile, on_disk_is_named_by_its_path) {
   put_manifest(directory.path, 1);
   write_file(directory.path + "/profile.refrain", good_file().substr(0, 1000));
   try {
-    archive::read_experiment(directory.path);
+    experiment::read_experiment(directory.path);
     FAIL();
-  } catch (const archive::ReadError& error) {
+  } catch (const experiment::ReadError& error) {
     EXPECT_EQ(std::string(error.what()).rfind(directory.path + "/profile.refrain: at byte ", 0), 0u) << error.what();
   }
 }
@@ -182,8 +182,8 @@ TEST(DamagedFile, on_disk_is_named_by_its_path) {
 TEST(DamagedFile, wrong_directories_are_explained) {
   const auto error_of = [](const std::string& path) -> std::string {
     try {
-      archive::read_experiment(path);
-    } catch (const archive::ReadError& error) {
+      experiment::read_experiment(path);
+    } catch (const experiment::ReadError& error) {
       return error.what();
     }
     return "accepted";

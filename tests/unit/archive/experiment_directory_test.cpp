@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "archive/calendar.hpp"
-#include "archive/reader.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
@@ -136,9 +136,9 @@ TEST_F(InScratch, a_directory_just_made_reads_as_a_running_experiment_without_da
   ExperimentDirectory out;
   ASSERT_TRUE(make_experiment_directory("exp", "a", 1, leap_day, out));
   try {
-    archive::read_experiment(out.path);
+    experiment::read_experiment(out.path);
     FAIL();
-  } catch (const archive::ReadError& error) {
+  } catch (const experiment::ReadError& error) {
     EXPECT_EQ(error.what(),
               std::string(out.path) + ": holds no profile: the program still runs, or ended before it could write");
   }

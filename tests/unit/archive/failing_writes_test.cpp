@@ -12,8 +12,8 @@
 
 #include "archive/experiment_directory.hpp"
 #include "archive/manifest.hpp"
-#include "archive/reader.hpp"
 #include "archive/writer.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -186,10 +186,10 @@ TEST(FullDisk, of_a_job_is_one_line_and_what_fitted_can_be_read) {
     for (const auto& entry : fs::directory_iterator(disk.directory.path))
       fs::copy_file(entry, copy.path + "/" + entry.path().filename().string());
     if (written == 0) continue;
-    const archive::Profile profile = archive::read_experiment(copy.path).profile;
+    const experiment::Profile profile = experiment::read_experiment(copy.path).profile;
     EXPECT_EQ(profile.ranks.size(), written);
     EXPECT_EQ(profile.complete, outcomes[0].complete);
-    for (const archive::Rank& rank : profile.ranks)
+    for (const experiment::Rank& rank : profile.ranks)
       EXPECT_EQ(values_of(profile, rank.locations[1].units[0]), with_values(sample_tree(rank.rank, 1, 400)));
   }
   EXPECT_GT(some_lost, 0);

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "archive/compressor.hpp"
-#include "archive/format.hpp"
+#include "format/profile_file.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {

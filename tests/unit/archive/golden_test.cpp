@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "analysis/iteration_samples.hpp"
-#include "analysis/iterations.hpp"
 #include "archive/manifest.hpp"
-#include "archive/reader.hpp"
 #include "archive/writer.hpp"
+#include "offline/analysis/iteration_samples.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -37,15 +37,15 @@ TEST(Golden, writes_a_new_one_on_demand) {
 }
 
 TEST(Golden, version_1_0) {
-  const archive::Experiment experiment = archive::read_experiment(GOLDEN "/profile-1.0");
-  const archive::Profile& profile = experiment.profile;
+  const experiment::Experiment experiment = experiment::read_experiment(GOLDEN "/profile-1.0");
+  const experiment::Profile& profile = experiment.profile;
   EXPECT_EQ(experiment.manifest.state, "incomplete");
   EXPECT_EQ(profile.version, "0.1.0");
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
   // Numbers read off when the file was written, not computed anew.
   EXPECT_EQ(profile.paths.size(), 545u);
-  const archive::Unit& unit = profile.ranks[2].locations[1].units[0];
+  const experiment::Unit& unit = profile.ranks[2].locations[1].units[0];
   EXPECT_EQ(profile.ranks[2].locations[1].own_times[0].timed, 0);  // they were not known then
   EXPECT_EQ(unit.wall, 1'000'002);
   EXPECT_EQ(unit.own, 22);
@@ -58,17 +58,17 @@ TEST(Golden, version_1_0) {
 }
 
 TEST(Golden, version_1_1) {
-  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.1").profile;
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.1").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
   EXPECT_EQ(profile.paths.size(), 545u);
   ASSERT_EQ(profile.ranks[2].locations[1].loops.size(), 2u);
-  const archive::Loop& loop = profile.ranks[2].locations[1].loops[0];
+  const experiment::Loop& loop = profile.ranks[2].locations[1].loops[0];
   EXPECT_EQ(loop.name, "timestep");
   EXPECT_EQ(loop.clusters.size(), 4u);
   EXPECT_EQ(loop.clusters[3].members, 13);
   ASSERT_EQ(loop.merges.size(), 1u);
-  EXPECT_EQ(archive::read_merges(loop.merges[0]).size(), 7u);
+  EXPECT_EQ(experiment::read_merges(loop.merges[0]).size(), 7u);
   EXPECT_TRUE(loop.samples.empty());
   EXPECT_TRUE(loop.slopes.empty());
   EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
@@ -85,12 +85,12 @@ TEST(Golden, version_1_1) {
 }
 
 TEST(Golden, version_1_2) {
-  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.2").profile;
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.2").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
-  const archive::Rank& rank = profile.ranks[2];
+  const experiment::Rank& rank = profile.ranks[2];
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
-  const archive::Loop& loop = rank.locations[1].loops[0];
+  const experiment::Loop& loop = rank.locations[1].loops[0];
   // Numbers read off when the file was written, not computed anew.
   std::int64_t walls = 0, samples = 0, paths = 0;
   analysis::IterationSamples recorded(profile, rank, loop);
@@ -116,10 +116,10 @@ TEST(Golden, version_1_2) {
 }
 
 TEST(Golden, version_1_3) {
-  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.3").profile;
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.3").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
-  const archive::Rank& rank = profile.ranks[2];
+  const experiment::Rank& rank = profile.ranks[2];
   ASSERT_EQ(rank.communicators.size(), 2u);
   EXPECT_EQ(rank.communicators[0].made, 1);
   EXPECT_EQ(rank.communicators[1].made, 72);
@@ -138,13 +138,13 @@ TEST(Golden, version_1_3) {
 }
 
 TEST(Golden, version_1_4) {
-  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.4").profile;
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.4").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
-  const archive::Rank& rank = profile.ranks[2];
+  const experiment::Rank& rank = profile.ranks[2];
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
   // Numbers read off when the file was written, not computed anew.
-  const archive::Loop& loop = rank.locations[0].loops[0];
+  const experiment::Loop& loop = rank.locations[0].loops[0];
   analysis::IterationSamples recorded(profile, rank, loop);
   EXPECT_EQ(recorded.stride(), 4u);
   std::int64_t kept = 0, numbers = 0, samples = 0;
@@ -160,7 +160,7 @@ TEST(Golden, version_1_4) {
 }
 
 TEST(Golden, version_1_5) {
-  const archive::Profile profile = archive::read_experiment(GOLDEN "/profile-1.5").profile;
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.5").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
   const auto& own_times = profile.ranks[2].locations[1].own_times;

@@ -1,34 +1,34 @@
 // Loops, clusters and iterations: written, spilled, and read again.
 
-#include "analysis/iterations.hpp"
+#include "offline/analysis/iterations.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "analysis/iteration_samples.hpp"
 #include "archive/compressor.hpp"
 #include "archive/iteration_frames.hpp"
-#include "archive/reader.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
 #include "measurement/iterations.hpp"
+#include "offline/analysis/iteration_samples.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {
 namespace {
 
-using archive::format::FrameKind;
+using format::FrameKind;
 
-archive::Experiment write_and_read(archive::RankRecord& record, const ScratchDirectory& directory) {
+experiment::Experiment write_and_read(archive::RankRecord& record, const ScratchDirectory& directory) {
   put_manifest(directory.path, 1);
   EXPECT_TRUE(archive::write_profile(record, {}, directory.c_str(), 0).written);
-  return archive::read_experiment(directory.path);
+  return experiment::read_experiment(directory.path);
 }
 
 /// Every iteration is there, in order, with its vector (as far as it is kept) and the cluster that its label became.
-void expect_sample_iterations(const archive::Loop& loop, int from, int count, int clusters) {
+void expect_sample_iterations(const experiment::Loop& loop, int from, int count, int clusters) {
   int at = from;
   const auto read = analysis::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
     ASSERT_EQ(iteration, at);
@@ -48,16 +48,16 @@ void expect_sample_iterations(const archive::Loop& loop, int from, int count, in
 TEST(Iterations, of_several_loops_and_threads_come_back) {
   SampleRank sample = sample_rank_with_loops(0, 1, 2, 30);
   const ScratchDirectory directory;
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
-  const archive::Rank& rank = experiment.profile.ranks[0];
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Rank& rank = experiment.profile.ranks[0];
   ASSERT_EQ(rank.locations[0].loops.size(), 1u);
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
   EXPECT_EQ(rank.locations[1].loops[1].name, "inner");
-  const archive::Loop& loop = rank.locations[0].loops[0];
+  const experiment::Loop& loop = rank.locations[0].loops[0];
   EXPECT_EQ(loop.name, "timestep");
   EXPECT_EQ(loop.iterations, 150);
   ASSERT_EQ(loop.clusters.size(), 4u);
-  const archive::Cluster& cluster = loop.clusters[2];
+  const experiment::Cluster& cluster = loop.clusters[2];
   EXPECT_EQ(cluster.label, 2u);
   EXPECT_EQ(cluster.class_index, 2u);
   EXPECT_TRUE(cluster.overflow);
@@ -78,8 +78,8 @@ TEST(Iterations, of_several_loops_and_threads_come_back) {
 TEST(Iterations, are_found_one_by_one) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
-  const archive::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
   for (int i = -1; i < 152; ++i) {
     int found = 0;
     const bool there = analysis::with_iteration(loop, i, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
@@ -96,20 +96,20 @@ TEST(Iterations, are_found_one_by_one) {
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
-  const archive::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
   ASSERT_EQ(loop.log.size(), 2u);
   std::string bytes = read_file(directory.path + "/profile.refrain");
   bytes[loop.log[0].offset + loop.log[0].size - 20] ^= 1;
   write_file(directory.path + "/profile.refrain", bytes);
   const auto nothing = [](auto, auto, auto) {};
   EXPECT_TRUE(analysis::with_iteration(loop, 149, nothing)) << "which is in the second piece";
-  EXPECT_THROW(analysis::with_iteration(loop, 0, nothing), archive::ReadError);
-  EXPECT_THROW(analysis::for_each_iteration(loop, nothing), archive::ReadError);
+  EXPECT_THROW(analysis::with_iteration(loop, 0, nothing), experiment::ReadError);
+  EXPECT_THROW(analysis::for_each_iteration(loop, nothing), experiment::ReadError);
 }
 
 /// Of a call path, which ranks number differently.
-std::string name_of(const archive::Profile& profile, std::uint32_t path) {
+std::string name_of(const experiment::Profile& profile, std::uint32_t path) {
   std::string name;
   const Path steps = paths_of(profile)[path];
   for (const Step& step : steps) name += step.name + "+" + std::to_string(step.offset) + "/";
@@ -129,11 +129,11 @@ std::vector<std::string> sample_paths(int rank, int thread, NodeKind kind) {
 }
 
 /// Paths are numbered by nodes in a location, by the rank, and by the job: three times differently.
-void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks, unsigned level) {
+void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ranks, unsigned level) {
   ASSERT_EQ(profile.ranks.size(), static_cast<std::size_t>(ranks));
-  for (const archive::Rank& rank : profile.ranks)
+  for (const experiment::Rank& rank : profile.ranks)
     for (int thread = 0; thread < 2; ++thread) {
-      const archive::Loop& loop = rank.locations[static_cast<std::size_t>(thread)].loops[0];
+      const experiment::Loop& loop = rank.locations[static_cast<std::size_t>(thread)].loops[0];
       analysis::IterationSamples samples(profile, rank, loop);
       EXPECT_EQ(samples.stride(), 1U << level);
       const auto functions = sample_paths(rank.rank, thread, NodeKind::Function);
@@ -143,21 +143,21 @@ void expect_sample_samples_and_slopes(const archive::Profile& profile, int ranks
         for (std::size_t p = 0; p < functions.size(); ++p)
           if (const auto n = sample_samples(i, static_cast<int>(p))) truth[functions[p]] = n;
         const auto* recorded = samples.of(i);
-        ASSERT_EQ(recorded != nullptr, (clustering::KeptIterations{level}.has(static_cast<std::uint64_t>(i)))) << i;
+        ASSERT_EQ(recorded != nullptr, (format::KeptIterations{level}.has(static_cast<std::uint64_t>(i)))) << i;
         if (!recorded) continue;
         for (const auto& row : *recorded) got[name_of(profile, row.path)] = row.samples;
         ASSERT_EQ(got, truth) << "rank " << rank.rank << ", thread " << thread << ", iteration " << i;
       }
       EXPECT_EQ(samples.of(150), nullptr);
-      EXPECT_NE(samples.of(static_cast<std::int64_t>(clustering::KeptIterations{level}.in_block(0))), nullptr)
+      EXPECT_NE(samples.of(static_cast<std::int64_t>(format::KeptIterations{level}.in_block(0))), nullptr)
           << "backwards";
       ASSERT_EQ(loop.slopes.size(), 2u);
       EXPECT_EQ(loop.follows[3].first, 6);
       EXPECT_EQ(loop.follows[3].second, 5);
       EXPECT_EQ(loop.follows[1].second, -1);
-      for (const archive::ClassSlopes& slopes : loop.slopes) {
+      for (const experiment::ClassSlopes& slopes : loop.slopes) {
         ASSERT_EQ(slopes.paths.size(), calls.size());
-        for (const archive::PathSlopes& of : slopes.paths) {
+        for (const experiment::PathSlopes& of : slopes.paths) {
           const auto at = std::find(calls.begin(), calls.end(), name_of(profile, of.path));
           ASSERT_NE(at, calls.end());
           const int p = static_cast<int>(at - calls.begin());
@@ -181,7 +181,7 @@ TEST(Iterations, have_their_samples_and_slopes_by_call_path_on_every_rank) {
     EXPECT_TRUE(
         archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
   });
-  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 0);
+  expect_sample_samples_and_slopes(experiment::read_experiment(directory.path).profile, 3, 0);
 }
 
 TEST(Iterations, have_them_too_when_ranks_wrote_for_themselves) {
@@ -191,7 +191,7 @@ TEST(Iterations, have_them_too_when_ranks_wrote_for_themselves) {
     SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
     EXPECT_TRUE(archive::write_part(sample.record(), directory.c_str()).written);
   }
-  expect_sample_samples_and_slopes(archive::read_experiment(directory.path).profile, 3, 0);
+  expect_sample_samples_and_slopes(experiment::read_experiment(directory.path).profile, 3, 0);
 }
 
 TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
@@ -201,21 +201,21 @@ TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
     sample.add_samples_and_slopes(thread, 1024);
   }
   const ScratchDirectory directory;
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
   expect_sample_samples_and_slopes(experiment.profile, 1, 1);
 }
 
 TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
   const std::string path = directory.path + "/profile.refrain";
   write_file(path + ".new", read_file(path));
   std::filesystem::rename(path + ".new", path);
   try {
     analysis::for_each_iteration(experiment.profile.ranks[0].locations[0].loops[0], [](auto, auto, auto) {});
     FAIL() << "was read";
-  } catch (const archive::ReadError& error) {
+  } catch (const experiment::ReadError& error) {
     EXPECT_NE(std::string(error.what()).find("was replaced while it was read"), std::string::npos);
   }
 }
@@ -252,7 +252,7 @@ class Spilled : public ::testing::Test {
 TEST_F(Spilled, iterations_stay_in_their_file) {
   SampleRank sample = later();
   sample.record().spilled_bytes = file.bytes();
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 
@@ -264,7 +264,7 @@ TEST_F(Spilled, iterations_are_taken_into_the_profile) {
   const std::uint64_t spilled = file.bytes();
   file.remove(directory.c_str(), 0);
   EXPECT_GT(spilled, 0u);
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 
@@ -273,16 +273,16 @@ TEST_F(Spilled, what_a_snapshot_did_not_know_yet_is_left_alone) {
   sample.record().spilled_bytes = file.bytes();
   write_file(directory.path + "/iterations-0.refrain",
              read_file(directory.path + "/iterations-0.refrain") + "half a fra");
-  const archive::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 
 TEST_F(Spilled, damage_is_named_with_its_place) {
   const auto error_of = [&] {
     try {
-      for (const auto& rank : archive::read_experiment(directory.path).profile.ranks)
+      for (const auto& rank : experiment::read_experiment(directory.path).profile.ranks)
         analysis::for_each_iteration(rank.locations[0].loops[0], [](auto, auto, auto) {});
-    } catch (const archive::ReadError& error) {
+    } catch (const experiment::ReadError& error) {
       return std::string(error.what());
     }
     return std::string();

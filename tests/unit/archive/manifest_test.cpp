@@ -6,17 +6,17 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "archive/manifest_reader.hpp"
+#include "offline/experiment/manifest_reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
 namespace {
 
-using archive::Manifest;
-using archive::ReadError;
+using experiment::Manifest;
+using experiment::ReadError;
 
 Manifest parse(const std::string& text) {
-  return archive::parse_manifest(archive::InputFile("manifest.json", std::as_bytes(std::span(text))));
+  return experiment::parse_manifest(experiment::InputFile("manifest.json", std::as_bytes(std::span(text))));
 }
 
 std::string write(const archive::ManifestRecord& record) {

@@ -5,17 +5,17 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "archive/reader.hpp"
 #include "archive/tree_exchange.hpp"
 #include "archive/writer.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {
 namespace {
 
-using archive::Profile;
 using archive::WriteOutcome;
+using experiment::Profile;
 
 constexpr int threads_of(int rank) { return 1 + rank % 3; }
 constexpr int paths_per_thread = 80;
@@ -54,12 +54,12 @@ void expect_truth(const Profile& profile, int ranks, const std::vector<int>& mis
   EXPECT_EQ(profile.ranks_expected, ranks);
   ASSERT_EQ(profile.ranks.size(), static_cast<std::size_t>(ranks) - missing.size());
   int last = -1;
-  for (const archive::Rank& rank : profile.ranks) {
+  for (const experiment::Rank& rank : profile.ranks) {
     EXPECT_GT(rank.rank, last);
     last = rank.rank;
     EXPECT_EQ(rank.process_id, 1000 + rank.rank);
     ASSERT_EQ(rank.locations.size(), static_cast<std::size_t>(threads_of(rank.rank)));
-    for (const archive::Location& location : rank.locations) {
+    for (const experiment::Location& location : rank.locations) {
       EXPECT_EQ(location.rank, rank.rank);
       ASSERT_EQ(location.units.size(), 1u);
       EXPECT_EQ(values_of(profile, location.units[0]),
@@ -82,7 +82,7 @@ TEST_P(RanksWrite, one_file_with_the_union_of_their_trees_and_their_exact_values
     EXPECT_TRUE(outcome.written);
     EXPECT_STREQ(outcome.line, "");
   }
-  const Profile profile = archive::read_experiment(directory.path).profile;
+  const Profile profile = experiment::read_experiment(directory.path).profile;
   EXPECT_TRUE(profile.complete);
   expect_truth(profile, ranks);
   std::size_t files = 0;
@@ -103,7 +103,7 @@ TEST(ParallelWrite, a_module_known_by_two_paths_is_one_with_the_first_of_them) {
   put_manifest(directory.path, 4);
   ThreadJob job(4);
   write_job(job, 4, directory.path, 60);
-  const Profile profile = archive::read_experiment(directory.path).profile;
+  const Profile profile = experiment::read_experiment(directory.path).profile;
   std::set<std::string> paths;
   for (const auto& module : profile.modules) EXPECT_TRUE(paths.insert(module.path).second);
   EXPECT_EQ(paths, (std::set<std::string>{"/lib/libthread.so", "/node/a/lib.so", "/opt/app"}));
@@ -120,7 +120,7 @@ TEST(ParallelWrite, a_silent_rank_costs_the_deadline_and_only_its_own_data) {
     int lines = 0;
     for (const WriteOutcome& outcome : outcomes) lines += outcome.line[0] != '\0';
     EXPECT_EQ(lines, silent == 0 ? 0 : 1);
-    const Profile profile = archive::read_experiment(directory.path).profile;
+    const Profile profile = experiment::read_experiment(directory.path).profile;
     EXPECT_FALSE(profile.complete);
     expect_truth(profile, 7, {silent});
   }
@@ -135,7 +135,7 @@ TEST(ParallelWrite, exchanges_that_break_at_any_point_lose_nothing) {
       job.break_after(rank, messages);
       const auto outcomes = write_job(job, 7, directory.path, 0.05);
       for (const WriteOutcome& outcome : outcomes) EXPECT_TRUE(outcome.written) << rank << " " << messages;
-      expect_truth(archive::read_experiment(directory.path).profile, 7);
+      expect_truth(experiment::read_experiment(directory.path).profile, 7);
     }
 }
 
@@ -154,10 +154,10 @@ TEST(ParallelWrite, a_rank_that_cannot_reach_the_directory_is_named_once_and_the
   EXPECT_EQ(std::string(outcomes[0].line),
             "'" + directory.path + "/profile.refrain' lacks rank 3 (No such file or directory); its data is lost");
   for (int rank = 1; rank < 5; ++rank) EXPECT_STREQ(outcomes[static_cast<std::size_t>(rank)].line, "");
-  const Profile profile = archive::read_experiment(directory.path).profile;
+  const Profile profile = experiment::read_experiment(directory.path).profile;
   EXPECT_FALSE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 4u);
-  for (const archive::Rank& rank : profile.ranks) EXPECT_NE(rank.rank, 3);
+  for (const experiment::Rank& rank : profile.ranks) EXPECT_NE(rank.rank, 3);
 }
 
 TEST(ParallelWrite, no_directory_at_all_is_one_line) {
@@ -177,7 +177,7 @@ TEST(ParallelWrite, parts_alone_are_an_experiment) {
     const WriteOutcome outcome = archive::write_part(sample.record(), directory.c_str());
     EXPECT_TRUE(outcome.written) << outcome.line;
   }
-  const Profile profile = archive::read_experiment(directory.path).profile;
+  const Profile profile = experiment::read_experiment(directory.path).profile;
   EXPECT_FALSE(profile.complete);
   expect_truth(profile, 4, {1});
 }

@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-#include "archive/reader.hpp"
 #include "archive/writer.hpp"
+#include "offline/experiment/reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
 namespace {
 
-using archive::Profile;
+using experiment::Profile;
 
 Profile write_and_read(SampleRank& sample) {
   ScratchDirectory directory;
@@ -20,7 +20,7 @@ Profile write_and_read(SampleRank& sample) {
   const auto outcome = archive::write_profile(sample.record(), {}, directory.c_str(), 0);
   EXPECT_TRUE(outcome.written && outcome.complete) << outcome.line;
   EXPECT_STREQ(outcome.line, "");
-  return archive::read_experiment(directory.path).profile;
+  return experiment::read_experiment(directory.path).profile;
 }
 
 int open_descriptors() {
@@ -36,7 +36,7 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
   const Profile profile = write_and_read(sample);
   ASSERT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 1u);
-  const archive::Rank& rank = profile.ranks[0];
+  const experiment::Rank& rank = profile.ranks[0];
   const archive::RankRecord& record = sample.record();
   EXPECT_EQ(profile.ranks_expected, 1);
   EXPECT_EQ(rank.process_id, 1000);
@@ -48,7 +48,7 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
   EXPECT_EQ(rank.tick_cost.high, 1999);
   ASSERT_EQ(rank.locations.size(), 3u);
   for (int thread = 0; thread < 3; ++thread) {
-    const archive::Location& location = rank.locations[static_cast<std::size_t>(thread)];
+    const experiment::Location& location = rank.locations[static_cast<std::size_t>(thread)];
     EXPECT_EQ(location.thread, thread);
     EXPECT_EQ(location.os_thread_id, 5000 + thread);
     EXPECT_EQ(location.name, "thread-" + std::to_string(thread));
@@ -61,7 +61,7 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
       EXPECT_EQ(location.own_times[of].error, of == 0 ? 0 : 0.25);
     }
     ASSERT_EQ(location.units.size(), 1u);
-    const archive::Unit& unit = location.units[0];
+    const experiment::Unit& unit = location.units[0];
     const archive::UnitRecord& truth = sample.unit(static_cast<std::size_t>(thread));
     EXPECT_EQ(location.end - location.begin, truth.wall);
     EXPECT_EQ(unit.loop, -1);
@@ -88,7 +88,7 @@ TEST(RoundTrip, keeps_communicators) {
   sample.add_communicator({8, -1, 0, -1, 0, 0, 0, "", {}}, {});
   const Profile profile = write_and_read(sample);
   ASSERT_EQ(profile.ranks[0].communicators.size(), 2u);
-  const archive::Communicator& read = profile.ranks[0].communicators[0];
+  const experiment::Communicator& read = profile.ranks[0].communicators[0];
   EXPECT_EQ(read.id, 7);
   EXPECT_EQ(read.parent, 2);
   EXPECT_EQ(read.ordinal, 3);
@@ -159,7 +159,7 @@ std::vector<archive::NodeRecord> nodes_with_metrics() {
           {0, 0, 1, NodeKind::Special}};
 }
 
-std::map<std::string, Columns> extra_of(const Profile& profile, const archive::Unit& unit) {
+std::map<std::string, Columns> extra_of(const Profile& profile, const experiment::Unit& unit) {
   std::map<std::string, Columns> values;
   for (const auto& row : unit.extra.values) {
     Columns& columns = values[std::to_string(static_cast<int>(profile.paths[row.path].kind))];
@@ -180,7 +180,7 @@ TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
   ASSERT_EQ(profile.extra_metrics.size(), 2u);
   EXPECT_EQ(profile.extra_metrics[0].name, "perf::PAGE-FAULTS");
   EXPECT_EQ(profile.extra_metrics[1].unit, "ns");
-  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];
   EXPECT_EQ(unit.extra.totals, (Columns{1'000, 2'000'000'000'000}));
   EXPECT_EQ(extra_of(profile, unit), (std::map<std::string, Columns>{{"2", {7, -8}}, {"3", {70, 80}}, {"4", {9, 0}}}));
   // The other columns are where they always are.
@@ -192,7 +192,7 @@ TEST(RoundTrip, samples_may_end_at_a_pseudo_path) {
   SampleRank sample(0, 1, {});
   sample.add_raw_thread(nodes_with_metrics(), {{1, {3, 30}}, {4, {2, 20}}});
   const Profile profile = write_and_read(sample);
-  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];
   ASSERT_EQ(unit.values.size(), 2u);
   EXPECT_EQ(unit.columns, (Columns{3, 30, 2, 20}));
 }
@@ -280,7 +280,7 @@ TEST(RoundTrip, a_hundred_thousand_nodes) {
   sample.add_raw_thread(std::move(nodes), std::move(values));
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(profile.paths.size(), 100'001u);
-  const archive::Unit& unit = profile.ranks[0].locations[0].units[0];
+  const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];
   ASSERT_EQ(unit.values.size(), 80'000u);
   for (const auto& row : unit.values) {
     EXPECT_EQ(unit.columns[row.first + 1], static_cast<std::int64_t>(profile.paths[row.path].offset));

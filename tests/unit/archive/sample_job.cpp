@@ -268,10 +268,10 @@ std::string unhex(const std::string& hex) {
 
 }  // namespace
 
-std::vector<Path> paths_of(const archive::Profile& profile) {
+std::vector<Path> paths_of(const experiment::Profile& profile) {
   std::vector<Path> paths;
   for (std::size_t i = 0; i < profile.paths.size(); ++i) {
-    const archive::CallPath& p = profile.paths[i];
+    const experiment::CallPath& p = profile.paths[i];
     if (i == 0) {
       paths.emplace_back();
       continue;
@@ -279,7 +279,7 @@ std::vector<Path> paths_of(const archive::Profile& profile) {
     Step step{p.kind, "", p.offset};
     if (p.kind == NodeKind::Region) step = region(profile.regions.at(p.offset));
     if (p.module >= 0) {
-      const archive::ProfileModule& m = profile.modules.at(static_cast<std::size_t>(p.module));
+      const experiment::ProfileModule& m = profile.modules.at(static_cast<std::size_t>(p.module));
       step.name = m.build_id.empty() ? m.path : unhex(m.build_id);
     }
     Path path = paths.at(p.parent);
@@ -289,10 +289,10 @@ std::vector<Path> paths_of(const archive::Profile& profile) {
   return paths;
 }
 
-Tree values_of(const archive::Profile& profile, const archive::Unit& unit) {
+Tree values_of(const experiment::Profile& profile, const experiment::Unit& unit) {
   const std::vector<Path> paths = paths_of(profile);
   Tree tree;
-  for (const archive::PathValues& row : unit.values) {
+  for (const experiment::PathValues& row : unit.values) {
     const std::size_t columns = measurement::columns_of(profile.paths.at(row.path).kind);
     const auto first = unit.columns.begin() + row.first;
     tree[paths.at(row.path)] = Columns(first, first + static_cast<std::ptrdiff_t>(columns));

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "archive/profile.hpp"
 #include "archive/rank_profile.hpp"
+#include "offline/experiment/profile.hpp"
 
 namespace refrain::testing {
 
-using archive::NodeKind;
+using format::NodeKind;
 
 struct Step {
   NodeKind kind;
@@ -78,7 +78,7 @@ class SampleRank {
     std::vector<std::byte> log, log_tail;
     std::vector<std::byte> samples;
     std::vector<std::int32_t> references;
-    clustering::KeptIterations kept;
+    format::KeptIterations kept;
     std::uint64_t count = 0;
     std::vector<archive::SlopeRecord> slopes;
     int iterations;
@@ -115,9 +115,9 @@ std::int64_t sample_samples(int iteration, int path);
 float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second);
 
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
-std::vector<Path> paths_of(const archive::Profile& profile);
+std::vector<Path> paths_of(const experiment::Profile& profile);
 /// The paths with values of one unit.
-Tree values_of(const archive::Profile& profile, const archive::Unit& unit);
+Tree values_of(const experiment::Profile& profile, const experiment::Unit& unit);
 /// `tree` without the paths that have no values, or only zeros.
 Tree with_values(const Tree& tree);
 

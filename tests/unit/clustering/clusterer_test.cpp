@@ -6,11 +6,14 @@
 #include <map>
 #include <numeric>
 
-#include "clustering/reconstruct.hpp"
+#include "offline/analysis/reconstruct.hpp"
 #include "tests/unit/clustering/sequences.hpp"
 
 namespace refrain::clustering {
 namespace {
+
+using analysis::reconstruct;
+using analysis::ReconstructionInput;
 
 using test::Iteration;
 using test::random_iterations;

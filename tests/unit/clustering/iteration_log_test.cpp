@@ -5,8 +5,16 @@
 #include <random>
 #include <vector>
 
+#include "offline/experiment/iteration_log_reader.hpp"
+#include "tests/unit/clustering/as_stored.hpp"
+
 namespace refrain::clustering {
 namespace {
+
+using experiment::IterationLogReader;
+using format::rounded_code;
+using format::rounded_error;
+using format::rounded_value;
 
 using Row = std::vector<std::int64_t>;
 
@@ -61,7 +69,7 @@ TEST(IterationLog, what_is_read_is_what_was_written_to_the_stated_precision) {
   for (const auto& block : written.blocks) {
     EXPECT_LE(block.size(), 4096U);
     IterationLogReader reader;
-    ASSERT_TRUE(reader.open(block, columns));
+    ASSERT_TRUE(reader.open(block, test::as_stored(columns)));
     EXPECT_EQ(reader.first(), 1000 + at);
     Label label{};
     std::int64_t row[max_overall];
@@ -130,7 +138,7 @@ TEST(IterationLog, damaged_blocks_are_refused_and_never_read_outside) {
   std::mt19937_64 random(4);
   const auto read_all = [&](std::span<const std::byte> block) {
     IterationLogReader reader;
-    if (!reader.open(block, columns)) return std::uint32_t{0};
+    if (!reader.open(block, test::as_stored(columns))) return std::uint32_t{0};
     Label label{};
     std::int64_t row[max_overall];
     std::uint32_t count = 0;

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "clustering/sample_reader.hpp"
+#include "offline/experiment/sample_reader.hpp"
+#include "tests/unit/clustering/as_stored.hpp"
 #include "tests/unit/clustering/sequences.hpp"
 
 namespace refrain::clustering {
 namespace {
+
+using experiment::SampleReader;
+using test::as_stored;
 
 /// The test shapes with the number of samples as the column that counts visits.
 const std::vector<Shape> counting_shapes{{true, 0, test::exact_columns}, {false, 0, test::sampled_columns}};
@@ -25,8 +29,8 @@ Samples samples_of(const test::Iteration& it) {
 
 Samples samples_of(const SampleReader& reader) {
   Samples out;
-  for (const TouchedPath& p : reader.paths())
-    out[static_cast<std::uint32_t>(p.path)] = {p.values, p.values + test::sampled_columns.size()};
+  for (const experiment::StoredPath& p : reader.paths())
+    out[p.path] = {p.values, p.values + test::sampled_columns.size()};
   return out;
 }
 
@@ -57,7 +61,7 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
   }
   EXPECT_EQ(store.kept().stride(), 1U);
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), as_stored(counting_shapes), store.references(), store.kept(), store.count()));
   for (std::size_t i = 0; i < all.size(); ++i) {
     ASSERT_TRUE(reader.next());
     EXPECT_TRUE(reader.kept());
@@ -70,7 +74,7 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
 }
 
 TEST(KeptIterations, are_one_in_each_aligned_block_and_those_of_a_level_are_kept_below_it_too) {
-  for (const std::uint64_t seed : {kept_iterations_seed, std::uint64_t{0}, std::uint64_t{17}})
+  for (const std::uint64_t seed : {format::kept_iterations_seed, std::uint64_t{0}, std::uint64_t{17}})
     for (unsigned level = 0; level < 12; ++level) {
       const KeptIterations kept{level, seed}, below{level > 0 ? level - 1 : 0, seed};
       for (std::uint64_t block = 0; block < 50; ++block) {
@@ -116,7 +120,7 @@ TEST(SampleStore, without_room_one_of_two_iterations_goes_and_the_rest_stays_rea
   EXPECT_GE(store.kept().stride(), 4U);
   EXPECT_GT(store.data().size(), 1500U) << "room is used";
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), as_stored(counting_shapes), store.references(), store.kept(), store.count()));
   std::size_t records = 0;
   while (reader.next()) {
     EXPECT_EQ(reader.ordinal(), store.kept().in_block(records++));
@@ -142,7 +146,7 @@ TEST(SampleStore, iterations_without_samples_cost_next_to_nothing) {
   for (std::uint64_t i = iterations; i < many; ++i) store.append((has_sample(i) ? sampled : empty).touched());
   EXPECT_GT(store.kept().stride(), 1U);
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), as_stored(counting_shapes), store.references(), store.kept(), store.count()));
   std::uint64_t records = 0;
   while (reader.next()) {
     ASSERT_EQ(reader.ordinal(), store.kept().in_block(records++));
@@ -161,7 +165,7 @@ TEST(SampleStore, an_iteration_with_too_many_samples_is_marked_as_not_kept) {
   ASSERT_TRUE(store.create(counting_shapes, 8192));
   for (const auto& it : all) store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), as_stored(counting_shapes), store.references(), store.kept(), store.count()));
   ASSERT_TRUE(reader.next());
   EXPECT_TRUE(reader.kept()) << "no sample is known as well";
   EXPECT_TRUE(reader.paths().empty());
@@ -184,7 +188,7 @@ TEST(SampleStore, values_of_every_size_and_sign_come_back) {
   ASSERT_TRUE(store.create(counting_shapes, 1 << 16));
   store.append(it.touched());
   SampleReader reader;
-  ASSERT_TRUE(reader.open(store.data(), counting_shapes, store.references(), store.kept(), store.count()));
+  ASSERT_TRUE(reader.open(store.data(), as_stored(counting_shapes), store.references(), store.kept(), store.count()));
   ASSERT_TRUE(reader.next());
   expect_near(samples_of(reader), samples_of(it));
 }
@@ -201,7 +205,7 @@ TEST(SampleStore, damaged_data_ends_the_reading_and_nothing_else) {
     for (std::uint64_t n = random() % 8; n > 0 && !bytes.empty(); --n)
       bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     SampleReader reader;
-    ASSERT_TRUE(reader.open(bytes, counting_shapes, store.references(), store.kept(), store.count()));
+    ASSERT_TRUE(reader.open(bytes, as_stored(counting_shapes), store.references(), store.kept(), store.count()));
     std::size_t records = 0;
     while (reader.next()) ++records;
     EXPECT_LE(records, all.size());

@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "clustering/iteration_log_reader.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
+#include "offline/experiment/iteration_log_reader.hpp"
 
 namespace refrain::measurement {
 namespace {
@@ -105,14 +105,13 @@ class Followers : public testing::Test {
   /// Rows of a loop, in order; clusters resolved.
   static std::vector<Row> rows(ClusteredLoop& loop) {
     std::vector<Row> all;
-    clustering::OverallColumn columns[overall_count];
-    for (std::size_t i = 0; i < overall_count; ++i)
-      columns[i] = {overall_table[i].in_distance, overall_table[i].precision};
+    format::Precision columns[overall_count];
+    for (std::size_t i = 0; i < overall_count; ++i) columns[i] = overall_table[i].precision;
     const auto read = [&](std::span<const std::byte> rest) {
       while (!rest.empty()) {
         std::uint32_t size = 0;
         std::memcpy(&size, rest.data() + 4, sizeof size);
-        clustering::IterationLogReader block;
+        experiment::IterationLogReader block;
         ASSERT_TRUE(block.open(rest.first(size), columns));
         clustering::Label label{};
         std::int64_t row[clustering::max_overall];

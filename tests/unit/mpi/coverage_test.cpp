@@ -1,10 +1,10 @@
-#include "adapters/mpi/coverage.hpp"
-
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
 
-namespace refrain::adapters::mpi {
+#include "format/mpi_coverage.hpp"
+
+namespace refrain::format {
 namespace {
 
 // The interface of tools and the conversion of handles are no operations of MPI.
@@ -45,4 +45,4 @@ TEST(Coverage, known_functions_have_their_class) {
 }
 
 }  // namespace
-}  // namespace refrain::adapters::mpi
+}  // namespace refrain::format

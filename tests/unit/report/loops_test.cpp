@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "clustering/iteration_log.hpp"
-#include "report/report.hpp"
+#include "offline/report/report.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::report {
@@ -14,7 +14,7 @@ using analysis::test::Iteration;
 using Json = nlohmann::json;
 
 /// The log as the measured program writes it, in blocks that may be small.
-void add_log(archive::Loop& loop, const std::vector<Iteration>& iterations) {
+void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterations) {
   std::vector<clustering::OverallColumn> columns;
   for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
   clustering::IterationLog log;
@@ -26,7 +26,7 @@ void add_log(archive::Loop& loop, const std::vector<Iteration>& iterations) {
   };
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const auto row = analysis::test::vector_of(iterations[i]);
-    const auto label = clustering::Label{static_cast<std::uint32_t>(iterations[i].cluster)};
+    const auto label = format::Label{static_cast<std::uint32_t>(iterations[i].cluster)};
     if (log.append(i, label, row) != clustering::IterationLog::Appended::BlockFull) continue;
     close();
     ASSERT_EQ(log.append(i, label, row), clustering::IterationLog::Appended::Yes);
@@ -41,22 +41,22 @@ struct NamedLoop {
 };
 
 /// One rank per element.
-archive::Experiment experiment_of(const std::vector<std::vector<NamedLoop>>& ranks) {
-  archive::Experiment experiment;
+experiment::Experiment experiment_of(const std::vector<std::vector<NamedLoop>>& ranks) {
+  experiment::Experiment experiment;
   experiment.directory = "/data/refrain-heat";
   experiment.manifest.command = {"./heat"};
   experiment.manifest.state = "complete";
-  archive::Profile& profile = experiment.profile;
+  experiment::Profile& profile = experiment.profile;
   profile = analysis::test::empty_profile();
   profile.ranks_expected = static_cast<std::int32_t>(ranks.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    archive::Rank rank;
+    experiment::Rank rank;
     rank.rank = static_cast<std::int32_t>(r);
     rank.ticks_per_second = 1e9;
-    archive::Location location;
+    experiment::Location location;
     location.rank = rank.rank;
     location.name = "main";
-    location.losses.assign(measurement::loss_count, 0);
+    location.losses.assign(format::loss_count, 0);
     for (const NamedLoop& loop : ranks[r]) {
       analysis::test::add_loop(location, loop.name, loop.iterations);
       add_log(location.loops.back(), loop.iterations);
@@ -82,11 +82,11 @@ std::vector<Iteration> ten_iterations(std::int64_t ms) {
   return iterations;
 }
 
-archive::Experiment two_ranks() {
+experiment::Experiment two_ranks() {
   return experiment_of({{{"step", ten_iterations(1)}}, {{"step", ten_iterations(2)}}});
 }
 
-std::string rendered(const archive::Experiment& experiment, const Options& options,
+std::string rendered(const experiment::Experiment& experiment, const Options& options,
                      const Terminal& terminal = {80, false, false}) {
   analysis::Symbolizer symbolizer;
   return render(experiment, options, terminal, symbolizer);
@@ -97,7 +97,7 @@ Options iterations(Format format = Format::Text) {
   options.format = format;
   return options;
 }
-std::string error_of(const archive::Experiment& experiment, const Options& options) {
+std::string error_of(const experiment::Experiment& experiment, const Options& options) {
   try {
     rendered(experiment, options);
   } catch (const UsageError& error) {

@@ -1,12 +1,12 @@
 // Reports of hand-made experiments.
-#include "report/report.hpp"
+#include "offline/report/report.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
-#include "report/overview.hpp"
+#include "offline/report/overview.hpp"
 
 namespace refrain::report {
 namespace {
@@ -20,7 +20,7 @@ class Sample {
  public:
   Sample() {
     experiment.directory = "/data/refrain-heat-2";
-    archive::Manifest& manifest = experiment.manifest;
+    experiment::Manifest& manifest = experiment.manifest;
     manifest.version = "1.2.3";
     manifest.command = {"./heat", "in, put.dat"};
     manifest.state = "complete";
@@ -31,7 +31,7 @@ class Sample {
     experiment.profile.ranks_expected = 2;
     experiment.profile.complete = true;
     for (int r = 0; r < 2; ++r) {
-      archive::Rank rank;
+      experiment::Rank rank;
       rank.rank = r;
       rank.host = "node1";
       rank.call_cost = {90, 80, 110};
@@ -82,7 +82,7 @@ class Sample {
     return csv_report({experiment, options, tree, functions, overview});
   }
 
-  archive::Experiment experiment;
+  experiment::Experiment experiment;
   CallTree tree;
 
  private:
@@ -94,7 +94,7 @@ class Sample {
     }
     for (auto& node : tree.nodes) node.spread = {node.inclusive_s * .4, node.inclusive_s * .5, node.inclusive_s * .6};
     tree.totals = {100, 30, 69.8, .2, 0, 1.4, 1, 2, 2'002, 3'400, 1'500, 0, 68, 1.5};
-    tree.totals.losses.assign(measurement::loss_count, 0);
+    tree.totals.losses.assign(format::loss_count, 0);
   }
 };
 
@@ -235,7 +235,7 @@ TEST(TextReport, colours_only_where_they_are_wanted) {
 TEST(TextReport, losses_come_with_their_explanation) {
   Sample sample;
   EXPECT_EQ(sample.text({}).find("missed"), std::string::npos);
-  const auto loss = static_cast<std::size_t>(measurement::Loss::ArenaFull);
+  const auto loss = static_cast<std::size_t>(format::Loss::ArenaFull);
   sample.tree.totals.losses[loss] = 1234;
   const std::string text = sample.text({});
   EXPECT_NE(text.find("1,234  arena_full the call tree has outgrown"), text.npos) << text;
@@ -322,7 +322,7 @@ TEST(JsonReport, any_bytes_in_names_give_valid_json) {
 TEST(JsonReport, losses_are_counts_by_reason) {
   Sample sample;
   EXPECT_TRUE(Json::parse(sample.json())["totals"]["losses"].empty());
-  sample.tree.totals.losses[static_cast<std::size_t>(measurement::Loss::TruncatedNoTables)] = 3;
+  sample.tree.totals.losses[static_cast<std::size_t>(format::Loss::TruncatedNoTables)] = 3;
   EXPECT_EQ(Json::parse(sample.json())["totals"]["losses"], (Json{{"truncated_no_tables", 3}}));
 }
 
@@ -361,7 +361,7 @@ TEST(Render, ranks_that_are_not_there_are_a_usage_error) {
 }
 
 TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
-  archive::Experiment empty;
+  experiment::Experiment empty;
   analysis::Symbolizer symbolizer;
   for (const Format format : {Format::Text, Format::Json, Format::Csv})
     for (const bool flat : {false, true}) {

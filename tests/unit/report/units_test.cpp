@@ -1,4 +1,4 @@
-#include "report/units.hpp"
+#include "offline/report/units.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,130 @@
+#pragma once
+/// The call tree of an experiment by function names, with the values of all its locations added up.
+///
+/// From the addresses of the archive: inlined functions are expanded; what runs outside of `main` (start-up code of
+/// libc and of threads, Refrain's own frames) is left out; call sites of one function in one caller are merged unless
+/// asked otherwise; paths of `kind` Other that the time rules define stand at the top level.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "offline/analysis/symbols.hpp"
+#include "offline/experiment/profile.hpp"
+
+namespace refrain::analysis {
+
+enum class PathKind : std::uint8_t { User, Mpi, Other };
+const char* name_of(PathKind kind);
+
+/// Names of the paths that are no functions.
+inline constexpr const char* not_on_cpu_name = "(not on CPU)";
+inline constexpr const char* no_sample_name = "(no sample)";
+inline constexpr const char* refrain_name = "(refrain)";
+inline constexpr const char* stopped_name = "(measurement off)";
+inline constexpr const char* truncated_name = "(truncated)";
+inline constexpr const char* arena_full_name = "(arena full)";
+inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
+
+/// Integer values, those of the MPI columns and the samples.
+struct Counts {
+  std::int64_t visits = 0, samples = 0;
+  std::int64_t messages_sent = 0, bytes_sent = 0, messages_received = 0, bytes_received = 0;
+  std::int64_t messages_completed = 0, bytes_completed = 0, bytes_read = 0, bytes_written = 0;
+  Counts& operator+=(const Counts& other);
+  bool operator==(const Counts&) const = default;
+};
+
+/// The same as a table, in the order of reports.
+struct CountColumn {
+  const char* name;
+  std::int64_t Counts::*value;
+  format::MetricId metric;
+};
+inline constexpr CountColumn count_columns[] = {
+    {"visits", &Counts::visits, format::MetricId::Visits},
+    {"samples", &Counts::samples, format::MetricId::Samples},
+    {"messages_sent", &Counts::messages_sent, format::MetricId::MessagesSent},
+    {"bytes_sent", &Counts::bytes_sent, format::MetricId::BytesSent},
+    {"messages_received", &Counts::messages_received, format::MetricId::MessagesReceived},
+    {"bytes_received", &Counts::bytes_received, format::MetricId::BytesReceived},
+    {"messages_completed", &Counts::messages_completed, format::MetricId::MessagesCompleted},
+    {"bytes_completed", &Counts::bytes_completed, format::MetricId::BytesCompleted},
+    {"bytes_read", &Counts::bytes_read, format::MetricId::BytesRead},
+    {"bytes_written", &Counts::bytes_written, format::MetricId::BytesWritten}};
+
+/// a + b, held at the ends of the range instead of overflowing (damaged data only).
+std::int64_t add_values(std::int64_t a, std::int64_t b);
+
+struct Spread {
+  double min = 0, mean = 0, max = 0;
+};
+
+struct TreeNode {
+  std::int32_t parent = -1;
+  PathKind kind = PathKind::User;
+  std::string name;
+  bool marked = false;       ///< a loop or region of the program, below the function that marks it
+  std::string module, file;  ///< of the call site, with callsites only
+  int line = 0;
+  std::uint64_t offset = 0;  ///< ... in the module: where the call returns to
+  double exclusive_s = 0, inclusive_s = 0;
+  double sampled_s = 0;         ///< part of inclusive_s that was shared out by samples
+  double standard_error_s = 0;  ///< of inclusive_s
+  Counts exclusive, inclusive;
+  std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
+  double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
+  /// Of the metrics that the user has asked for; by CallTree::extra_metrics.
+  std::vector<std::int64_t> exclusive_extra, inclusive_extra;
+  Spread spread;  ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::vector<std::uint32_t> children;
+};
+
+struct LocationSummary {
+  std::int32_t rank = 0, thread = 0;
+  std::string name;
+  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, stopped_s = 0, not_on_cpu_s = 0;
+  std::int64_t samples = 0;
+  std::vector<std::int64_t> extra;  ///< by CallTree::extra_metrics
+};
+
+struct Totals {
+  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
+  double stopped_s = 0;  ///< by MPI_Pcontrol
+  double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
+  std::int64_t mpi_calls = 0;
+  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
+  double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
+  std::vector<std::int64_t> losses;            ///< by format::Loss
+  std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics
+  /// What an error of the samples can do to not_on_cpu_s. They divide a thread's CPU time between user code and MPI;
+  /// where threads wait for a core they may see one of the two too rarely by a factor of two. So this is the smaller
+  /// one's CPU time, or the distance of the bounds where that is less; added up over threads.
+  double not_on_cpu_at_stake_s = 0;
+};
+
+struct CallTree {
+  std::vector<TreeNode> nodes;  ///< node 0 is the root, which has no name; parents before children
+  Totals totals;
+  std::vector<LocationSummary> locations;
+  std::vector<std::string> notes;
+  std::vector<experiment::ExtraMetric> extra_metrics;
+  bool spread_over_threads = false;
+  std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
+};
+
+struct CallTreeOptions {
+  bool callsites = false;
+  int depth = 0;                        ///< frames kept below the root, 0: all; MPI functions stay below the last one
+  std::function<bool(int rank)> ranks;  ///< empty: all
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symbolizer,
+                         const CallTreeOptions& options = {});
+
+/// Names from the root to `node`.
+std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,255 @@
+#include "offline/analysis/cluster_differences.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/iterations.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using format::MetricId;
+
+constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
+constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
+constexpr double certain = 3;               ///< standard errors that a sampled difference must have
+constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
+constexpr std::size_t most = 6, most_times = 4;
+
+/// Sums over the iterations of one cluster, or of the loop.
+struct Sums {
+  double members = 0, wall = 0, mpi = 0, bytes_sent = 0;
+  double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
+  std::vector<double> ticks, visits, weights;         ///< by node
+  std::vector<double> extra;                          ///< by metric that the user has asked for
+  Sums(std::size_t nodes, std::size_t metrics)
+      : ticks(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
+  void operator+=(const Sums& other) {
+    members += other.members;
+    wall += other.wall;
+    mpi += other.mpi;
+    bytes_sent += other.bytes_sent;
+    on_cpu += other.on_cpu;
+    weight += other.weight;
+    weight_squares += other.weight_squares;
+    for (std::size_t i = 0; i < extra.size(); ++i) extra[i] += other.extra[i];
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      ticks[i] += other.ticks[i];
+      visits[i] += other.visits[i];
+      weights[i] += other.weights[i];
+    }
+  }
+};
+
+/// The function to blame for what `leaf` has: the outermost caller that does little else, but not the loop itself.
+std::uint32_t outermost(const CallTree& tree, const std::vector<double>& inclusive, std::uint32_t leaf,
+                        const std::string& loop) {
+  if (tree.nodes[leaf].kind != PathKind::User) return leaf;
+  const double least = inclusive[leaf];
+  std::uint32_t best = leaf;
+  for (auto at = static_cast<std::uint32_t>(tree.nodes[leaf].parent);
+       at != 0 && tree.nodes[at].name != loop && least >= nearly_all * inclusive[at];
+       at = static_cast<std::uint32_t>(tree.nodes[at].parent))
+    best = at;
+  return best;
+}
+
+std::vector<double> with_children(const CallTree& tree, std::vector<double> values) {
+  for (std::size_t i = values.size(); i-- > 1;) values[static_cast<std::size_t>(tree.nodes[i].parent)] += values[i];
+  return values;
+}
+
+/// Standard error of the time per iteration of a path that has `share` of the samples in the whole loop. What the few
+/// samples of a small cluster say of their own spread is not to be trusted: none there is not none ever.
+double sampling_error(const Sums& sums, double share) {
+  if (share <= 0) return 0;
+  if (sums.weight <= 0) return std::numeric_limits<double>::infinity();
+  const double error = standard_error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
+  return sums.on_cpu * error / sums.members;
+}
+
+/// What `total` is per iteration in the cluster of the median iteration. When a tenth of the iterations make a call,
+/// that the others do not make it says nothing of them, though the mean of all iterations is not theirs.
+template <class Total>
+double usual_count(const std::vector<Sums>& clusters, double members, Total total) {
+  std::vector<std::pair<double, double>> counts;  // per iteration, and of how many
+  for (const Sums& own : clusters)
+    if (own.members > 0) counts.emplace_back(total(own) / own.members, own.members);
+  std::sort(counts.begin(), counts.end());
+  double below = 0;
+  for (const auto& [count, of] : counts)
+    if ((below += of) >= members / 2) return count;
+  return 0;
+}
+
+bool differ(double a, double b) { return std::abs(a - b) > least_count_share * std::max(a, b); }
+
+/// The place of the paths that only the time rules define, at the end of the tree; 0: nowhere in the run.
+std::uint32_t top_node(const CallTree& tree, const char* name) {
+  for (const std::uint32_t child : tree.nodes[0].children)
+    if (tree.nodes[child].name == name) return child;
+  return 0;
+}
+
+/// Of a cluster without members, or whose values cannot be read: nothing.
+Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_t k) {
+  Sums own(tree.nodes.size(), tree.extra_metrics.size());
+  const experiment::Cluster& cluster = profiles.loop().clusters[k];
+  const experiment::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
+  if (unit == nullptr || cluster.members <= 0) return own;
+  const auto& paths = profiles.profile().paths;
+  const UnitTimes times = apply_time_rules(*unit, paths, profiles.constants());
+  own.members = static_cast<double>(cluster.members);
+  own.wall = static_cast<double>(times.wall);
+  own.mpi = static_cast<double>(times.mpi);
+  own.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
+  own.weight = static_cast<double>(unit->weight_user_ns);
+  own.weight_squares = unit->weight_user_squared;
+  for (const auto* of_paths : {&times.mpi_paths, &times.user_paths})
+    for (const auto& [path, ticks] : *of_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
+  own.ticks[top_node(tree, not_on_cpu_name)] += static_cast<double>(times.not_on_cpu);
+  for (const auto& row : unit->values) {
+    const auto value = [&](MetricId metric) {
+      return static_cast<double>(value_of(*unit, row, paths[row.path].kind, metric));
+    };
+    const std::uint32_t node = tree.node_of[row.path];
+    own.visits[node] += value(MetricId::Visits);
+    own.weights[node] += value(MetricId::Weight);
+    own.bytes_sent += value(MetricId::BytesSent);
+  }
+  for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = static_cast<double>(unit->extra.total(m));
+  return own;
+}
+
+/// The cluster by itself: without its share and what sets it apart.
+ClusterSummary times_of(const experiment::Loop& loop, std::size_t k, const Sums& own, double second) {
+  ClusterSummary summary;
+  const experiment::Cluster& cluster = *(summary.cluster = &loop.clusters[k]);
+  if (own.members <= 0) return summary;
+  summary.mean_wall_s = own.wall / own.members / second;
+  summary.mean_mpi_s = own.mpi / own.members / second;
+  const int wall_column = overall_index(loop, "wall");
+  const auto column = static_cast<std::size_t>(wall_column);
+  if (wall_column >= 0 && column < cluster.squares.size()) {
+    summary.deviation_wall_s = std::sqrt(std::max(0.0, cluster.squares[column] / own.members)) / second;
+    summary.min_wall_s = static_cast<double>(cluster.minimum[column]) / second;
+    summary.max_wall_s = static_cast<double>(cluster.maximum[column]) / second;
+  }
+  return summary;
+}
+
+/// Compares clusters with the loop that they are of.
+class Comparison {
+ public:
+  Comparison(const CallTree& tree, const experiment::Loop& loop, double second, const std::vector<Sums>& clusters)
+      : tree_(tree), loop_(loop), second_(second), all_(tree.nodes.size(), tree.extra_metrics.size()) {
+    for (const Sums& own : clusters) all_ += own;
+    inclusive_ = with_children(tree, all_.ticks);
+    weights_ = with_children(tree, all_.weights);
+    const auto usual = [&](auto total) { return usual_count(clusters, all_.members, total); };
+    for (std::size_t i = 0; i < all_.visits.size(); ++i)
+      usual_calls_.push_back(all_.visits[i] == 0 ? 0 : usual([i](const Sums& s) { return s.visits[i]; }));
+    for (std::size_t m = 0; m < all_.extra.size(); ++m)
+      usual_extra_.push_back(usual([m](const Sums& s) { return s.extra[m]; }));
+    usual_bytes_ = usual([](const Sums& s) { return s.bytes_sent; });
+  }
+
+  double share_of(const Sums& own) const { return all_.wall > 0 ? own.wall / all_.wall : 0; }
+
+  /// What sets the cluster apart, times first, the largest first.
+  std::vector<ClusterDifference> of(const Sums& own) const {
+    std::vector<ClusterDifference> kept;
+    if (own.members <= 0 || own.members == all_.members) return kept;
+    keep(times(own), most_times, kept);
+    keep(counts(own), most, kept);
+    return kept;
+  }
+
+ private:
+  struct Candidate {
+    double weight;
+    ClusterDifference difference;
+  };
+  using Candidates = std::vector<Candidate>;
+
+  Candidates times(const Sums& own) const {
+    Candidates found;
+    const std::vector<double> inclusive = with_children(tree_, own.ticks);
+    const double wall = own.wall / own.members, usual_wall = all_.wall / all_.members;
+    for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i) {
+      if (own.ticks[i] == 0 && all_.ticks[i] == 0) continue;
+      const std::uint32_t node = outermost(tree_, inclusive_, i, loop_.name);
+      const double here = inclusive[node] / own.members, usual = inclusive_[node] / all_.members;
+      const double share = all_.weight > 0 ? weights_[node] / all_.weight : 0;
+      const double error = sampling_error(own, share) + sampling_error(all_, share);
+      const double apart = std::abs(here - usual);
+      if (apart > least_time_share * usual_wall && apart > certain * error)
+        found.push_back({apart, {node, "time", true, here / second_, usual / second_}});
+    }
+    // Without a call path to blame, the wall time as a whole.
+    if (found.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)
+      found.push_back({0, {0, "wall", true, wall / second_, usual_wall / second_}});
+    return found;
+  }
+
+  Candidates counts(const Sums& own) const {
+    Candidates found;
+    // `total` in the cluster and in the loop, and what is `usual` per iteration.
+    const auto add = [&](ClusterDifference d, double total, double total_of_all, double usual) {
+      const double here = d.cluster_mean = total / own.members, mean = d.loop_mean = total_of_all / all_.members;
+      if (differ(here, mean) && differ(here, usual))
+        found.push_back({std::abs(here - mean) / std::max(here, mean), std::move(d)});
+    };
+    for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i)
+      add({i, "calls", false}, own.visits[i], all_.visits[i], usual_calls_[i]);
+    add({0, "bytes_sent", false}, own.bytes_sent, all_.bytes_sent, usual_bytes_);
+    for (std::size_t m = 0; m < own.extra.size(); ++m) {
+      const auto& [name, unit] = tree_.extra_metrics[m];
+      const double divisor = divisor_of(unit);
+      add({0, name, unit == "ns"}, own.extra[m] / divisor, all_.extra[m] / divisor, usual_extra_[m] / divisor);
+    }
+    return found;
+  }
+
+  /// Moves those with the largest weight, each said once, until there are `room` in `kept`.
+  static void keep(Candidates found, std::size_t room, std::vector<ClusterDifference>& kept) {
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+    for (Candidate& next : found) {
+      if (kept.size() >= room) return;
+      const bool said = std::any_of(kept.begin(), kept.end(), [&](const ClusterDifference& one) {
+        return one.node == next.difference.node && one.metric == next.difference.metric;
+      });
+      if (!said) kept.push_back(std::move(next.difference));
+    }
+  }
+
+  const CallTree& tree_;
+  const experiment::Loop& loop_;
+  double second_;  ///< in ticks
+  Sums all_;
+  std::vector<double> inclusive_, weights_;        ///< of the loop, by node, with children
+  std::vector<double> usual_calls_, usual_extra_;  ///< per iteration, by node, by metric
+  double usual_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree) {
+  const experiment::Loop& loop = profiles.loop();
+  const double second = profiles.constants().ticks_per_second;
+  std::vector<Sums> sums;
+  for (std::size_t k = 0; k < loop.clusters.size(); ++k) sums.push_back(sums_of(profiles, tree, k));
+  const Comparison comparison(tree, loop, second, sums);
+  std::vector<ClusterSummary> summaries;
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    ClusterSummary& summary = summaries.emplace_back(times_of(loop, k, sums[k], second));
+    summary.share = comparison.share_of(sums[k]);
+    summary.differences = comparison.of(sums[k]);
+  }
+  return summaries;
+}
+
+}  // namespace refrain::analysis

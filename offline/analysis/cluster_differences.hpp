@@ -1,0 +1,31 @@
+#pragma once
+/// What sets a cluster of iterations apart from the mean iteration of its loop.
+
+#include <string>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/iteration_profile.hpp"
+
+namespace refrain::analysis {
+
+/// One value whose mean in the cluster is not that of the loop. A time is that of a function with what it calls, when
+/// that is little else than where the difference lies; calls are those of an MPI function.
+struct ClusterDifference {
+  std::uint32_t node = 0;  ///< of the call tree; 0: of the iteration as a whole
+  std::string metric;      ///< "wall", "bytes_sent" or a metric that was asked for; of a call path "time" or "calls"
+  bool seconds = false;
+  double cluster_mean = 0, loop_mean = 0;  ///< per iteration
+};
+
+struct ClusterSummary {
+  const experiment::Cluster* cluster = nullptr;
+  double mean_wall_s = 0, deviation_wall_s = 0, min_wall_s = 0, max_wall_s = 0, mean_mpi_s = 0;
+  double share = 0;                            ///< of the wall time of the loop
+  std::vector<ClusterDifference> differences;  ///< the most telling one first
+};
+
+/// One entry per cluster of the loop. `tree` is one of the whole run, made from the same profile.
+std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree);
+
+}  // namespace refrain::analysis

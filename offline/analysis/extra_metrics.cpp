@@ -1,0 +1,209 @@
+#include "offline/analysis/extra_metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "offline/analysis/iteration_profile.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/time_rules.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using experiment::NodeKind;
+using format::MetricId;
+
+bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
+
+std::int64_t sum_of(const std::vector<PathValue>& values) {
+  __int128 sum = 0;
+  for (const PathValue& v : values) sum += v.value;
+  return static_cast<std::int64_t>(std::min<__int128>(sum, std::numeric_limits<std::int64_t>::max()));
+}
+
+/// Makes the values add up to `total`, in proportion to what they are.
+void share_out(std::int64_t total, std::vector<PathValue>& values) {
+  std::vector<std::int64_t> weights;
+  for (const PathValue& v : values) weights.push_back(v.value);
+  const auto shares = share_by_largest_remainder(total, weights);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i].value = shares[i];
+}
+
+}  // namespace
+
+ExtraShares share_extra(const experiment::Unit& unit, std::span<const experiment::CallPath> paths, std::size_t metric) {
+  ExtraShares shares;
+  shares.total = std::max<std::int64_t>(0, unit.extra.total(metric));
+  for (const experiment::PathValues& row : unit.extra.values) {
+    const std::int64_t value = unit.extra.of(row, metric);
+    if (value <= 0) continue;
+    const NodeKind kind = paths[row.path].kind;
+    if (is_sampled(kind)) shares.user_paths.push_back({row.path, value});
+    else shares.mpi_paths.push_back({row.path, value});
+  }
+  if (sum_of(shares.mpi_paths) > shares.total) share_out(shares.total, shares.mpi_paths);  // damaged data only
+  const std::int64_t user = shares.total - sum_of(shares.mpi_paths);
+  if (shares.user_paths.empty())
+    for (const experiment::PathValues& row : unit.values) {
+      const std::int64_t weight = value_of(unit, row, paths[row.path].kind, MetricId::Weight);
+      if (weight > 0) shares.user_paths.push_back({row.path, weight});
+    }
+  if (shares.user_paths.empty()) shares.no_path = user;
+  else share_out(user, shares.user_paths);
+  return shares;
+}
+
+/// Of one cluster and, by metric, its call paths.
+struct ExtraOfIterations::Model {
+  struct Mpi {
+    std::uint32_t path;
+    double mean, slope;
+  };
+  struct OfMetric {
+    double mean = 0;  ///< of the total
+    std::vector<Mpi> mpi;
+    std::vector<PathValue> user;
+    double user_sum = 0;
+  };
+  std::vector<OfMetric> metrics;
+};
+
+ExtraOfIterations::ExtraOfIterations(const experiment::Profile& profile, const experiment::Loop& loop,
+                                     const std::vector<const experiment::Unit*>& units)
+    : profile_(profile), loop_(loop), units_(units) {
+  for (const experiment::ExtraMetric& metric : profile.extra_metrics)
+    columns_.push_back(overall_index(loop, metric.name));
+}
+
+ExtraOfIterations::~ExtraOfIterations() = default;
+
+bool ExtraOfIterations::has(std::int32_t cluster) const {
+  return cluster >= 0 && static_cast<std::size_t>(cluster) < units_.size() &&
+         units_[static_cast<std::size_t>(cluster)] != nullptr;
+}
+
+double ExtraOfIterations::members(std::int32_t cluster) const {
+  return static_cast<double>(std::max<std::int64_t>(1, loop_.clusters[static_cast<std::size_t>(cluster)].members));
+}
+
+double ExtraOfIterations::total_of(std::span<const std::int64_t> row, std::size_t metric) const {
+  const int column = columns_[metric];
+  return column < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(column)]);
+}
+
+const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) const {
+  models_.resize(units_.size());
+  auto& place = models_[static_cast<std::size_t>(index)];
+  if (place) return *place;
+  place = std::make_unique<Model>();
+  const experiment::Unit& unit = *units_[static_cast<std::size_t>(index)];
+  const std::uint32_t class_index = loop_.clusters[static_cast<std::size_t>(index)].class_index;
+  const auto in_class = [&](std::size_t k) {
+    return units_[k] != nullptr && loop_.clusters[k].class_index == class_index && loop_.clusters[k].members > 0;
+  };
+  for (std::size_t m = 0; m < profile_.extra_metrics.size(); ++m) {
+    Model::OfMetric of;
+    const ExtraShares sums = share_extra(unit, profile_.paths, m);
+    const double n = members(index);
+    of.mean = static_cast<double>(sums.total) / n;
+    of.user = sums.user_paths;
+    of.user_sum = static_cast<double>(sum_of(of.user));
+    // How a call path follows the total is told by the clusters of the class, as far as these differ more among each
+    // other than their members do; for the rest it is proportional to it (as in iteration_profile.cpp).
+    double all = 0, all_members = 0, between = 0, within = 0;
+    for (std::size_t k = 0; k < units_.size(); ++k)
+      if (in_class(k)) {
+        all += static_cast<double>(units_[k]->extra.total(m));
+        all_members += members(static_cast<std::int32_t>(k));
+      }
+    std::map<std::uint32_t, double> scatter;
+    for (std::size_t k = 0; k < units_.size(); ++k) {
+      if (!in_class(k)) continue;
+      const double size = members(static_cast<std::int32_t>(k));
+      const double apart = static_cast<double>(units_[k]->extra.total(m)) / size - all / all_members;
+      between += size * apart * apart;
+      const auto& squares = loop_.clusters[k].squares;
+      if (columns_[m] >= 0 && static_cast<std::size_t>(columns_[m]) < squares.size())
+        within += squares[static_cast<std::size_t>(columns_[m])];
+      for (const experiment::PathValues& row : units_[k]->extra.values)
+        scatter[row.path] += apart * static_cast<double>(units_[k]->extra.of(row, m));
+    }
+    const double trust = between > 0 ? between / (between + within) : 0;
+    for (const PathValue& path : sums.mpi_paths) {
+      const double part = sums.total > 0 ? static_cast<double>(path.value) / static_cast<double>(sums.total) : 0;
+      const double learned = between > 0 ? scatter[path.path] / between : 0;
+      of.mpi.push_back({path.path, static_cast<double>(path.value) / n, part + trust * (learned - part)});
+    }
+    place->metrics.push_back(std::move(of));
+  }
+  return *place;
+}
+
+experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
+  experiment::ExtraValues out;
+  const std::size_t width = profile_.extra_metrics.size();
+  if (width == 0) return out;
+  if (has(cluster) && members(cluster) == 1) return units_[static_cast<std::size_t>(cluster)]->extra;
+  out.totals.resize(width);
+  std::map<std::uint32_t, std::vector<std::int64_t>> rows;
+  for (std::size_t m = 0; m < width; ++m) {
+    const double total = total_of(row, m);
+    out.totals[m] = static_cast<std::int64_t>(total);
+    if (!has(cluster)) continue;
+    const Model::OfMetric& of = model(cluster).metrics[m];
+    std::vector<PathValue> mpi, user = of.user;
+    for (const auto& path : of.mpi)
+      mpi.push_back({path.path, std::llround(std::max(0.0, path.mean + path.slope * (total - of.mean)))});
+    if (sum_of(mpi) > out.totals[m]) share_out(out.totals[m], mpi);
+    share_out(out.totals[m] - sum_of(mpi), user);
+    for (const auto* values : {&mpi, &user})
+      for (const PathValue& v : *values) {
+        if (v.value == 0) continue;
+        auto& place = rows[v.path];
+        place.resize(width);
+        place[m] = v.value;
+      }
+  }
+  for (const auto& [path, values] : rows) {
+    out.values.push_back({path, static_cast<std::uint32_t>(out.columns.size())});
+    out.columns.insert(out.columns.end(), values.begin(), values.end());
+  }
+  return out;
+}
+
+std::function<double(std::int32_t, std::span<const std::int64_t>)> ExtraOfIterations::selected(
+    const PathSelection& selection, std::size_t metric) const {
+  struct Sums {
+    bool made = false;
+    double mean = 0, mpi_mean = 0, mpi_slope = 0, chosen_mean = 0, chosen_slope = 0, chosen_share = 0;
+  };
+  return [this, &selection, metric, clusters = std::vector<Sums>(units_.size())](
+             std::int32_t cluster, std::span<const std::int64_t> row) mutable {
+    if (!has(cluster)) return 0.0;
+    Sums& of = clusters[static_cast<std::size_t>(cluster)];
+    if (!of.made) {
+      const auto chosen = [&](std::uint32_t path) { return path < selection.paths.size() && selection.paths[path]; };
+      const Model::OfMetric& sums = model(cluster).metrics[metric];
+      of.made = true;
+      of.mean = sums.mean;
+      for (const auto& path : sums.mpi) {
+        of.mpi_mean += path.mean;
+        of.mpi_slope += path.slope;
+        of.chosen_mean += chosen(path.path) ? path.mean : 0;
+        of.chosen_slope += chosen(path.path) ? path.slope : 0;
+      }
+      for (const PathValue& path : sums.user)
+        if (chosen(path.path) && sums.user_sum > 0) of.chosen_share += static_cast<double>(path.value) / sums.user_sum;
+      if (sums.user_sum == 0 && selection.no_sample) of.chosen_share = 1;
+    }
+    const double total = total_of(row, metric);
+    const auto moved = [&](double mean, double slope) {
+      return std::clamp(mean + slope * (total - of.mean), 0.0, std::max(total, 0.0));
+    };
+    return moved(of.chosen_mean, of.chosen_slope) + of.chosen_share * (total - moved(of.mpi_mean, of.mpi_slope));
+  };
+}
+
+}  // namespace refrain::analysis

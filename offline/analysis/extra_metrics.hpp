@@ -1,0 +1,64 @@
+#pragma once
+/// The metrics that the user has asked for beside the time: what call paths have of them, in a leaf unit and in one
+/// iteration.
+///
+/// The total of a unit is exact, and so is what passed inside each MPI function. The rest is the unit's user code; it
+/// is shared among the sampled call paths in proportion to what ticks have found there, or where they have found
+/// nothing, to the weights of the ticks. Everything adds up to the total.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "offline/experiment/profile.hpp"
+
+namespace refrain::analysis {
+
+struct PathSelection;
+
+struct PathValue {
+  std::uint32_t path;
+  std::int64_t value;
+};
+
+struct ExtraShares {
+  std::int64_t total = 0;
+  std::vector<PathValue> mpi_paths, user_paths;
+  std::int64_t no_path = 0;  ///< in user code, but there is no tick that says where
+};
+
+ExtraShares share_extra(const experiment::Unit& unit, std::span<const experiment::CallPath> paths, std::size_t metric);
+
+/// Of the iterations of one loop of one location. Not thread-safe: what a cluster needs is made when it is asked for.
+class ExtraOfIterations {
+ public:
+  /// `units` are the sums of the loop's clusters, null where the file has none. All must outlive it.
+  ExtraOfIterations(const experiment::Profile& profile, const experiment::Loop& loop,
+                    const std::vector<const experiment::Unit*>& units);
+  ~ExtraOfIterations();
+
+  /// Of one iteration. Its totals are exact; its values of MPI functions are the mean of its cluster, moved as the
+  /// total differs from that of the cluster; its user code is divided as that of the cluster.
+  experiment::ExtraValues values_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
+
+  /// What the selected call paths have of one metric; constant work per iteration. The selection must outlive it.
+  std::function<double(std::int32_t cluster, std::span<const std::int64_t> row)> selected(
+      const PathSelection& selection, std::size_t metric) const;
+
+ private:
+  struct Model;
+  const Model& model(std::int32_t cluster) const;
+  bool has(std::int32_t cluster) const;
+  double members(std::int32_t cluster) const;
+  double total_of(std::span<const std::int64_t> row, std::size_t metric) const;
+
+  const experiment::Profile& profile_;
+  const experiment::Loop& loop_;
+  const std::vector<const experiment::Unit*>& units_;
+  std::vector<int> columns_;  ///< of the metrics in the iterations' vectors, -1: not there
+  mutable std::vector<std::unique_ptr<Model>> models_;
+};
+
+}  // namespace refrain::analysis

@@ -1,0 +1,64 @@
+#include "offline/analysis/functions.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace refrain::analysis {
+namespace {
+
+class Flattener {
+ public:
+  explicit Flattener(const CallTree& tree) : tree_(tree) {}
+
+  std::vector<FunctionTotals> run() {
+    // Depth first without recursion: a path may be as deep as the program's stack.
+    struct Step {
+      std::uint32_t node;
+      bool leaving;
+    };
+    std::vector<Step> steps;
+    for (const auto child : tree_.nodes[0].children) steps.push_back({child, false});
+    while (!steps.empty()) {
+      const Step step = steps.back();
+      steps.pop_back();
+      const TreeNode& node = tree_.nodes[step.node];
+      Entry& entry = entries_[{node.kind, node.name}];
+      if (step.leaving) {
+        --entry.active;
+        continue;
+      }
+      entry.totals.exclusive_s += node.exclusive_s;
+      entry.totals.exclusive += node.exclusive;
+      entry.totals.exclusive_extra.resize(node.exclusive_extra.size());
+      for (std::size_t m = 0; m < node.exclusive_extra.size(); ++m)
+        entry.totals.exclusive_extra[m] = add_values(entry.totals.exclusive_extra[m], node.exclusive_extra[m]);
+      if (entry.active++ == 0) entry.totals.inclusive_s += node.inclusive_s;
+      steps.push_back({step.node, true});
+      for (const auto child : node.children) steps.push_back({child, false});
+    }
+    std::vector<FunctionTotals> result;
+    for (auto& [key, entry] : entries_) {
+      entry.totals.kind = key.first;
+      entry.totals.name = key.second;
+      result.push_back(std::move(entry.totals));
+    }
+    std::stable_sort(result.begin(), result.end(), [](const FunctionTotals& a, const FunctionTotals& b) {
+      return a.exclusive_s != b.exclusive_s ? a.exclusive_s > b.exclusive_s : a.inclusive_s > b.inclusive_s;
+    });
+    return result;
+  }
+
+ private:
+  struct Entry {
+    FunctionTotals totals;
+    int active = 0;
+  };
+  const CallTree& tree_;
+  std::map<std::pair<PathKind, std::string>, Entry> entries_;
+};
+
+}  // namespace
+
+std::vector<FunctionTotals> function_totals(const CallTree& tree) { return Flattener(tree).run(); }
+
+}  // namespace refrain::analysis

@@ -1,0 +1,23 @@
+#pragma once
+/// The flat view: values by function, whatever called it.
+
+#include <string>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+
+namespace refrain::analysis {
+
+struct FunctionTotals {
+  std::string name;
+  PathKind kind = PathKind::User;
+  double exclusive_s = 0;
+  double inclusive_s = 0;  ///< a path that passes through the function several times counts once
+  Counts exclusive;
+  std::vector<std::int64_t> exclusive_extra;  ///< by CallTree::extra_metrics
+};
+
+/// By exclusive time, largest first.
+std::vector<FunctionTotals> function_totals(const CallTree& tree);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,51 @@
+#pragma once
+/// The metrics that every iteration has a value of: those of its exact vector, what the time rules make of them, and
+/// the reconstructed ones of chosen call paths.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "offline/analysis/iteration_profile.hpp"
+#include "offline/experiment/profile.hpp"
+
+namespace refrain::analysis {
+
+enum class Quantity : std::uint8_t { Seconds, Bytes, Count };
+
+struct IterationMetric {
+  std::string name;
+  Quantity quantity = Quantity::Count;
+  std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
+};
+
+IterationMetric metric_of(const std::string& name, std::string_view unit);
+/// What a value is divided by to be in seconds, bytes or 1, for a unit that is no ticks.
+double divisor_of(std::string_view unit);
+
+/// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
+std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop);
+/// The names that iteration_metrics() gives for files that this version writes, without those of REFRAIN_METRICS.
+std::vector<std::string> iteration_metric_names();
+/// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
+std::vector<IterationMetric> callpath_metrics(const experiment::ProfileDefinitions& profile);
+
+/// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
+/// or 1.
+using IterationValue =
+    std::function<double(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
+
+/// `metric` is a name of iteration_metrics(). `profiles` must outlive the result.
+IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
+/// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
+/// Samples are those that were recorded in the iteration, where they were kept.
+IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric);
+/// The standard error of that value, for times in user code. Null: the metric is exact, or its error is not known.
+/// Where the value is 0 it is not the error but a third of what the value is below (95 %).
+IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,123 @@
+#pragma once
+/// The profile of one iteration, reconstructed from the sums of its cluster and its own exact vector.
+///
+/// The result is a leaf unit, so the time rules apply to it as to any other: its exclusive times add up to the wall
+/// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
+/// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
+/// estimate: among those to MPI by offline/analysis/reconstruct.hpp, among those of user code by user_shares.hpp. A
+/// cluster of one member gives its iteration as it was, unless that has too few samples to divide its user code.
+/// Samples that were recorded in the iteration are given as they are; by themselves they do not divide its user code.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "offline/analysis/extra_metrics.hpp"
+#include "offline/analysis/iteration_samples.hpp"
+#include "offline/analysis/iteration_shares.hpp"
+#include "offline/analysis/iteration_totals.hpp"
+#include "offline/analysis/time_rules.hpp"
+#include "offline/experiment/profile.hpp"
+
+namespace refrain::analysis {
+
+/// Call paths that a value is wanted for, and the paths that only the time rules define.
+struct PathSelection {
+  std::vector<bool> paths;  ///< by archive path
+  bool not_on_cpu = false, no_sample = false, refrain = false, mpi_without_path = false;
+};
+
+/// Of one loop of one location, which must outlive it. Not thread-safe: what a cluster needs is made when it is asked
+/// for first.
+class IterationProfiles {
+ public:
+  IterationProfiles(const experiment::Profile& profile, const experiment::Rank& rank,
+                    const experiment::Location& location, std::size_t loop);
+  ~IterationProfiles();
+
+  /// The unit of an iteration whose cluster and vector are those of for_each_iteration(). Without a cluster (-1: it
+  /// was made after the last snapshot of a killed run) it has totals only.
+  /// `recorded`: the samples of the iteration; null: they are estimated, too.
+  experiment::Unit unit_of(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
+                           const std::vector<SampledPath>* recorded = nullptr) const;
+  /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
+  experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
+
+  /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
+  /// from the file when they are asked for first (experiment::ReadError).
+  const std::vector<SampledPath>* recorded_samples(std::int64_t iteration) const {
+    return kept_samples().of(iteration);
+  }
+  /// The samples of every n-th iteration were kept; 0: of none.
+  std::uint64_t samples_stride() const { return kept_samples().any() ? kept_samples().stride() : 0; }
+
+  /// The cluster holds this iteration alone, and samples enough: nothing is reconstructed.
+  bool is_exact(std::int32_t cluster) const;
+  /// Sums over the members of a cluster; null when the file does not have it.
+  const experiment::Unit* cluster_unit(std::int32_t cluster) const;
+  const experiment::Loop& loop() const { return loop_; }
+  std::size_t loop_index() const { return loop_index_; }
+  const experiment::Profile& profile() const { return profile_; }
+  const RankConstants& constants() const { return constants_; }
+  const ExtraOfIterations& extra() const { return extra_; }
+  const TotalColumns& columns() const { return columns_; }
+  /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
+  const IterationShares& shares() const;
+
+  /// What the call paths of a selection have in all in one iteration. Constant work per iteration, whatever the number
+  /// of call paths.
+  struct PathTotals {
+    std::array<double, region_columns> mpi{};  ///< by format::column_of()
+    double user_ticks = 0, other_ticks = 0, samples = 0;
+    double user_error_ticks = 0;  ///< standard error of user_ticks; where these are 0 they are less than three of it
+    double of(format::MetricId metric) const { return mpi[format::column_of(metric)]; }
+  };
+  class Selected {
+   public:
+    Selected(const IterationProfiles& profiles, const PathSelection& selection);
+    PathTotals in(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
+
+   private:
+    struct OfCluster;
+    struct ShareOfPool {
+      bool known = false;
+      double share = 0;
+      ShareSpread spread{};
+    };
+    const ShareOfPool& share_of(const UserShares::Pool& pool) const;
+    const IterationProfiles& profiles_;
+    const PathSelection& selection_;
+    mutable std::vector<std::shared_ptr<const OfCluster>> clusters_;
+    mutable std::vector<ShareOfPool> shares_;  ///< by pool
+    bool sampled_ = false;                     ///< a call path of user code is selected
+  };
+
+ private:
+  struct Model;
+  struct Pool;
+  const Model& model(std::int32_t cluster) const;
+  const Pool& pool(std::uint32_t class_index) const;
+  std::int64_t members(std::int32_t cluster) const;
+  IterationSamples& kept_samples() const;
+  IterationShares::Divided divide(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
+                                  experiment::Unit& unit) const;
+  const experiment::ClassSlopes* learned_slopes(std::uint32_t class_index) const;
+  int second_total(std::size_t column) const;
+
+  const experiment::Profile& profile_;
+  const experiment::Rank& rank_;
+  const experiment::Loop& loop_;
+  const std::size_t loop_index_;
+  const RankConstants constants_;
+  std::vector<const experiment::Unit*> units_;  ///< by cluster
+  const TotalColumns columns_;
+  const ExtraOfIterations extra_;
+  mutable std::unique_ptr<IterationSamples> samples_;
+  mutable std::unique_ptr<IterationShares> shares_;
+  mutable std::vector<std::unique_ptr<Model>> models_;
+  mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;
+};
+
+}  // namespace refrain::analysis

@@ -1,0 +1,108 @@
+#include "offline/analysis/iteration_shares.hpp"
+
+#include "offline/analysis/iteration_profile.hpp"
+#include "offline/analysis/iterations.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using experiment::NodeKind;
+using format::MetricId;
+
+}  // namespace
+
+IterationShares::IterationShares(const IterationProfiles& profiles, IterationSamples& samples)
+    : profiles_(profiles), samples_(samples), number_(profiles.profile().paths.size(), 0), shares_(sums()) {
+  if (paths_.empty()) return;  // nothing was sampled
+  const experiment::Loop& loop = profiles.loop();
+  std::vector<PathSamples> hits;
+  if (samples.any())
+    for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      const auto* recorded = profiles.cluster_unit(cluster) ? samples.of(i) : nullptr;
+      if (recorded == nullptr || recorded->empty()) return;
+      hits.clear();
+      for (const SampledPath& of : *recorded)
+        if (const std::uint32_t number = number_[of.path]; paths_[number] == of.path)
+          hits.push_back({number, of.samples});
+      shares_.learn(cluster, facts(i, cluster, row, profiles.totals_of(cluster, row)).variables, hits);
+    });
+  shares_.grow();
+  for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    if (profiles.cluster_unit(cluster) != nullptr)
+      shares_.weigh(facts(i, cluster, row, profiles.totals_of(cluster, row)));
+  });
+  shares_.settle();
+}
+
+std::vector<UserShares::Cluster> IterationShares::sums() {
+  const experiment::Loop& loop = profiles_.loop();
+  const auto& of_path = profiles_.profile().paths;
+  const auto count = static_cast<std::int32_t>(loop.clusters.size());
+  std::vector<bool> sampled(of_path.size(), false);
+  for (std::int32_t k = 0; k < count; ++k)
+    if (const experiment::Unit* unit = profiles_.cluster_unit(k))
+      for (const auto& row : unit->values)
+        if (const NodeKind kind = of_path[row.path].kind; kind == NodeKind::Function || kind == NodeKind::Special)
+          sampled[row.path] = true;
+  for (std::uint32_t path = 0; path < sampled.size(); ++path)
+    if (sampled[path]) {
+      number_[path] = static_cast<std::uint32_t>(paths_.size());
+      paths_.push_back(path);
+    }
+  std::vector<UserShares::Cluster> clusters(loop.clusters.size());
+  for (std::int32_t k = 0; k < count; ++k) {
+    UserShares::Cluster& cluster = clusters[static_cast<std::size_t>(k)];
+    cluster.class_index = loop.clusters[static_cast<std::size_t>(k)].class_index;
+    const experiment::Unit* unit = profiles_.cluster_unit(k);
+    if (unit == nullptr) continue;
+    const UnitTimes times = apply_time_rules(*unit, of_path, profiles_.constants());
+    cluster.alone = profiles_.is_exact(k);
+    cluster.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
+    cluster.without_path = static_cast<double>(times.no_path);
+    cluster.user_ticks = static_cast<double>(unit->ticks_user);
+    cluster.mpi_ticks = static_cast<double>(unit->ticks_mpi);
+    cluster.user_weight = static_cast<double>(unit->weight_user_ns);
+    cluster.mpi_weight = static_cast<double>(unit->weight_mpi_ns);
+    auto time = times.user_paths.begin();
+    for (const auto& row : unit->values) {
+      if (!sampled[row.path]) continue;
+      while (time != times.user_paths.end() && time->path < row.path) ++time;
+      const bool has_time = time != times.user_paths.end() && time->path == row.path;
+      cluster.paths.push_back({number_[row.path], value_of(*unit, row, of_path[row.path].kind, MetricId::Samples),
+                               has_time ? static_cast<double>(time->ticks) : 0});
+    }
+  }
+  return clusters;
+}
+
+UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,
+                                             std::span<const std::int64_t> row, const experiment::Unit& totals) const {
+  const UnitTimes times = apply_time_rules(totals, profiles_.profile().paths, profiles_.constants());
+  const TotalColumns& columns = profiles_.columns();
+  UserShares::Iteration of;
+  of.cluster = cluster;
+  of.kept = samples_.keeps(iteration);
+  using V = ShareVariables;
+  of.variables.value[V::number] = iteration;
+  of.variables.value[V::user_time] = times.user;
+  of.variables.value[V::calls] = columns.of(row, mpi_calls);
+  of.variables.value[V::bytes_sent] = columns.of(row, bytes_sent);
+  of.variables.value[V::bytes_received] = columns.of(row, bytes_received);
+  of.least_on_cpu = static_cast<double>(times.user - times.not_on_cpu_high);
+  of.most_on_cpu = static_cast<double>(times.user - times.not_on_cpu_low);
+  of.cpu = static_cast<double>(totals.cpu_ns) * profiles_.constants().ticks_per_second / 1e9;
+  of.user_ticks = static_cast<double>(totals.ticks_user);
+  of.mpi_ticks = static_cast<double>(totals.ticks_mpi);
+  return of;
+}
+
+IterationShares::Divided IterationShares::of(std::int64_t iteration, std::int32_t cluster,
+                                             std::span<const std::int64_t> row, const experiment::Unit& totals) const {
+  if (paths_.empty()) return {};
+  const UserShares::Iteration of = facts(iteration, cluster, row, totals);
+  const UserShares::Pool* pool = shares_.pool_of(of);
+  if (pool == nullptr || pool->samples <= 0 || pool->shares.empty()) return {};
+  return {pool, shares_.on_cpu(*pool, of)};
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,135 @@
+#include "offline/analysis/iterations.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "offline/experiment/iteration_log_reader.hpp"
+#include "offline/experiment/reader.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+/// From the label that an iteration was logged with to the cluster that holds it in the end.
+class LabelResolver {
+ public:
+  explicit LabelResolver(const experiment::Loop& loop)
+      // Labels are given in ascending order, one an iteration at most: much larger ones are damage.
+      : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
+    for (std::size_t i = 0; i < loop.clusters.size(); ++i) set(loop.clusters[i].label, static_cast<std::int32_t>(i));
+    // Backwards: what a label became is known before what became that label.
+    for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
+      const auto merges = read_merges(loop.merges[piece]);
+      for (std::size_t i = merges.size(); i-- > 0;)
+        if (const std::int32_t cluster = (*this)(merges[i].second); cluster >= 0) set(merges[i].first, cluster);
+    }
+  }
+  std::int32_t operator()(std::uint32_t label) const { return label < cluster_.size() ? cluster_[label] : -1; }
+
+ private:
+  void set(std::uint32_t label, std::int32_t cluster) {
+    if (label >= most_labels_) return;
+    if (label >= cluster_.size()) cluster_.resize(std::size_t{label} + 1, -1);
+    cluster_[label] = cluster;
+  }
+  std::uint64_t most_labels_;
+  std::vector<std::int32_t> cluster_;
+};
+
+/// The same for one label, without a table of all.
+std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label) {
+  for (const experiment::FramePlace& piece : loop.merges)
+    for (const auto& [from, to] : read_merges(piece))
+      if (from == label) label = to;
+  for (std::size_t i = 0; i < loop.clusters.size(); ++i)
+    if (loop.clusters[i].label == label) return static_cast<std::int32_t>(i);
+  return -1;
+}
+
+constexpr std::size_t size_at = 4, first_at = 8, smallest_block = 24;
+
+std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
+  std::vector<format::Precision> columns;
+  for (const auto& metric : loop.metrics) columns.push_back(metric.precision);
+  return columns;
+}
+
+/// Calls `take(block)` with the blocks of one piece of the log, opened, until it says false. False: it did, or the
+/// piece is damaged.
+template <class Take>
+bool for_each_block(std::span<const std::byte> rest, const std::vector<format::Precision>& columns, Take take) {
+  while (rest.size() >= smallest_block) {
+    const std::size_t size = format::load_little_endian<std::uint32_t>(rest.data() + size_at);
+    experiment::IterationLogReader block;
+    if (size < smallest_block || size > rest.size() || !block.open(rest.first(size), columns)) return false;
+    if (!take(block) || block.damaged()) return false;
+    rest = rest.subspan(size);
+  }
+  return true;
+}
+
+constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< number of an iteration
+
+/// Number of the first iteration of a piece of the log.
+std::uint64_t first_of(const experiment::FramePlace& place) {
+  const auto head = begin_of_frame(place, smallest_block);
+  if (head.size() < smallest_block) return impossible;
+  return format::load_little_endian<std::uint64_t>(head.data() + first_at);
+}
+
+}  // namespace
+
+int overall_index(const experiment::Loop& loop, std::string_view name) {
+  const auto at = std::find_if(loop.metrics.begin(), loop.metrics.end(), [&](const auto& m) { return m.name == name; });
+  return at == loop.metrics.end() ? -1 : static_cast<int>(at - loop.metrics.begin());
+}
+
+std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take) {
+  if (loop.log.empty()) return 0;
+  const LabelResolver cluster_of(loop);
+  const auto columns = columns_of(loop);
+  std::int64_t count = 0;
+  std::uint64_t next = 0;
+  for (const experiment::FramePlace& place : loop.log) {
+    const auto piece = experiment::read_frame(place);
+    const bool whole = for_each_block(piece, columns, [&](experiment::IterationLogReader& block) {
+      if (block.first() < next || block.first() >= impossible) return false;
+      next = block.first();  // after iterations that were lost it is not the next one
+      format::Label label{};
+      std::int64_t row[format::max_overall];
+      for (; block.next(label, row); ++count)
+        take(static_cast<std::int64_t>(next++), cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
+      return true;
+    });
+    if (!whole) break;
+  }
+  return count;
+}
+
+bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take) {
+  if (loop.log.empty() || iteration < 0) return false;
+  const auto wanted = static_cast<std::uint64_t>(iteration);
+  auto after = std::partition_point(loop.log.begin() + 1, loop.log.end(),
+                                    [&](const experiment::FramePlace& place) { return first_of(place) <= wanted; });
+  const auto columns = columns_of(loop);
+  bool found = false;
+  for_each_block(experiment::read_frame(*--after), columns, [&](experiment::IterationLogReader& block) {
+    if (block.first() > wanted || wanted - block.first() >= block.count()) return true;
+    format::Label label{};
+    std::int64_t row[format::max_overall];
+    for (std::uint64_t i = block.first(); i <= wanted; ++i)
+      if (!block.next(label, row)) return false;
+    take(iteration, cluster_of_label(loop, static_cast<std::uint32_t>(label)), {row, columns.size()});
+    found = true;
+    return false;
+  });
+  if (found || iteration >= loop.iterations) return found;
+  // The search was misled, by damage, which this will tell.
+  for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    if (i != iteration || found) return;
+    found = true;
+    take(i, cluster, row);
+  });
+  return found;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,70 @@
+#pragma once
+/// A block of the profile file: finds sections by type, checks them and unpacks them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/bytes.hpp"
+#include "format/profile_file.hpp"
+#include "offline/experiment/input_file.hpp"
+
+namespace refrain::experiment {
+
+/// The contents of a section while they are decoded.
+class SectionReader : public format::ByteCursor {
+ public:
+  SectionReader(const InputFile& file, std::string name, std::uint64_t offset, std::vector<std::byte> contents)
+      : format::ByteCursor(contents),
+        file_(file),
+        name_(std::move(name)),
+        offset_(offset),
+        contents_(std::move(contents)) {}
+  // The cursor looks into `contents_`, whose elements stay where they are when the vector moves.
+  SectionReader(SectionReader&&) = default;
+
+  /// Throws ReadError when a read has failed so far.
+  void check() const {
+    if (failed()) refuse("malformed or shorter than it says");
+  }
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// Checks, and that nothing is left over.
+  void finish() const;
+
+ private:
+  const InputFile& file_;
+  std::string name_;
+  std::uint64_t offset_;
+  std::vector<std::byte> contents_;
+};
+
+class BlockReader {
+ public:
+  /// Reads and checks the table of the block at [offset, offset + size). `owner` names it in messages: "definitions",
+  /// "rank 3". Throws ReadError.
+  BlockReader(const InputFile& file, std::uint64_t offset, std::uint64_t size, std::string owner);
+
+  bool has(format::Section type) const;
+  /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
+  SectionReader section(format::Section type, const char* name) const;
+  /// Where in the file the contents of such a section lie, when it is stored raw. Its checksum is not looked at.
+  struct Place {
+    std::uint64_t offset, size;
+  };
+  Place place(format::Section type, const char* name) const;
+
+ private:
+  struct Entry {
+    std::uint32_t type;
+    std::uint16_t version, encoding;
+    std::uint64_t offset, stored, raw, checksum;
+  };
+  const Entry& entry(format::Section type, const std::string& name) const;
+
+  const InputFile& file_;
+  std::uint64_t offset_, size_;
+  std::string owner_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace refrain::experiment

@@ -1,0 +1,106 @@
+#include "offline/experiment/manifest_reader.hpp"
+
+#include <rapidjson/document.h>
+#include <rapidjson/encodedstream.h>
+#include <rapidjson/memorystream.h>
+
+#include "format/profile_file.hpp"
+#include "offline/experiment/clean_text.hpp"
+
+namespace refrain::experiment {
+
+namespace {
+
+constexpr std::uint64_t largest_manifest = 64 << 20;
+
+std::string text_of(const rapidjson::Value& value) { return clean_text({value.GetString(), value.GetStringLength()}); }
+
+class MemberReader {
+ public:
+  MemberReader(const InputFile& file, const rapidjson::Value& object) : file_(file), object_(object) {}
+
+  void text(const char* name, std::string& out) const {
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsString()) refuse(name);
+    out = text_of(*member);
+  }
+  void integer(const char* name, int& out) const {
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsInt() || member->GetInt() < 0) refuse(name);
+    out = member->GetInt();
+  }
+  void texts(const char* name, std::vector<std::string>& out) const {
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsArray()) refuse(name);
+    for (const rapidjson::Value& item : member->GetArray()) {
+      if (!item.IsString()) refuse(name);
+      out.push_back(text_of(item));
+    }
+  }
+  void pairs(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
+    const rapidjson::Value* member = find(name);
+    if (!member) return;
+    if (!member->IsObject()) refuse(name);
+    for (const auto& [key, value] : member->GetObject()) {
+      if (!value.IsString()) refuse(name);
+      out.emplace_back(text_of(key), text_of(value));
+    }
+  }
+
+ private:
+  /// Null: there is none.
+  const rapidjson::Value* find(const char* name) const {
+    const auto at = object_.FindMember(name);
+    return at == object_.MemberEnd() ? nullptr : &at->value;
+  }
+  [[noreturn]] void refuse(const char* name) const {
+    file_.fail(0, std::string("member '") + name + "' is not what it should be");
+  }
+
+  const InputFile& file_;
+  const rapidjson::Value& object_;
+};
+
+}  // namespace
+
+Manifest parse_manifest(const InputFile& file) {
+  if (file.size() == 0) file.fail(0, "the file is empty");
+  if (file.size() > largest_manifest) file.fail(0, "too large for a manifest");
+  const auto bytes = file.read(0, file.size(), "manifest");
+  // Iterative: a file of nested brackets must not use up the stack.
+  constexpr unsigned how = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  rapidjson::MemoryStream text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> characters(text);
+  rapidjson::Document json;
+  json.ParseStream<how>(characters);
+  if (json.HasParseError()) file.fail(json.GetErrorOffset(), "not JSON");
+  if (characters.Tell() < bytes.size()) file.fail(characters.Tell(), "not JSON");  // RapidJSON ends at a null character
+  if (!json.IsObject()) file.fail(0, "not a JSON object");
+
+  const MemberReader members(file, json);
+  int format_version = format::major_version;
+  members.integer("format", format_version);
+  if (format_version > format::major_version)
+    file.fail(0, "written by a newer Refrain (format " + std::to_string(format_version) + "; this one reads " +
+                     std::to_string(format::major_version) + ")");
+  Manifest manifest;
+  members.text("refrain", manifest.version);
+  members.texts("command", manifest.command);
+  members.text("executable", manifest.executable);
+  members.text("working_directory", manifest.working_directory);
+  members.text("state", manifest.state);
+  members.integer("ranks", manifest.ranks);
+  members.text("started", manifest.started);
+  members.text("ended", manifest.ended);
+  members.text("host", manifest.host);
+  members.text("mpi_library", manifest.mpi_library);
+  members.pairs("configuration", manifest.configuration);
+  if (manifest.state != "running" && manifest.state != "complete" && manifest.state != "incomplete")
+    file.fail(0, "unknown state");
+  return manifest;
+}
+
+}  // namespace refrain::experiment

@@ -1,0 +1,231 @@
+#pragma once
+/// The profile of a whole experiment as the offline tools see it: definitions unified over all ranks, values sparse per
+/// location and unit. Read by reader.hpp. Ordinary C++20; nothing here is used inside a measured process.
+///
+/// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "format/iteration_log.hpp"
+#include "format/metrics.hpp"
+#include "format/own_times.hpp"
+#include "format/unit_totals.hpp"
+#include "format/windows.hpp"
+
+namespace refrain::experiment {
+
+using format::NodeKind;
+
+struct ProfileModule {
+  std::string path;
+  std::string build_id;  ///< lower-case hex, empty when the module has none
+};
+
+/// A call path: a node of the unified call tree; its parent's index is smaller. Node 0 is the root.
+struct CallPath {
+  std::uint32_t parent;
+  NodeKind kind;
+  std::int32_t module;  ///< index into Profile::modules; -1: no module (generated code) or not an address
+  std::uint64_t
+      offset;  ///< address in the module's file; absolute when module is -1; region index or SpecialPath otherwise
+};
+
+/// Values of one call path in one unit, `columns_of(kind)` integers in the order of format/metrics.def.
+struct PathValues {
+  std::uint32_t path;
+  std::uint32_t first;  ///< index of the first column in Unit::columns
+};
+
+/// A metric that the user has asked for beside the time (REFRAIN_METRICS).
+struct ExtraMetric {
+  std::string name, unit;
+};
+
+/// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
+struct ExtraValues {
+  std::vector<std::int64_t> totals;  ///< by ProfileDefinitions::extra_metrics; of the whole unit
+  /// Ascending by path: of MPI functions what was counted in their calls, of sampled functions what ticks have found.
+  std::vector<PathValues> values;
+  std::vector<std::int64_t> columns;
+
+  std::int64_t total(std::size_t metric) const { return metric < totals.size() ? totals[metric] : 0; }
+  std::int64_t of(const PathValues& row, std::size_t metric) const {
+    return metric < totals.size() ? columns[row.first + metric] : 0;
+  }
+};
+
+struct Unit : format::UnitTotals {
+  std::int32_t loop = -1;
+  std::int32_t cluster = -1;
+  std::vector<PathValues> values;  ///< ascending by path
+  std::vector<std::int64_t> columns;
+  ExtraValues extra;
+};
+
+/// A metric of whole iterations, as the file names it.
+struct OverallMetric {
+  std::string name, unit;
+  format::Precision precision;
+};
+
+/// A cluster of iterations: what it does not share with its unit. Vectors are by Loop::metrics.
+struct Cluster {
+  std::uint32_t label = 0, class_index = 0;
+  bool overflow = false;  ///< holds iterations of several classes
+  std::int64_t members = 0, first = 0, last = 0, exemplar = 0;
+  std::vector<std::int64_t> minimum, maximum;
+  std::vector<double> squares;  ///< sums of squared distances from the mean
+};
+
+struct FileSource;  // offline/experiment/input_file.hpp
+
+/// A piece of what a loop has for every iteration, which stays in the file until it is asked for (reader.hpp).
+struct FramePlace {
+  std::shared_ptr<const FileSource> file;
+  std::uint64_t offset = 0, size = 0;
+  /// Instead of a file, for loops that are put together in memory.
+  std::shared_ptr<const std::vector<std::byte>> contents;
+};
+
+/// How the columns of an MPI call path follow the overall metrics in the iterations of a class, as it was learned while
+/// the program ran: their change per change of the first and of the second metric that they follow.
+struct PathSlopes {
+  std::uint32_t path;
+  float first[format::columns_of(NodeKind::Region)] = {}, second[format::columns_of(NodeKind::Region)] = {};
+};
+struct ClassSlopes {
+  std::uint32_t class_index = 0;
+  std::vector<PathSlopes> paths;  ///< ascending by path; those that are not here do not change
+};
+/// Indices of Loop::metrics that a column of MPI call paths follows; -1: none.
+struct Follows {
+  std::int32_t first = -1, second = -1;
+};
+
+/// A loop of one location. Read its log with offline/analysis/iterations.hpp.
+struct Loop {
+  std::string name;
+  std::int64_t iterations = 0;
+  std::vector<OverallMetric> metrics;
+  std::vector<Cluster> clusters;    ///< by Unit::cluster
+  std::vector<FramePlace> log;      ///< blocks, in order of time
+  std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
+  std::vector<FramePlace> samples;  ///< of single iterations; none or one
+  bool samples_hashed = true;       ///< which ones these are: format/kept_iterations.hpp
+  std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
+  std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
+};
+
+struct LocationDefinition {
+  std::int32_t rank = 0;
+  std::int32_t thread = 0;
+  std::int64_t os_thread_id = 0;
+  std::string name;
+  std::int64_t begin = 0, end = 0;
+  std::int64_t arena_bytes = 0;
+  std::vector<std::int64_t> losses;                                     ///< by format::Loss
+  std::array<format::OwnTimeMean, format::own_time_count> own_times{};  ///< ticks; 0 timed: not known
+};
+
+struct Location : LocationDefinition {
+  std::vector<Unit> units;
+  std::vector<Loop> loops;  ///< by Unit::loop
+};
+
+/// World ranks, as runs: communicators of whole jobs are one run each.
+class MemberList {
+ public:
+  /// first, first + stride, ..., `length` of them, at least one.
+  void append(std::int32_t first, std::int32_t stride, std::size_t length) {
+    runs_.push_back({size_, first, stride});
+    size_ += length;
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// How many are outside MPI_COMM_WORLD, which is -1 in the list.
+  std::size_t outside() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const std::size_t length = (i + 1 < runs_.size() ? runs_[i + 1].begin : size_) - runs_[i].begin;
+      const std::int64_t first = runs_[i].first, stride = runs_[i].stride;
+      const std::int64_t last = first + static_cast<std::int64_t>(length - 1) * stride;
+      count += stride == 0 ? (first == -1) * length : (first == -1 || last == -1);
+    }
+    return count;
+  }
+  std::int32_t operator[](std::size_t i) const {
+    const auto after =
+        std::upper_bound(runs_.begin(), runs_.end(), i, [](std::size_t at, const Run& run) { return at < run.begin; });
+    const Run& run = *(after - 1);
+    return static_cast<std::int32_t>(run.first + static_cast<std::int64_t>(i - run.begin) * run.stride);
+  }
+
+ private:
+  struct Run {
+    std::size_t begin;
+    std::int32_t first, stride;
+  };
+  std::vector<Run> runs_;
+  std::size_t size_ = 0;
+};
+
+struct Communicator {
+  std::int32_t id, parent, ordinal, leader, rank, size, remote_size;
+  std::string name;
+  MemberList members;
+  std::int64_t made = 1;  ///< how many it stands for, one after the other
+};
+
+struct Window {
+  std::int32_t communicator = -1;  ///< id in the same rank, or -1
+  format::WindowKind kind{};
+  std::int64_t made = 1;  ///< how many it stands for, one after the other
+  std::string name;
+  std::vector<format::WindowTraffic> targets;  ///< ascending
+};
+
+struct Cost {
+  double median = 0, low = 0, high = 0;  ///< ticks
+};
+
+struct RankDefinition {
+  std::int32_t rank = 0;
+  std::int64_t process_id = 0;
+  std::string host;
+  double ticks_per_second = 1e9;
+  std::int64_t begin_epoch_ns = 0;
+  Cost call_cost, tick_cost;
+  std::vector<Communicator> communicators;
+  std::vector<Window> windows;
+};
+
+struct Rank : RankDefinition {
+  std::vector<Location> locations;
+  std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
+  std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
+  std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
+};
+
+/// What all ranks share.
+struct ProfileDefinitions {
+  std::string version;              ///< of the Refrain that wrote it
+  std::int32_t ranks_expected = 1;  ///< size of the job
+  bool complete = false;
+  std::vector<std::string> regions;
+  std::vector<ProfileModule> modules;
+  std::vector<CallPath> paths;
+  std::vector<ExtraMetric> extra_metrics;  ///< of all ranks
+};
+
+struct Profile : ProfileDefinitions {
+  std::vector<Rank> ranks;  ///< ascending by rank; fewer than expected in an incomplete experiment
+};
+
+}  // namespace refrain::experiment

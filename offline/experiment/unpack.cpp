@@ -1,0 +1,81 @@
+#include "offline/experiment/unpack.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <zstd.h>
+
+namespace refrain::experiment {
+
+namespace {
+
+/// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
+constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
+
+/// Grows the result with what really comes out, so that a wrong size costs no memory.
+std::vector<std::byte> unpack_zstd(const std::vector<std::byte>& stored, std::uint64_t raw, std::string& error) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (!context) throw std::bad_alloc();
+  std::vector<std::byte> out;
+  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
+  std::size_t left = 1;
+  while (left != 0) {
+    const std::size_t begin = out.size();
+    out.resize(std::min<std::uint64_t>(raw, begin + ZSTD_DStreamOutSize()));
+    ZSTD_outBuffer chunk{out.data() + begin, out.size() - begin, 0};
+    const std::size_t in_before = in.pos;
+    left = ZSTD_decompressStream(context.get(), &chunk, &in);
+    if (ZSTD_isError(left)) return error = ZSTD_getErrorName(left), out;
+    out.resize(begin + chunk.pos);
+    if (left != 0 && chunk.pos == 0 && in.pos == in_before) return error = "unexpected end of compressed data", out;
+  }
+  if (out.size() != raw || in.pos != in.size) error = "has not the size it says";
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std::string& name,
+                              format::Encoding encoding, std::vector<std::byte> stored, std::uint64_t raw) {
+  switch (encoding) {
+    case format::Encoding::Raw:
+      if (raw != stored.size()) file.fail(at, name + ": two different sizes");
+      return stored;
+    case format::Encoding::Zstd: {
+      if (raw > format::largest_compressed || raw / most_compressed > stored.size())
+        file.fail(at, name + ": cannot be unpacked to " + std::to_string(raw) + " bytes");
+      std::string error;
+      auto contents = unpack_zstd(stored, raw, error);
+      if (!error.empty()) file.fail(at, name + ": cannot be unpacked: " + error);
+      return contents;
+    }
+  }
+  file.fail(at, name + ": unknown encoding " + std::to_string(static_cast<unsigned>(encoding)));
+}
+
+std::uint64_t bytes_to_begin(format::Encoding encoding, std::size_t size) {
+  // The first block of zstd data, its head and that of the frame.
+  return encoding == format::Encoding::Zstd ? std::max<std::uint64_t>(size, 128 * 1024) + 64 : size;
+}
+
+std::vector<std::byte> unpack_begin(format::Encoding encoding, const std::vector<std::byte>& stored, std::size_t size) {
+  std::vector<std::byte> out(size);
+  if (encoding != format::Encoding::Zstd) {
+    out.resize(std::min(size, stored.size()));
+    std::copy_n(stored.begin(), out.size(), out.begin());
+    return out;
+  }
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (!context) throw std::bad_alloc();
+  ZSTD_inBuffer in{stored.data(), stored.size(), 0};
+  ZSTD_outBuffer begin{out.data(), out.size(), 0};
+  while (begin.pos < begin.size) {
+    const std::size_t in_before = in.pos, out_before = begin.pos;
+    const std::size_t left = ZSTD_decompressStream(context.get(), &begin, &in);
+    if (ZSTD_isError(left) || left == 0 || (in.pos == in_before && begin.pos == out_before)) break;
+  }
+  out.resize(begin.pos);
+  return out;
+}
+
+}  // namespace refrain::experiment

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "offline/analysis/cluster_differences.hpp"
+#include "offline/report/loop_pages.hpp"
+#include "offline/report/text_page.hpp"
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::ClusterDifference;
+using analysis::ClusterSummary;
+
+constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< unless ranks are chosen
+constexpr std::size_t least_path_width = 12;
+
+class ClusterTables : TextPage {
+ public:
+  ClusterTables(const Document& document, const Terminal& terminal) : TextPage(terminal), d_(document) {}
+
+  std::string of(const LoopGroup& group) {
+    clusters(group);
+    return std::move(out_);
+  }
+
+ private:
+  void clusters(const LoopGroup& group) {
+    line(paint(style_.strong, cut_to(about(group) + ", clusters", width())));
+    const bool all = !d_.options.ranks.empty();
+    std::size_t shown = 0;
+    for (const LoopOfLocation& of : group.locations) {
+      if (!all && shown == most_tables) {
+        wrapped("",
+                fmt::format("{} more: choose ranks with --rank to see theirs.",
+                            plural(static_cast<std::int64_t>(group.locations.size() - shown), "rank", "ranks")),
+                0, style_.faint);
+        break;
+      }
+      table(of, all || group.locations.size() == 1);
+      ++shown;
+    }
+    wrapped("",
+            "Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
+            "Iterations are "
+            "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
+            0, style_.faint);
+  }
+
+  void table(const LoopOfLocation& of, bool all) {
+    const auto summaries = summarise_clusters(*of.profiles, d_.tree);
+    std::vector<std::size_t> order(summaries.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return summaries[a].share > summaries[b].share; });
+    line();
+    line(fmt::format("{}: {}", report::name_of(*of.location),
+                     plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
+    // What sets a cluster apart says most: the rest makes room for it.
+    const bool wide = width() >= 100, deviation = width() >= 80, kind = width() >= 70;
+    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
+    if (kind) head += right("class", 6);
+    if (wide) head += right("first", 9) + right("last", 9);
+    head += right("exemplar", 9) + right("mean", 9);
+    if (deviation) head += right("std dev", 9);
+    line(paint(style_.faint, head + "  what sets it apart"));
+    const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
+    double rest = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const ClusterSummary& summary = summaries[order[i]];
+      if (i >= rows) {
+        rest += summary.share;
+        continue;
+      }
+      const experiment::Cluster& cluster = *summary.cluster;
+      std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 8) +
+                        right(percent(summary.share, 1), 7);
+      if (kind) row += right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
+      if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
+      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9);
+      if (deviation) row += right(human_time(summary.deviation_wall_s), 9);
+      row += "  ";
+      row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
+      line(row);
+    }
+    if (rows < order.size())
+      line(
+          paint(style_.faint, fmt::format("{} {} more clusters with {} % of the wall time; --rank {} shows all",
+                                          glyphs_.ellipsis, order.size() - rows, percent(rest, 1), of.location->rank)));
+    const bool overflow =
+        std::any_of(summaries.begin(), summaries.end(), [](const auto& s) { return s.cluster->overflow; });
+    if (overflow)
+      wrapped("", "* holds iterations of several classes (overflow); its totals are exact.", 0, style_.faint);
+  }
+
+  /// As many differences as fit in `room` columns.
+  std::string apart(const ClusterSummary& summary, std::size_t room) const {
+    std::string text;
+    for (const ClusterDifference& difference : summary.differences) {
+      std::string one = describe(difference, text.empty() ? room : room - display_width(text) - 2);
+      if (!text.empty() && display_width(text) + 2 + display_width(one) > room) break;
+      text += (text.empty() ? "" : ", ") + one;
+    }
+    return text;
+  }
+
+  std::string describe(const ClusterDifference& difference, std::size_t room) const {
+    const double here = difference.cluster_mean, usual = difference.loop_mean;
+    const bool time = difference.metric == "time";
+    std::string how, much;
+    if (here == 0) how = "no " + difference.metric;
+    else if (usual == 0) how = difference.seconds ? human_time(here) : fmt::format("{:.3g}", here);
+    else how = two_digits(here / usual) + "x";
+    if (here != 0 && !time) how += " " + difference.metric;
+    if (difference.seconds && here != 0 && usual != 0)
+      much = fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
+    if (difference.node == 0) return display_width(how) + display_width(much) > room ? how : how + much;
+    how += time ? " in " : " of ";
+    std::size_t used = display_width(how) + display_width(much);
+    if (used + least_path_width > room) {  // the name says more
+      used -= display_width(much);
+      much.clear();
+    }
+    return how + short_path(difference.node, room > used + 4 ? room - used : 4) + much;
+  }
+
+  static std::string two_digits(double value) {
+    return value < 0.0995  ? fmt::format("{:.1g}", value)
+           : value < 0.995 ? fmt::format("{:.2f}", value)
+           : value < 9.95  ? fmt::format("{:.1f}", value)
+                           : fmt::format("{:.0f}", value);
+  }
+
+  /// The last names of a call path, as many as fit. What calls an MPI function is said if at all possible.
+  std::string short_path(std::uint32_t node, std::size_t room) const {
+    const auto names = path_to(d_.tree, node);
+    std::string text = fit_name(names.back(), room, glyphs_.ellipsis);
+    for (std::size_t i = names.size() - 1; i-- > 0;) {
+      const bool caller = i + 2 == names.size() && d_.tree.nodes[node].kind == analysis::PathKind::Mpi;
+      const std::size_t most = std::min<std::size_t>(room, caller ? 60 : 40), used = display_width(text) + 1;
+      std::string name = names[i];
+      if (caller && used + least_path_width <= most) name = fit_name(name, most - used, glyphs_.ellipsis);
+      if (used + display_width(name) > most) break;
+      text = name + "/" + text;
+    }
+    return text;
+  }
+
+  const Document& d_;
+};
+
+}  // namespace
+
+std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal) {
+  return ClusterTables(document, terminal).of(group);
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,133 @@
+#include "offline/report/json_writer.hpp"
+
+#include <cmath>
+#include <rapidjson/writer.h>
+
+#include "config/utf8.hpp"
+
+namespace refrain::report {
+namespace {
+
+/// Where RapidJSON writes to.
+class Output {
+ public:
+  using Ch = char;
+  explicit Output(std::string& text) : text_(text) {}
+  void Put(char c) {
+    const bool begins_line = line_depth_ >= 0;
+    if (begins_line && c != ',') begin_line();
+    text_ += c;
+    if (begins_line && c == ',') begin_line();
+  }
+  void Flush() {}
+  /// What is written next begins a line, after the comma in front of it.
+  void next_on_line(int depth) { line_depth_ = depth; }
+
+ private:
+  void begin_line() {
+    text_ += '\n';
+    text_.append(static_cast<std::size_t>(2 * line_depth_), ' ');
+    line_depth_ = -1;
+  }
+
+  std::string& text_;
+  int line_depth_ = -1;
+};
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t n = config::utf8_length(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 8);
+  while (!text.empty()) {
+    const std::size_t n = config::utf8_length(text);
+    out += n == 0 ? "\xef\xbf\xbd" : text.substr(0, n);
+    text.remove_prefix(n == 0 ? 1 : n);
+  }
+  return out;
+}
+
+}  // namespace
+
+struct JsonWriter::Impl {
+  Impl(std::string& out, int line_depth) : output(out), writer(output), line_depth(line_depth) {}
+
+  void before_element() {
+    if (depth > 0 && depth <= line_depth && !after_key) output.next_on_line(depth);
+    after_key = false;
+  }
+
+  Output output;
+  rapidjson::Writer<Output> writer;
+  int line_depth;
+  int depth = 0;
+  bool after_key = false;
+};
+
+JsonWriter::JsonWriter(std::string& out, int line_depth) : impl_(std::make_unique<Impl>(out, line_depth)) {}
+JsonWriter::~JsonWriter() = default;
+
+void JsonWriter::set_line_depth(int depth) { impl_->line_depth = depth; }
+
+void JsonWriter::value(bool value) {
+  impl_->before_element();
+  impl_->writer.Bool(value);
+}
+
+void JsonWriter::value(double value) {
+  if (!std::isfinite(value)) return this->value(nullptr);
+  impl_->before_element();
+  impl_->writer.Double(value);
+}
+
+void JsonWriter::value(std::nullptr_t) {
+  impl_->before_element();
+  impl_->writer.Null();
+}
+
+void JsonWriter::value(std::string_view value) {
+  impl_->before_element();
+  if (!is_utf8(value)) {
+    const std::string good = as_utf8(value);
+    impl_->writer.String(good.data(), static_cast<rapidjson::SizeType>(good.size()));
+  } else {
+    impl_->writer.String(value.data() ? value.data() : "", static_cast<rapidjson::SizeType>(value.size()));
+  }
+}
+
+void JsonWriter::key(std::string_view name) {
+  value(name);  // RapidJSON tells keys by their place
+  impl_->after_key = true;
+}
+
+void JsonWriter::integer(std::int64_t value) {
+  impl_->before_element();
+  impl_->writer.Int64(value);
+}
+
+void JsonWriter::natural(std::uint64_t value) {
+  impl_->before_element();
+  impl_->writer.Uint64(value);
+}
+
+void JsonWriter::begin(char bracket) {
+  impl_->before_element();
+  if (bracket == '{') impl_->writer.StartObject();
+  else impl_->writer.StartArray();
+  ++impl_->depth;
+}
+
+void JsonWriter::end(char bracket) {
+  --impl_->depth;
+  if (bracket == '}') impl_->writer.EndObject();
+  else impl_->writer.EndArray();
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,112 @@
+#include "offline/report/text_page.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+constexpr Style coloured{"\033[0m", "\033[1m", "\033[2m", "\033[36m", "\033[33m"};
+constexpr Glyphs unicode{"├ ", "└ ", "│ ", "  ", "…", "×", "±", "│", "└", "─", "┴", "░", "█", {"·", "░", "▒", "▓", "█"},
+                         5};
+constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...", "x", "+-",
+                       "|",  "+",  "-",  "+",  ":",   "#", {".", ":", "-", "=", "+", "*", "#", "@"},
+                       8};
+
+/// "2024-05-06T07:08:09Z" without what people do not read; anything else as it is.
+std::string short_time(const std::string& iso) {
+  if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
+  return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
+}
+
+}  // namespace
+
+std::string right(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(used < width ? width - used : 0, ' ') + std::string(text);
+}
+std::string left(std::string_view text, std::size_t width) {
+  const std::size_t used = display_width(text);
+  return std::string(text) + std::string(used < width ? width - used : 0, ' ');
+}
+
+std::string plural(std::int64_t count, const char* one, const char* many) {
+  return human_count(count) + " " + (count == 1 ? one : many);
+}
+
+TextPage::TextPage(const Terminal& terminal)
+    : terminal_(terminal), style_(terminal.colour ? coloured : Style{}), glyphs_(terminal.utf8 ? unicode : ascii) {}
+
+void TextPage::line(std::string text) {
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  out_ += text + "\n";
+}
+std::string TextPage::paint(const char* style, const std::string& text) const {
+  return *style == '\0' || text.empty() ? text : style + text + style_.plain;
+}
+
+void TextPage::wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style) {
+  const std::size_t limit = std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
+  std::string now = first;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (display_width(now) > indent && display_width(now) + 1 + display_width(word) > limit) {
+      line(paint(style, now));
+      now = std::string(indent, ' ');
+    }
+    if (display_width(now) > indent) now += ' ';
+    now += word;
+    at = end + 1;
+  }
+  line(paint(style, now));
+}
+
+void TextPage::warnings(const Document& d) {
+  const Overview& o = d.overview;
+  if (o.state != "complete") {
+    // Rank 0 writes last that it has ended.
+    std::string text = "the experiment is incomplete: the program ";
+    text += o.rank_0_is_snapshot ? "still runs, or was killed" : "ended without MPI_Finalize, or was killed";
+    if (!o.missing_ranks.empty())
+      text += fmt::format("; no data of rank{} {}", o.missing_ranks.size() == 1 ? "" : "s", rank_list(o.missing_ranks));
+    const std::string first = fmt::format("{:.1f} s", o.first_end_s), last = fmt::format("{:.1f} s", o.last_end_s);
+    if (o.last_end_s > 0)
+      text += fmt::format("; the data ends {}{} after the start", first == last ? "" : first + " to ", last);
+    if (o.rank_0_is_snapshot && !std::ranges::count(o.missing_ranks, 0))
+      text += "; of rank 0 its last snapshot is shown";
+    warning(text);
+  }
+  for (const std::string& note : d.tree.notes) warning(note);
+  if (!out_.empty()) line();
+}
+
+void TextPage::heading(const Document& d) {
+  const experiment::Manifest& manifest = d.experiment.manifest;
+  std::string command;
+  for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
+  if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
+  std::string about = d.overview.without_mpi ? "1 process without MPI" : plural(d.overview.ranks, "rank", "ranks");
+  if (!d.options.ranks.empty()) {
+    auto ranks = d.options.ranks;
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d.overview.ranks);
+  }
+  if (d.overview.hosts.size() == 1 && !d.overview.hosts[0].empty()) about += " on " + d.overview.hosts[0];
+  if (d.overview.hosts.size() > 1) about += fmt::format(" on {} nodes", d.overview.hosts.size());
+  about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
+  // MPI libraries tell much about themselves; the name and version come first.
+  const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
+  if (!library.empty()) about += ", " + library;
+  if (!manifest.started.empty()) about += ", " + short_time(manifest.started);
+  about += ", " + d.overview.state;
+  wrapped("", about, 0);
+  for (const std::string& text : d.subject) wrapped("", text, 0);
+  line();
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,48 @@
+#pragma once
+/// What all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
+
+#include <string>
+#include <string_view>
+
+#include "offline/report/overview.hpp"
+#include "offline/report/terminal.hpp"
+
+namespace refrain::report {
+
+struct Style {
+  const char *plain = "", *strong = "", *faint = "", *mpi = "", *warning = "";
+};
+
+struct Glyphs {
+  const char *branch, *last, *through, *space, *ellipsis, *times, *plus_minus;
+  const char *axis, *corner, *dash, *tick;  ///< of graphs
+  const char *range, *middle;               ///< from minimum to maximum; the median
+  const char* shades[8];                    ///< light to dark
+  std::size_t shade_count;
+};
+
+std::string right(std::string_view text, std::size_t width);
+std::string left(std::string_view text, std::size_t width);
+std::string plural(std::int64_t count, const char* one, const char* many);
+
+class TextPage {
+ protected:
+  explicit TextPage(const Terminal& terminal);
+
+  std::size_t width() const { return terminal_.width > 0 ? static_cast<std::size_t>(terminal_.width) : 100'000; }
+  void line(std::string text = "");
+  std::string paint(const char* style, const std::string& text) const;
+  /// Breaks `text` at spaces; lines after the first are indented.
+  void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "");
+  void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
+
+  void warnings(const Document& document);
+  void heading(const Document& document);
+
+  const Terminal& terminal_;
+  const Style style_;
+  const Glyphs glyphs_;
+  std::string out_;
+};
+
+}  // namespace refrain::report

@@ -1,0 +1,122 @@
+#include "offline/report/units.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace refrain::report {
+namespace {
+
+/// Three significant digits.
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  return size < 9.995   ? fmt::format("{:.2f}", value)
+         : size < 99.95 ? fmt::format("{:.1f}", value)
+                        : fmt::format("{:.0f}", value);
+}
+
+/// Replaces what stands between the outermost `open` and `close` brackets.
+std::string collapse(std::string_view name, char open, char close, std::string_view ellipsis) {
+  std::string result;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    // operator<, operator<<, operator-> and operator() are names, not brackets.
+    if (depth == 0 && name.substr(i).starts_with("operator")) {
+      std::size_t end = i + 8;
+      if (name.substr(end).starts_with("()")) end += 2;
+      while (end < name.size() && (name[end] == '<' || name[end] == '>' || name[end] == '-' || name[end] == '=')) ++end;
+      result += name.substr(i, end - i);
+      i = end - 1;
+      continue;
+    }
+    if (c == open) {
+      if (depth++ == 0) {
+        result += c;
+        if (i + 1 < name.size() && name[i + 1] != close) result += ellipsis;
+      }
+    } else if (c == close && depth > 0) {
+      if (--depth == 0) result += c;
+    } else if (depth == 0) {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string human_time(double seconds) {
+  const double size = std::abs(seconds);
+  if (size == 0) return "0 s";
+  if (size < 0.9995e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (size < 0.9995e-3) return three_digits(seconds * 1e6) + " us";
+  if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
+  if (size < 999.5) return three_digits(seconds) + " s";
+  if (size < 6000) return fmt::format("{:.0f} s", seconds);
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string human_bytes(std::int64_t bytes) {
+  if (bytes > -1024 && bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes);
+  for (const char* unit : {"KiB", "MiB", "GiB", "TiB", "PiB"}) {
+    value /= 1024;
+    if (std::abs(value) < 999.5) return three_digits(value) + " " + unit;
+  }
+  return three_digits(value / 1024) + " EiB";
+}
+
+std::string human_count(std::int64_t count) {
+  if (count >= 100'000'000'000) return three_digits(static_cast<double>(count) * 1e-9) + " G";
+  if (count >= 100'000'000) return three_digits(static_cast<double>(count) * 1e-6) + " M";
+  std::string digits = fmt::format("{}", count);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (count < 0 ? 1 : 0); at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+std::string percent(double part, double whole) {
+  if (part == 0 || whole == 0) return "";
+  const double value = 100 * part / whole;
+  return value >= 0.0995 ? fmt::format("{:.1f}", value) : value >= 0.005 ? fmt::format("{:.2f}", value) : "<0.01";
+}
+
+std::string rank_list(const std::vector<std::int32_t>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{}", ranks[i]);
+    if (last > i) text += fmt::format("{}{}", last > i + 1 ? "-" : ", ", ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return width;
+}
+
+std::string cut_to(std::string_view text, std::size_t width) {
+  std::size_t end = 0;
+  for (std::size_t columns = 0; end < text.size(); ++end)
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && columns++ == width) break;
+  return std::string(text.substr(0, end));
+}
+
+std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis) {
+  std::string text(name);
+  if (!text.starts_with('(')) {  // else it is one of our own, such as (not on CPU), or an anonymous namespace
+    if (display_width(text) > width) text = collapse(text, '(', ')', ellipsis);
+    if (display_width(text) > width) text = collapse(text, '<', '>', ellipsis);
+  }
+  if (display_width(text) <= width) return text;
+  const std::size_t mark = display_width(ellipsis);
+  return width <= mark ? cut_to(text, width) : cut_to(text, width - mark) + std::string(ellipsis);
+}
+
+}  // namespace refrain::report
