@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <sstream>
 
@@ -138,6 +139,19 @@ Option Option::check(std::function<std::string(const std::string&)> wrong) {
   return Option(option_->check(std::move(wrong)));
 }
 
+Option Option::grouped() {
+  return Option(option_->transform([](const std::string& text) {
+    std::string digits;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool at_group = i > 0 && (text.size() - i) % 4 == 0;
+      if ((text[i] == ',') != at_group || (!at_group && !std::isdigit(static_cast<unsigned char>(text[i]))))
+        return text;
+      if (!at_group) digits += text[i];
+    }
+    return digits;
+  }));
+}
+
 Option Option::required() { return Option(option_->required()); }
 Option Option::shows_default() { return Option(option_->capture_default_str()); }
 Option Option::separated_by(char character) { return Option(option_->delimiter(character)); }
@@ -168,6 +182,10 @@ Option Command::option(const char* names, std::optional<std::int64_t>& value, co
   return Option(app_->add_option(names, value, description));
 }
 Option Command::option(const char* names, std::optional<std::int32_t>& value, const std::string& description) {
+  return Option(app_->add_option(names, value, description));
+}
+
+Option Command::option(const char* names, std::optional<double>& value, const std::string& description) {
   return Option(app_->add_option(names, value, description));
 }
 

@@ -30,6 +30,8 @@ class Option {
   /// The value is likely to be one of these words, and may be another one: help shows `type`, completion offers the
   /// words.
   Option likely_one_of(const std::vector<std::string>& words, const char* type);
+  /// Reads a number as reports print it, too: with a comma before each group of three digits. Before `check`.
+  Option grouped();
   /// `wrong` says in words what is wrong with a value; an empty text: nothing.
   Option check(std::function<std::string(const std::string& value)> wrong);
   Option required();
@@ -60,6 +62,7 @@ class Command {
   Option option(const char* names, double& value, const std::string& description);
   Option option(const char* names, std::optional<std::int64_t>& value, const std::string& description);
   Option option(const char* names, std::optional<std::int32_t>& value, const std::string& description);
+  Option option(const char* names, std::optional<double>& value, const std::string& description);
   void footer(const std::string& text);
   /// One of the commands below it must follow.
   void needs_command();

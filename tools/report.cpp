@@ -132,13 +132,18 @@ std::vector<Option> add_loop_options(Command command, report::Options& options) 
       .type("NAMES")
       .needs(iterations);
   command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME");
+  command.option("--thread", options.thread, "Of marked loops only the threads of this number; 0 is a rank's first")
+      .type("N")
+      .check(wrong_as_number);
   Option clusters = command.flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
   Option iteration = command.option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
                          .type("N")
+                         .grouped()
                          .check(wrong_as_number);
   Option cluster =
-      command.option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank)")
+      command.option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank, --thread)")
           .type("K")
+          .grouped()
           .check(wrong_as_number);
   for (Option one : {iteration, cluster}) one.excludes(iterations).excludes(clusters);
   iteration.excludes(cluster);
@@ -170,10 +175,10 @@ void add_report(Command root, Invocation& invocation) {
       .separated_by(',');
   within(command
              .option("--min-share", request->options.min_share,
-                     "Percent of the wall time below which the text folds a call path")
+                     fmt::format("Percent of the wall time below which the text folds a call path (default: {})",
+                                 report::usual_min_share))
              .type("PERCENT"),
-         0, 100)
-      .shows_default();
+         0, 100);
   command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
   command.footer(
       "Values are sums over all locations (threads of all ranks).\n"

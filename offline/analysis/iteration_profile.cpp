@@ -237,6 +237,7 @@ experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<co
   unit.mpi_calls = columns_.of(row, mpi_calls);
   unit.ticks_user = columns_.of(row, samples);
   unit.ticks_mpi = columns_.of(row, samples_mpi);
+  unit.ticks_lost = columns_.of(row, ticks_lost);
   return unit;
 }
 

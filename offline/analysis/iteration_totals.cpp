@@ -19,7 +19,8 @@ constexpr const char* names[] = {"mpi_calls",
                                  "own",
                                  "cpu",
                                  "samples",
-                                 "samples_mpi"};
+                                 "samples_mpi",
+                                 "ticks_lost"};
 static_assert(std::size(names) == total_count);
 
 }  // namespace

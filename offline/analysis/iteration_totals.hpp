@@ -26,6 +26,7 @@ enum Total : std::uint8_t {
   cpu,
   samples,
   samples_mpi,
+  ticks_lost,
   total_count
 };
 inline constexpr std::size_t region_columns = format::columns_of(experiment::NodeKind::Region);

@@ -119,13 +119,18 @@ void clusters(JsonWriter& json, const LoopOfLocation& of, const analysis::CallTr
 }
 
 /// One pass over the log per series: the log is smaller than the series in any other form.
+/// The place of a value is the number of its iteration: null stands for those that are not in the log.
 void series(JsonWriter& json, const std::string& name, const LoopOfLocation& of,
             const analysis::IterationValue& value) {
   json.member_array(name, [&] {
+    std::int64_t next = 0;
     analysis::for_each_iteration(of.profiles->loop(),
                                  [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   for (; next < i; ++next) json.value(nullptr);
+                                   ++next;
                                    number(json, value(i, cluster, row));
                                  });
+    for (; next < of.profiles->loop().iterations; ++next) json.value(nullptr);
   });
 }
 
@@ -142,9 +147,9 @@ void iterations(JsonWriter& json, const LoopView& view, const LoopOfLocation& of
   if (!view.callpath) return;
   json.member_object("callpath", [&] {
     json.member("wanted", view.callpath_name);
-    json.member("reconstructed", true);
+    const std::uint64_t stride = of.profiles->samples_stride();
+    json.member("reconstructed", view.metric.name != "samples" || stride != 1);
     if (view.metric.name == "samples") {
-      const std::uint64_t stride = of.profiles->samples_stride();
       json.member("samples_recorded", stride == 1);
       json.member("samples_recorded_every", stride);
     }

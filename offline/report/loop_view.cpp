@@ -35,6 +35,7 @@ analysis::IterationMetric choose_metric(const std::vector<analysis::IterationMet
 LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree) {
   LoopView view;
   std::vector<std::string> names;
+  bool any_thread = false;
   for (const auto& rank : experiment.profile.ranks) {
     const bool chosen = options.ranks.empty() ||
                         std::find(options.ranks.begin(), options.ranks.end(), rank.rank) != options.ranks.end();
@@ -43,6 +44,8 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
         const experiment::Loop& loop = location.loops[l];
         if (std::find(names.begin(), names.end(), loop.name) == names.end()) names.push_back(loop.name);
         if (!chosen || (!options.loop.empty() && loop.name != options.loop)) continue;
+        any_thread = true;
+        if (options.thread && location.thread != *options.thread) continue;
         auto at = std::find_if(view.groups.begin(), view.groups.end(),
                                [&](const LoopGroup& group) { return group.name == loop.name; });
         if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
@@ -52,6 +55,8 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
              std::make_unique<const analysis::IterationProfiles>(experiment.profile, rank, location, l)});
       }
   }
+  if (any_thread && view.groups.empty())
+    throw UsageError(fmt::format("--thread {}: no thread of this number has iterations here", *options.thread));
   if (!options.loop.empty() && view.groups.empty() && !names.empty()) {
     const bool known = std::find(names.begin(), names.end(), options.loop) != names.end();
     throw UsageError(known ? fmt::format("--loop {}: not on these ranks", options.loop)

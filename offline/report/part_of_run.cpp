@@ -43,6 +43,7 @@ struct Origins {
   std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0, recorded = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
   std::optional<SamplesOfPools> pool;
+  bool threads = false;  ///< some ranks have several
 
   void add(const analysis::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
     recorded += samples_recorded;
@@ -75,7 +76,8 @@ struct Origins {
   std::string text() const {
     const std::int64_t all = this->all();
     const auto on = [&](std::int64_t count) {
-      return all > 1 ? fmt::format(" on {}", plural(count, "rank", "ranks")) : std::string();
+      if (all <= 1) return std::string();
+      return " on " + (threads ? plural(count, "thread", "threads") : plural(count, "rank", "ranks"));
     };
     std::string text = "Wall time, MPI time, calls and bytes are exact.";
     if (shared > 0)
@@ -114,6 +116,7 @@ PartOfRun iteration(const experiment::Experiment& experiment, const Options& opt
   std::vector<std::string> absent;
   Origins origins;
   for (const LoopOfLocation& of : group.locations) {
+    origins.threads = origins.threads || of.location->thread != 0;
     bool found = false;
     analysis::with_iteration(
         of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -164,7 +167,11 @@ PartOfRun cluster(const experiment::Experiment& experiment, const Options& optio
       human_time(static_cast<double>(unit->wall) / static_cast<double>(std::max<std::int64_t>(1, cluster.members)) /
                  of.profiles->constants().ticks_per_second),
       cluster.overflow ? "; of several classes (overflow)" : ""));
-  if (group.locations.size() > 1) part.subject.push_back("Every rank has clusters of its own: --rank chooses another.");
+  const auto is_thread = [](const LoopOfLocation& one) { return one.location->thread != 0; };
+  if (group.locations.size() > 1)
+    part.subject.push_back(std::ranges::any_of(group.locations, is_thread)
+                               ? "Every thread has clusters of its own: --rank and --thread choose another."
+                               : "Every rank has clusters of its own: --rank chooses another.");
   return part;
 }
 

@@ -1,6 +1,7 @@
 #include "offline/report/report.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/functions.hpp"
@@ -20,6 +21,33 @@ void check_ranks(const experiment::Profile& profile, const std::vector<std::int3
     throw UsageError("--rank " + std::to_string(rank) + ": the experiment has no data of that rank (its job had " +
                      std::to_string(profile.ranks_expected) + (profile.ranks_expected == 1 ? " rank)" : " ranks)"));
   }
+}
+
+/// Text and CSV show one thing: an option that is about another one is refused. JSON has a member for each.
+void check_options(const Options& options) {
+  const bool loops = options.iterations || options.clusters, part = options.iteration || options.cluster;
+  const char* view = options.iterations ? "--iterations"
+                     : options.clusters ? "--clusters"
+                     : options.windows  ? "--windows"
+                                        : nullptr;
+  const bool no_tree = view != nullptr && options.format != Format::Json;
+  const auto refuse = [](const char* option, const std::string& why) {
+    throw UsageError(fmt::format("{}: {}", option, why));
+  };
+  const std::string not_in_it = no_tree ? fmt::format("of call paths, which {} does not show", view) : "";
+  if (options.iterations && options.clusters && options.format == Format::Csv)
+    refuse("--format csv", "one table at a time, --iterations or --clusters");
+  if (no_tree && options.flat) refuse("--flat", not_in_it);
+  if (no_tree && options.callsites) refuse("--callsites", not_in_it);
+  if (no_tree && options.callpath_depth > 0 && options.callpath.empty()) refuse("--callpath-depth", not_in_it);
+  if (no_tree && options.min_share) refuse("--min-share", not_in_it);
+  if (options.flat && options.callsites) refuse("--callsites", "--flat does not keep call sites apart");
+  if (options.min_share && options.format != Format::Text)
+    refuse("--min-share", "only text folds call paths; here all of them are shown");
+  if (!loops && !part && !options.loop.empty())
+    refuse("--loop", "goes with --iterations, --clusters, --iteration or --cluster");
+  if (!loops && !part && options.thread)
+    refuse("--thread", "goes with --iterations, --clusters, --iteration or --cluster");
 }
 
 analysis::CallTree tree_of(const experiment::Experiment& experiment, const Options& options,
@@ -61,11 +89,10 @@ std::string render_part(const experiment::Experiment& run, const PartOfRun& part
 
 std::string render(const experiment::Experiment& experiment, const Options& options, const Terminal& terminal,
                    analysis::Symbolizer& symbolizer) {
+  check_options(options);
   check_ranks(experiment.profile, options.ranks);
   const bool part = options.iteration || options.cluster;
   const bool loops = options.iterations || options.clusters;
-  if (options.iterations && options.clusters && options.format == Format::Csv)
-    throw UsageError("--format csv: one table at a time, --iterations or --clusters");
   const analysis::CallTree tree = tree_of(experiment, options, symbolizer);
   LoopView view;
   if (part || loops) view = view_loops(experiment, options, tree);

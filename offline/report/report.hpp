@@ -15,6 +15,8 @@ namespace refrain::report {
 
 enum class Format : std::uint8_t { Text, Json, Csv };
 
+inline constexpr double usual_min_share = 0.5;
+
 struct Options {
   Format format = Format::Text;
   bool flat = false;                      ///< by function instead of by call path
@@ -24,23 +26,24 @@ struct Options {
   std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
   std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank
   std::string loop;                       ///< only this loop; empty: all
+  std::optional<std::int32_t> thread;     ///< of loops: only threads of this number
   std::string metric = "wall";            ///< of iterations: what is drawn
   std::string callpath;             ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
   bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
   int callpath_depth = 0;           ///< 0: all
   std::vector<std::int32_t> ranks;  ///< empty: all
-  double min_share = 0.5;           ///< percent of the wall time below which text folds a call path
+  std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
 };
 
-/// The request does not fit the experiment.
+/// The request does not fit the experiment, or itself.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError when something is asked for that the experiment does not have: a rank, a loop, a metric, a call
-/// path, an iteration, a cluster.
+/// Throws UsageError when something is asked for that the experiment does not have (a rank, a thread, a loop, a metric,
+/// a call path, an iteration, a cluster), or when an option would change nothing in what is shown.
 std::string render(const experiment::Experiment& experiment, const Options& options, const Terminal& terminal,
                    analysis::Symbolizer& symbolizer);
 

@@ -53,7 +53,7 @@ class TextReport : TextPage {
 
  private:
   double wall() const { return d_.tree.totals.wall_s; }
-  double least_time() const { return wall() * d_.options.min_share / 100; }
+  double least_time() const { return wall() * d_.options.min_share.value_or(usual_min_share) / 100; }
   void share_line(const std::string& label, double seconds, const std::string& remark = "") {
     const std::string share = percent(seconds, wall());
     std::string text =
@@ -142,7 +142,7 @@ class TextReport : TextPage {
     print_row(node.inclusive_s, node.exclusive_s, node.inclusive, node.inclusive_extra, node.spread);
     std::string text = name, remark;
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
-    if (node.marked)
+    if (node.mark_visits > 0)
       remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
     if (node.exclusive.bytes_completed > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive.bytes_completed));
@@ -303,7 +303,8 @@ class TextReport : TextPage {
               fmt::format("{} below {} % of the wall time {} not shown ({} in all); --min-share 0 shows everything.",
                           d_.options.flat ? plural(static_cast<std::int64_t>(folded_), "function", "functions")
                                           : plural(static_cast<std::int64_t>(folded_), "call path", "call paths"),
-                          d_.options.min_share, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
+                          d_.options.min_share.value_or(usual_min_share), folded_ == 1 ? "is" : "are",
+                          share.empty() ? "no time" : share + " %"),
               0, style_.faint);
     }
     totals_of_extra();

@@ -85,6 +85,13 @@ class Followers(TestCase):
             self.assertEqual(2, len(report.locations))
             self.assertEqual(0, report.below(other, "samples"))
             self.assertGreater(report.below(own, "samples"), 20)
+            text = self.plain([REFRAIN, "report", outcome.experiment, "--iteration", str(4 + number)]).stdout.decode()
+            self.assertNotRegex(" ".join(text.split()), r"on \d+ ranks")
+        for thread, name in ((0, "rank 0"), (1, "rank 0 thread 1")):
+            subject = self.report(outcome, "--cluster", "0", "--thread", str(thread)).data["experiment"]["subject"]
+            self.assertIn(f"cluster 0 of loop step on {name}: ", subject[0])
+        loop, _ = self.loop_of(outcome, "--thread", "1")
+        self.assertEqual([1], [l["thread"] for l in loop["per_location"]])
 
     def test_short_iterations_are_all_there_and_all_time_is_in_them(self) -> None:
         iterations = 20_000

@@ -365,6 +365,35 @@ class WrongRequests(Measured):
         self.assertIn("--loop", self.one_line("--iteration", "0"))
         self.assertIn("step, output", self.one_line("--cluster", "0"))
 
+    def test_options_that_would_change_nothing_are_refused(self):
+        for option, of, options in (
+                ("--flat", "call paths, which --iterations does not show", ("--iterations", "--flat")),
+                ("--flat", "call paths, which --clusters does not show", ("--clusters", "--flat", "--format", "csv")),
+                ("--callsites", "call paths, which --windows does not show", ("--windows", "--callsites")),
+                ("--callsites", "--flat does not keep", ("--flat", "--callsites")),
+                ("--callpath-depth", "call paths, which --iterations", ("--iterations", "--callpath-depth", "3")),
+                ("--min-share", "only text folds", ("--min-share", "1", "--format", "csv")),
+                ("--min-share", "only text folds", ("--min-share", "0.5", "--format", "json")),
+                ("--min-share", "call paths, which --iterations", ("--iterations", "--min-share", "1")),
+                ("--loop", "goes with --iterations", ("--loop", "step")),
+                ("--loop", "goes with --iterations", ("--loop", "nosuch")),
+                ("--thread", "goes with --iterations", ("--thread", "0"))):
+            line = self.one_line(*options)
+            self.assertIn(f"refrain report: {option}: ", line)
+            self.assertIn(of, line)
+        # JSON has a member for each.
+        both = self.json("--iterations", "--flat")
+        self.assertTrue(both["loops"] and both["functions"])
+
+    def test_threads_that_are_not_there(self):
+        self.assertIn("--thread 7: no thread of this number", self.one_line("--iterations", "--thread", "7"))
+
+    def test_numbers_may_be_written_as_reports_print_them(self):
+        self.assertIn("--iteration 1000: ", self.one_line("--iteration", "1,000", "--loop", "step"))
+        self.assertIn("--cluster 1234567: ", self.one_line("--cluster", "1,234,567", "--loop", "step"))
+        for wrong in ("1,00", ",100", "1,0000", "1,,000", "1.000"):
+            self.assertIn("a number, counted from 0", self.one_line("--iteration", wrong, "--loop", "step"))
+
     def test_an_experiment_without_loops_says_so(self):
         for options in (("--iterations",), ("--clusters",), ("--iteration", "0"), ("--cluster", "0"),
                         ("--iterations", "--format", "csv")):

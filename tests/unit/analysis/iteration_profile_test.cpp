@@ -57,6 +57,15 @@ std::vector<Iteration> random_iterations(std::mt19937& random, std::int32_t clus
   return iterations;
 }
 
+TEST(IterationProfile, ticks_without_a_call_path_have_cost_their_time) {
+  std::vector<Iteration> iterations(2);
+  for (std::size_t i = 0; i < 2; ++i) iterations[i] = {0, 1'000'000, {}, {}, {10, 100'000}, {}, i == 0 ? 3 : 5};
+  const auto profile = test::profile_of(iterations);
+  const IterationProfiles profiles = profiles_of(profile);
+  for (const Iteration& it : iterations)
+    EXPECT_EQ(profiles.totals_of(0, test::vector_of(it)).ticks_lost, it.ticks_lost);
+}
+
 TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
   std::mt19937 random(7);
   for (const std::int32_t clusters : {1, 4, 50, 200}) {
@@ -238,12 +247,12 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
     names.push_back(metric.name);
     columns.push_back(metric.column);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"wall", "mpi", "user", "cpu", "refrain", "mpi_calls", "messages_sent",
-                                      "bytes_sent", "messages_received", "bytes_received", "samples", "samples_mpi"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi", "user", "cpu", "refrain", "mpi_calls", "messages_sent",
+                                             "bytes_sent", "messages_received", "bytes_received", "samples",
+                                             "samples_mpi", "ticks_lost"}));
   EXPECT_EQ(columns[0], "wall_s");
   EXPECT_EQ(columns[7], "bytes_sent");
-  const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0};
+  const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};
   EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
   EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
   EXPECT_THROW(value_of_metric(profiles, "weather"), std::invalid_argument);

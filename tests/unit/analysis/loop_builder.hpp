@@ -30,6 +30,7 @@ struct Iteration {
   std::int64_t wall = 0;
   std::array<std::int64_t, 6> send{}, allreduce{};           ///< visits, time, messages and bytes sent and received
   std::array<std::int64_t, 2> function_10{}, function_20{};  ///< samples, weight
+  std::int64_t ticks_lost = 0;
 };
 
 /// By name, in the order of the file.
@@ -41,15 +42,27 @@ inline const std::vector<experiment::OverallMetric>& metrics() {
       {"mpi_calls", "1", Precision::Exact},      {"messages_sent", "1", Precision::Exact},
       {"bytes_sent", "B", Precision::Exact},     {"messages_received", "1", Precision::Exact},
       {"bytes_received", "B", Precision::Exact}, {"samples", "1", Precision::Rounded},
-      {"samples_mpi", "1", Precision::Rounded},  {"weight", "ns", Precision::NotKept}};
+      {"samples_mpi", "1", Precision::Rounded},  {"weight", "ns", Precision::NotKept},
+      {"ticks_lost", "1", Precision::Rounded}};
   return list;
 }
 
 /// The exact vector, by metrics().
 inline std::vector<std::int64_t> vector_of(const Iteration& it) {
   const auto sum = [&](std::size_t column) { return it.send[column] + it.allreduce[column]; };
-  return {it.wall, sum(1), 0, it.wall, sum(0), sum(2), sum(3), sum(4), sum(5), it.function_10[0] + it.function_20[0],
-          0,       0};
+  return {it.wall,
+          sum(1),
+          0,
+          it.wall,
+          sum(0),
+          sum(2),
+          sum(3),
+          sum(4),
+          sum(5),
+          it.function_10[0] + it.function_20[0],
+          0,
+          0,
+          it.ticks_lost};
 }
 
 inline experiment::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
@@ -59,6 +72,7 @@ inline experiment::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
   unit.wall = unit.cpu_ns = it.wall;
   unit.mpi = it.send[1] + it.allreduce[1];
   unit.mpi_calls = it.send[0] + it.allreduce[0];
+  unit.ticks_lost = it.ticks_lost;
   const auto put = [&](std::uint32_t path, auto& values) {
     if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) return;
     unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
@@ -101,6 +115,7 @@ inline void add_loop(experiment::Location& location, const std::string& name,
     for (std::size_t c = 0; c < 6; ++c) sum.send[c] += it.send[c], sum.allreduce[c] += it.allreduce[c];
     for (std::size_t c = 0; c < 2; ++c)
       sum.function_10[c] += it.function_10[c], sum.function_20[c] += it.function_20[c];
+    sum.ticks_lost += it.ticks_lost;
     members[it.cluster].push_back(i);
   }
   for (const auto& [index, sum] : sums) {

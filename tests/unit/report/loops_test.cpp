@@ -261,6 +261,33 @@ TEST(Iterations, json_has_them_per_location) {
   EXPECT_EQ(second["clusters"][1]["exemplar"], 6);
 }
 
+TEST(Iterations, those_that_are_not_in_the_log_leave_a_gap) {
+  std::vector<Iteration> many(3000, ten_iterations(1)[0]);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i].wall += static_cast<std::int64_t>(i);
+  const auto walls = [](const experiment::Experiment& of) {
+    return Json::parse(rendered(of, iterations(Format::Json)))["loops"][0]["per_location"][0]["wall_s"];
+  };
+  auto experiment = experiment_of({{{"step", many}}});
+  const Json whole = walls(experiment);
+  auto& log = experiment.profile.ranks[0].locations[0].loops[0].log;
+  ASSERT_GE(log.size(), 3U);
+  log.erase(log.begin() + 1);
+  const auto expect_whole_but_for = [&](const Json& shown) {
+    ASSERT_EQ(shown.size(), many.size());
+    std::size_t missing = 0;
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      if (shown[i].is_null()) ++missing;
+      else EXPECT_EQ(shown[i], whole[i]) << i;
+    }
+    EXPECT_GT(missing, 0U);
+    EXPECT_LT(missing, many.size());
+  };
+  expect_whole_but_for(walls(experiment));
+  log.pop_back();  // the end as well
+  expect_whole_but_for(walls(experiment));
+  EXPECT_TRUE(walls(experiment).back().is_null());
+}
+
 TEST(PartOfRun, an_iteration_is_reported_as_a_run) {
   Options options;
   options.format = Format::Json;
