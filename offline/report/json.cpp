@@ -49,6 +49,7 @@ void experiment(JsonWriter& json, const Document& d) {
     });
     json.member("subject", d.subject);
     json.member("notes", d.tree.notes);
+    if (d.reconstructed) json.member("reconstructed", *d.reconstructed);
     if (d.samples_recorded) json.member("samples_recorded", *d.samples_recorded);
     if (d.pool_samples)
       json.member_object("user_code_divided_by_samples", [&] {

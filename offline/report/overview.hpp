@@ -66,6 +66,7 @@ struct Document {
   const LoopView* loops = nullptr;            ///< when iterations or clusters are asked for
   std::optional<bool> samples_recorded = {};  ///< of one iteration: no sample is an estimate
   std::optional<SamplesOfPools> pool_samples = {};
+  std::optional<bool> reconstructed = {};  ///< of one iteration: what call paths to MPI have is an estimate
 };
 
 std::string text_report(const Document& document, const Terminal& terminal);

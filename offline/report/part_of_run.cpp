@@ -142,6 +142,7 @@ PartOfRun iteration(const experiment::Experiment& experiment, const Options& opt
   part.subject = {what, origins.text()};
   part.samples_recorded = origins.recorded == origins.all();
   part.pool_samples = origins.pool;
+  part.reconstructed = origins.shared > 0;
   return part;
 }
 

@@ -15,6 +15,7 @@ struct PartOfRun {
   std::vector<std::string> subject;      ///< lines that say what it is
   std::optional<bool> samples_recorded;  ///< of an iteration: all its samples are those that were recorded in it
   std::optional<SamplesOfPools> pool_samples;
+  std::optional<bool> reconstructed;  ///< of an iteration: what call paths to MPI have is an estimate
 };
 
 /// Throws UsageError when the loop is not clear or has no such iteration or cluster.

@@ -81,7 +81,7 @@ std::string render_part(const experiment::Experiment& run, const PartOfRun& part
   if (part.options.flat) functions = function_totals(tree);
   const Overview overview = overview_of(run, tree);
   return whole({part.experiment, part.options, tree, functions, overview, part.subject, nullptr, part.samples_recorded,
-                part.pool_samples},
+                part.pool_samples, part.reconstructed},
                terminal);
 }
 

@@ -346,6 +346,16 @@ class Parts(Measured):
         rows = self.rows("--iteration", "0", "--loop", "step")
         self.assertTrue(any(row["path"].endswith(";MPI_Barrier") for row in rows))
 
+    def test_estimates_are_marked(self):
+        def precisions(*options):
+            return {(row["kind"] == "mpi", row["precision"]) for row in self.rows(*options)}
+
+        self.assertEqual({(True, "exact"), (False, "sampled")}, precisions())
+        self.assertEqual({(True, "exact"), (False, "sampled")}, precisions("--cluster", "0", "--loop", "step"))
+        # At most 8 clusters for 300 iterations: most of them share one.
+        shared = next(i for i in range(STEPS) if self.json("--iteration", i, "--loop", "step")["experiment"]["reconstructed"])
+        self.assertEqual({(True, "reconstructed"), (False, "sampled")}, precisions("--iteration", shared, "--loop", "step"))
+
 
 class WrongRequests(Measured):
     def test_a_metric_that_is_not_there_names_those_that_are(self):

@@ -345,7 +345,7 @@ TEST(CsvReport, fields_are_quoted_by_rfc_4180) {
   EXPECT_TRUE(
       csv.starts_with("path,kind,exclusive_s,inclusive_s,visits,samples,messages_sent,bytes_sent,"
                       "messages_received,bytes_received,messages_completed,bytes_completed,bytes_read,bytes_written,"
-                      "inclusive_min_s,inclusive_mean_s,inclusive_max_s\r\n"));
+                      "inclusive_min_s,inclusive_mean_s,inclusive_max_s,precision\r\n"));
   EXPECT_NE(csv.find("\r\n\"a \"\"b\"\", c\",user,2,98.4"), csv.npos) << csv;
   EXPECT_NE(csv.find("\r\n(not on CPU),other,1.4,1.4,0,0,0,0,0,0,0,0,0,0,"), csv.npos) << csv;
 }
