@@ -26,7 +26,7 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
 
 BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, const platform::Registers& caller) {
   if (l.inside.load(std::memory_order_relaxed) != Inside::Call) return {nullptr, false};
-  if (scope_is_gone(l, caller.sp) && leave_abandoned_scope(l, caller.sp)) return {nullptr, false};
+  if (scope_is_gone(l, caller.sp) && leave_abandoned_scope(l, caller)) return {nullptr, false};
   if (l.calls_around == most_calls_around || !enter(l, Inside::Call)) return {nullptr, false};
   push_call(l);
   const NodeId around = l.call.node;

@@ -63,7 +63,7 @@ bool wait_at_gate(Location& l, Inside from);
 /// Ordinary context.
 [[gnu::always_inline]] inline bool enter(Location& l, const platform::Registers& caller) {
   if (l.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
-    if (!leave_abandoned_scope(l, caller.sp)) return false;
+    if (!leave_abandoned_scope(l, caller)) return false;
   step_in(l);
   l.call.sp = caller.sp;
   l.call.pc = caller.pc;

@@ -26,6 +26,7 @@ void look_after_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
+  const platform::NoSignals quiet;  // a handler that jumps out would leave others held, or their queues taken, for ever
   const auto for_each_taken = [&](auto&& f) {
     for (Location* l = first_location(); l; l = l->next) {
       if (!follows(*l) || l->following->taking.test_and_set(std::memory_order_acquire)) continue;

@@ -136,16 +136,22 @@ std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Re
   return row;
 }
 
-bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
+bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Closed || !scope_is_gone(l, sp)) return false;
+  if (inside == Inside::Closed) return false;
+  const bool is_gone = scope_is_gone(l, caller.sp);
+  if (!is_gone && inside != Inside::Call) return false;
   if (!pass_gate(l, inside)) return false;
+  if (!is_gone && caller_is_on_stack(l, {caller, false, nullptr})) {
+    leave(l, inside);
+    return false;
+  }
   bool all_ended;
   if (inside == Inside::Call) {
-    all_ended = end_abandoned_calls(l, sp);
+    all_ended = end_abandoned_calls(l, {caller, false, nullptr});
   } else {
     // Refrain's own work was left, that of a nested call perhaps.
-    while (l.calls_around > 0 && scope_is_gone(l, sp)) pop_call(l, l.call.charged_until);
+    while (l.calls_around > 0 && scope_is_gone(l, caller.sp)) pop_call(l, l.call.charged_until);
     all_ended = l.calls_around == 0;
   }
   l.walker.forget();
@@ -153,18 +159,36 @@ bool leave_abandoned_scope(Location& l, std::uintptr_t sp) {
   return all_ended;
 }
 
-Inside place_of_tick(Location& l, std::uintptr_t sp) {
+namespace {
+
+/// A walk over the whole stack is made at few of the ticks that find the same call: 1, 2, 4, 8, then every 16th.
+bool is_to_be_verified(Location& l) {
+  if (l.ticked_call != l.call.begin) {
+    l.ticked_call = l.call_verified = l.call.begin;
+    l.ticks_in_call = 0;
+  }
+  const std::uint32_t n = ++l.ticks_in_call;
+  return n % 16 == 0 || (n & (n - 1)) == 0;
+}
+
+}  // namespace
+
+Inside place_of_tick(Location& l, const unwind::Start& interrupted) {
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (inside != Inside::Call) return inside;
-  if (!scope_is_gone(l, sp)) {
-    l.call_seen = platform::now();
-    return inside;
+  const bool is_gone = scope_is_gone(l, interrupted.registers.sp), verified = is_to_be_verified(l);
+  if (is_gone || verified) {
+    Hold hold(l, inside, Hold::as_it_is);
+    if (!hold) return inside;
+    if (is_gone || !caller_is_on_stack(l, interrupted)) {
+      const Inside now = end_abandoned_calls(l, interrupted) ? Inside::User : Inside::Call;
+      hold.goes_on_at(now);
+      return now;
+    }
+    l.call_verified = platform::now();
   }
-  Hold hold(l, inside, Hold::as_it_is);
-  if (!hold) return inside;
-  const Inside now = end_abandoned_calls(l, sp) ? Inside::User : Inside::Call;
-  hold.goes_on_at(now);
-  return now;
+  l.call_seen = platform::now();
+  return inside;
 }
 
 }  // namespace refrain::measurement

@@ -47,8 +47,9 @@ struct OpenMark {
   std::uintptr_t sp;      ///< stack pointer of the function at the mark
   std::uintptr_t iteration_begins, iteration_ends;  ///< of a loop: where its iterations were marked last
   platform::Ticks begin;
-  NodeId node;          ///< call path of the mark
-  std::uint32_t index;  ///< of the function's frame, from the outermost
+  platform::Ticks stopped_before;  ///< time for which the measurement had been stopped by then
+  NodeId node;                     ///< call path of the mark
+  std::uint32_t index;             ///< of the function's frame, from the outermost
   RegionId region;
   bool is_loop;
 };
@@ -93,7 +94,10 @@ struct alignas(64) Location {
 
   // ---- Further of calls ----
   OpenCall around[most_calls_around]{};
-  platform::Ticks call_seen = 0;  ///< when a tick has last found a thread in a call
+  platform::Ticks call_seen = 0;      ///< when a tick has last found a thread in a call
+  platform::Ticks call_verified = 0;  ///< the same, of ticks that have looked whether the call still is on the stack
+  platform::Ticks ticked_call = 0;    ///< begin of the call that ticks have found last
+  std::uint32_t ticks_in_call = 0;    ///< how many of them
   std::uint64_t requests_begun = 0;
   std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
   std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
@@ -148,12 +152,13 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);
 
-/// Ends what is in progress and gone, seen from the stack pointer `sp` (open_call.hpp). True: the thread is in the
-/// program's code now. False: it is in a call or scope that is alive, or nothing is measured. Ordinary context.
-bool leave_abandoned_scope(Location& location, std::uintptr_t sp);
-/// Where a tick that has interrupted code with this stack pointer finds the thread, after ending calls that are gone.
+/// Ends what is in progress and gone, seen from the function with the registers `caller` (open_call.hpp). True: the
+/// thread is in the program's code now. False: it is in a call or scope that is alive, or nothing is measured. Ordinary
+/// context.
+bool leave_abandoned_scope(Location& location, const platform::Registers& caller);
+/// Where a tick that has interrupted this code finds the thread, after ending calls that are gone.
 /// Async-signal-safe.
-Inside place_of_tick(Location& location, std::uintptr_t sp);
+Inside place_of_tick(Location& location, const unwind::Start& interrupted);
 
 inline OwnTimeBegin begin_own_time(Location& location) {
   // The clock is read first. With cold caches, the time that the timing itself then waits is about the time that was

@@ -152,9 +152,15 @@ bool pause_others() {
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for (Location* l = first_location(); l; l = l->next) {
     if (l == this_thread.location) continue;
+    int tries = 10'000;  // who holds the location may be what a signal handler has interrupted that pauses now
     for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
-         open = Gate::Open)
+         open = Gate::Open) {
+      if (--tries == 0) {
+        resume_others();
+        return false;
+      }
       sched_yield();
+    }
   }
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
   platform::barrier_on_all_threads();

@@ -6,6 +6,7 @@
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "measurement/regions.hpp"
+#include "measurement/stopping.hpp"
 #include "platform/clock.hpp"
 #include "platform/pages.hpp"
 #include "platform/threads.hpp"
@@ -75,10 +76,15 @@ void drop(Location& l) {
 void close(Location& l, Ticks now) {
   const OpenMark& mark = top(l);
   tell(l, mark, MarkRecord::Kind::End, true, now);
-  if (l.tree.node(mark.node).kind == NodeKind::Marked)
-    l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += now - mark.begin;
+  const Ticks time = now - mark.begin - (stopped_until(l, now, 0).wall - mark.stopped_before);
+  if (time > 0 && l.tree.node(mark.node).kind == NodeKind::Marked)
+    l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += time;
   take_back(l);
 }
+
+/// When a mark was entered. A thread that had to wait there, while the measurement was stopped or resumed, comes in
+/// later.
+Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
 /// Tells the threads that follow, and the consumers, what the span up to `now` was.
 void tell_cut(Location& l, Ticks now, SpanOf span) {
@@ -195,7 +201,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
     return false;
   }
   const NodeId node = node_of_mark(l, place.node, name);
-  if (l.tree.node(node).kind == NodeKind::Marked) ++l.tree.values(node)[column_of(MetricId::MarkVisits)];
+  if (!l.stopped && l.tree.node(node).kind == NodeKind::Marked) ++l.tree.values(node)[column_of(MetricId::MarkVisits)];
   OpenMark& mark = marks->open[marks->count++];
   mark = {.frame = place.activation.frame,
           .caller = place.activation.caller,
@@ -204,12 +210,14 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .iteration_begins = 0,
           .iteration_ends = 0,
           .begin = 0,
+          .stopped_before = 0,
           .node = node,
           .index = place.activation.index,
           .region = name,
           .is_loop = is_loop};
   l.walker.forget(mark.index);
   mark.begin = platform::now();
+  mark.stopped_before = stopped_until(l, mark.begin, 0).wall;
   tell(l, mark, MarkRecord::Kind::Begin, true, mark.begin);
   return true;
 }
@@ -278,7 +286,7 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
 
 void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
-  const Ticks now = entered.at;
+  const Ticks now = moment_of(l, entered);
   if (count_if_lost(l)) return;
   leave_gone(l, caller);
   if (ends_ignored(l, true)) return;
@@ -295,7 +303,7 @@ void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered)
 }
 
 void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
-  const Ticks entry = entered.at;
+  const Ticks entry = moment_of(l, entered);
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
   if (!current_loop(l)) return;
   Iterations& all = *l.iterations;
@@ -311,7 +319,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
-  settle_unit(l);  // most of the work is done before the iteration begins
+  if (!l.stopped) settle_unit(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
   tell_cut(l, now, outside_of_iterations);
@@ -323,7 +331,7 @@ namespace {
 
 void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
-  const Ticks now = entered.at;
+  const Ticks now = moment_of(l, entered);
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
   if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
   if (!l.iterations->in_iteration) return misuse(l, "an iteration ends that was not begun");
@@ -348,7 +356,7 @@ void begin_region(Location& l, RegionId name, const Registers& caller, const Own
 
 void end_region(Location& l, std::string_view name, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
-  const Ticks now = entered.at;
+  const Ticks now = moment_of(l, entered);
   if (count_if_lost(l)) return;
   leave_gone(l, caller);
   if (ends_ignored(l, false)) return;

@@ -53,7 +53,7 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
     end_calls_within(l, sp);
   OpenCall& call = l.call;
   if (!call.values) [[unlikely]]
-    call.values = row_of(l, call);
+    call.values = begun.within ? row_of(l, call) : row_after_cut(l);
   if (begun.within) [[unlikely]]
     return {call.values, 0};
   const platform::Ticks time = uncharged_time(call, end);

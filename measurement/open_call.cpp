@@ -35,17 +35,28 @@ void cut_open_calls(Location& l, Ticks until, Ticks goes_on) {
   });
 }
 
-void stop_open_calls(Location& l, Ticks now) {
-  cut_open_calls(l, now, never);
-  ++l.unit.mpi_calls;  // the call began before the stop; its visit is counted when it ends
-}
+void stop_open_calls(Location& l, Ticks now) { cut_open_calls(l, now, never); }
 
 void resume_open_calls(Location& l, Ticks now) {
-  --l.unit.mpi_calls;  // its end adds one; it was counted at the stop, or began meanwhile and is not to be counted
   for_each_open_call(l, now, [&](OpenCall& call, Ticks) {
     call.charged_until = now;
     call.taken_out = 0;
+    call.values = nullptr;  // a call that began in the stop is not counted (row_after_cut)
   });
+}
+
+void count_ended_call(Location& l) {
+  if (l.call.node == unrecorded_call) return;
+  // While the measurement is stopped Location::unit is dropped.
+  ++(l.stopped ? l.while_stopped.unit : l.unit).mpi_calls;
+}
+
+std::int64_t* row_after_cut(Location& l) {
+  if (l.calls_around == 0 && l.stopped != (l.call.node == unrecorded_call)) {
+    count_ended_call(l);
+    --l.unit.mpi_calls;
+  }
+  return row_of(l, l.call);
 }
 
 void push_call(Location& l) {
@@ -65,7 +76,7 @@ void end_open_call(Location& l, Ticks until) {
   if (is_wanted(l, Wish::Calls)) hand_over_call(l, until, false);
   l.call.announces = false;
   if (l.calls_around > 0) return pop_call(l, until);
-  ++l.unit.mpi_calls;
+  count_ended_call(l);
 }
 
 void end_open_calls(Location& l, Ticks until) {
@@ -76,16 +87,16 @@ void end_open_calls(Location& l, Ticks until) {
 void end_abandoned_call(Location& l) {
   // Nobody saw when the call was left. The time after the last tick in the call is the program's own: a jump is made by
   // code that runs, and the next tick is not far from there.
-  end_open_call(l, l.call_seen);
+  end_open_call(l, l.call_verified > l.call.charged_until ? l.call_verified : l.call.charged_until);
   l.count_loss(Loss::CallAbandoned);
 }
 
-bool end_abandoned_calls(Location& l, std::uintptr_t sp) {
+bool end_abandoned_calls(Location& l, const unwind::Start& from) {
   for (;;) {
     const bool was_last = l.calls_around == 0;
     end_abandoned_call(l);
     if (was_last) return true;
-    if (!scope_is_gone(l, sp)) return false;
+    if (!scope_is_gone(l, from.registers.sp) && caller_is_on_stack(l, from)) return false;
   }
 }
 
@@ -109,6 +120,17 @@ bool scope_is_gone(const Location& l, std::uintptr_t sp) {
   std::uintptr_t returns_to;
   const auto slot = l.call.sp + static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
   return !memory.load(slot, returns_to) || returns_to != l.call.pc;
+}
+
+bool caller_is_on_stack(Location& l, const unwind::Start& from) {
+  const platform::StackBounds stack = l.walker.stack();
+  const auto is_own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
+  if (!is_own(from.registers.sp) || !is_own(l.call.sp) || platform::is_on_alternate_stack()) return true;
+  const unwind::Walk walk = l.walker.walk_fully(from);
+  if (walk.end != unwind::WalkEnd::Complete) return true;
+  for (std::uint32_t i = 0; i < walk.depth; ++i)
+    if (walk.frames[i].sp == l.call.sp && walk.frames[i].pc == l.call.pc) return true;
+  return false;
 }
 
 }  // namespace refrain::measurement

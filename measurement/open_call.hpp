@@ -15,6 +15,7 @@
 
 #include "measurement/call_tree.hpp"
 #include "platform/clock.hpp"
+#include "unwind/walker.hpp"
 
 namespace refrain::measurement {
 
@@ -46,6 +47,14 @@ inline constexpr NodeId unrecorded_call{0xffffffff};
 
 /// Value row of a call in progress, in the unit in progress. Async-signal-safe.
 std::int64_t* row_of(Location& location, const OpenCall& call);
+
+/// The outermost call in progress has ended: it is counted if it began while the measurement went on, also when it ends
+/// in a stop.
+void count_ended_call(Location& location);
+/// Row of the innermost call in progress, which has ended, when the unit that it began in has not lasted so long or the
+/// measurement was stopped or resumed meanwhile. Who calls this counts the call in Location::unit afterwards: that is
+/// made good here when the call does not count there.
+std::int64_t* row_after_cut(Location& location);
 
 /// The unit in progress has ended at `until`: what has passed of the calls in progress goes to it. The next part of
 /// them begins at `goes_on`. Inside a scope. Async-signal-safe.
@@ -95,10 +104,16 @@ void end_calls_within(Location& location, std::uintptr_t sp);
 /// Another stack (a fiber's, an alternate one) proves nothing by its place. Async-signal-safe.
 bool scope_is_gone(const Location& location, std::uintptr_t sp);
 
+/// False when the frame that made the innermost call in progress is not on the stack any more, seen from `from`, by a
+/// walk over all of it: a word that scope_is_gone() looks at may be as it was for long. True as well where that cannot
+/// be known: on another stack than the thread's own, or when the walk does not reach the end. Inside a scope.
+/// Async-signal-safe.
+bool caller_is_on_stack(Location& location, const unwind::Start& from);
+
 /// The innermost call in progress was left: it is counted with its time up to the last tick that found it there.
 /// Inside a scope. Async-signal-safe.
 void end_abandoned_call(Location& location);
-/// Likewise those around it that are gone, seen from `sp`. True: none is in progress any more.
-bool end_abandoned_calls(Location& location, std::uintptr_t sp);
+/// Likewise those around it that are gone, seen from `from`. True: none is in progress any more.
+bool end_abandoned_calls(Location& location, const unwind::Start& from);
 
 }  // namespace refrain::measurement

@@ -1,6 +1,8 @@
 #include "measurement/stopping.hpp"
 
+#include <optional>
 #include <sched.h>
+#include <utility>
 
 #include "measurement/entrance.hpp"
 #include "measurement/following.hpp"
@@ -20,10 +22,9 @@ std::int64_t cpu_of(const Location& l) {
   return &l == this_thread.location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
 }
 
-void stop(Location& l, Inside inside) {
+void stop(Location& l, Inside inside, Ticks now) {
   if (l.stopped) return;
   if (l.following) keep_up(l, inside);
-  const Ticks now = platform::now();
   if (inside == Inside::Call) stop_open_calls(l, now);
   if (l.extra) take_reading(l, false);
   const std::int64_t cpu = cpu_of(l);
@@ -34,8 +35,7 @@ void stop(Location& l, Inside inside) {
   begin_stopped(l);
 }
 
-void resume(Location& l, Inside inside) {
-  const Ticks now = platform::now();
+void resume(Location& l, Inside inside, Ticks now) {
   const std::int64_t cpu = cpu_of(l);
   const StoppedTime until_now = stopped_until(l, now, cpu);
   l.while_stopped.wall = until_now.wall;
@@ -67,16 +67,21 @@ template <class F>
 bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
   const std::int64_t deadline = platform::monotonic_ns() + long_enough;
+  std::optional<platform::NoSignals> quiet;  // a handler that jumps out would leave the others paused for ever
+  quiet.emplace();
   while (!pause_others()) {
+    quiet.reset();
     if (platform::monotonic_ns() > deadline) return false;
     wait();
+    quiet.emplace();
   }
+  const Ticks now = platform::now();
   for (Location* l = first_location(); l; l = l->next) {
     if (l == this_thread.location) {
-      f(*l, Inside::User);
+      f(*l, Inside::User, now);
     } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       const Inside inside = place_outside_bookkeeping(*l);
-      if (inside != Inside::Closed) f(*l, inside);
+      if (inside != Inside::Closed) f(*l, inside, now);
     }
   }
   resume_others();
@@ -100,7 +105,7 @@ bool calls_had_extras = false;
 
 void begin_stopped(Location& l) {
   if (follows(l)) l.following->alive = false;
-  l.while_stopped.unit = l.unit;
+  l.while_stopped.unit = std::exchange(l.unit, {});
   l.stopped = true;
 }
 
@@ -126,9 +131,9 @@ bool stop_measurement() {
 bool resume_measurement(void (*resumed)(Location& location)) {
   return in_turn([resumed] {
     if (!measurement_is_stopped.exchange(false)) return true;
-    const bool done = for_all_paused([&](Location& l, Inside inside) {
+    const bool done = for_all_paused([&](Location& l, Inside inside, Ticks now) {
       if (!l.stopped) return;
-      resume(l, inside);
+      resume(l, inside, now);
       resumed(l);
     });
     if (done) calls_have_extras.store(calls_had_extras);

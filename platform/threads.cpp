@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/signal_mask.hpp"
+
 extern "C" void* __libc_stack_end;  // glibc: the main thread's stack pointer at entry, set by the dynamic linker
 
 namespace refrain::platform {
@@ -59,6 +61,14 @@ bool readable_word(std::uintptr_t address) {
   errno = saved;
   return readable;
 }
+
+NoSignals::NoSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&all, fault);
+  change_signal_mask(SIG_BLOCK, &all, &before_);
+}
+NoSignals::~NoSignals() { change_signal_mask(SIG_SETMASK, &before_, nullptr); }
 
 bool barrier_on_all_threads() {
   static bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <pthread.h>
+#include <signal.h>
 
 namespace refrain::platform {
 
@@ -52,6 +53,18 @@ class NoCancellation {
 
  private:
   int before_;
+};
+
+/// While it lives, no handler of the program runs on this thread but for those of faults. Async-signal-safe.
+class NoSignals {
+ public:
+  NoSignals();
+  ~NoSignals();
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 /// Makes every thread of the process execute a full memory barrier; false when the kernel cannot.

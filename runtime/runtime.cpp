@@ -59,7 +59,14 @@ measurement::Peers world;     ///< known from MPI_Init on
 
 // ---- threads -------------------------------------------------------------------------------------------------------
 
-void on_thread_end(void* location) { measurement::end_location(*static_cast<Location*>(location)); }
+/// Destructors of the program's own keys may make MPI calls. The C library asks all keys once more, some times, while
+/// any has a value again: the location ends in the last round.
+void on_thread_end(void* location) {
+  static thread_local int rounds = 0;
+  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(thread_end_key, location) == 0) return;
+  rounds = 0;
+  measurement::end_location(*static_cast<Location*>(location));
+}
 
 /// The calling thread becomes a location and is sampled. False: no memory.
 bool measure_this_thread() {

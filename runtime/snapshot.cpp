@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <optional>
 #include <sched.h>
 
 #include "archive/error_text.hpp"
@@ -138,12 +139,16 @@ bool write_parting(Ending ending) {
          write_record(builder, ending);
 }
 
-/// The same in a process that goes on. The other threads go on as soon as they can.
-void write_snapshot() {
+/// The same in a process that goes on. The other threads go on as soon as they can, and handlers of signals may run
+/// then.
+void write_snapshot(std::optional<platform::NoSignals>& quiet) {
   if (const int error = spill_all()) return give_up(error);
   RankRecordBuilder builder;
   const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
-  if (!others_have_loops()) measurement::resume_others();  // what the record points to is this thread's
+  if (!others_have_loops()) {  // what the record points to is this thread's
+    measurement::resume_others();
+    quiet.reset();
+  }
   if (!built) return;
   const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
   if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
@@ -157,15 +162,19 @@ void on_snapshot_is_due(Location& location) {
   constexpr std::int64_t soon = 100'000'000;
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   unwind::refresh_tables();
-  if (!have_experiment(Ending::Warned)) {
+  const bool can_be = have_experiment(Ending::Warned);
+  std::optional<platform::NoSignals> quiet;  // a handler that jumps out would leave the others paused for ever
+  if (can_be) quiet.emplace();
+  if (!can_be) {
     set_due(period_ns);
   } else if (!measurement::pause_others()) {
     set_due(soon);
   } else {
-    write_snapshot();
+    write_snapshot(quiet);
     measurement::resume_others();
     set_due(jittered(period_ns));
   }
+  quiet.reset();
   writing.clear(std::memory_order_release);
   work.charge(location, first_anchor);
 }

@@ -110,7 +110,8 @@ void note_begin(const measurement::Location& l, ThreadSampler& s) {
   s.ticks_seen = platform::tick_times_of(l.os_thread_id);
   s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
                                                                             : platform::monotonic_ns();
-  s.ticks_without_event_ns = s.kernel_time_owed_ns = 0;
+  s.ticks_without_event_ns = s.events_without_tick_ns = s.kernel_time_owed_ns = 0;
+  s.tick_was_lost = false;
   s.silences = 0;
 }
 
@@ -157,6 +158,12 @@ std::int64_t cpu_time_without_ticks(const measurement::Location& l) {
   const std::int64_t tick = platform::cpu_timer_resolution_ns();
   const platform::TickTimes now = platform::tick_times_of(&l == measurement::this_thread.location ? 0 : l.os_thread_id);
   if (now.all < 0 || now.user - seen.user < 2 * tick) return 0;
+  if (l.sampler->events_without_tick_ns > 0 || l.sampler->tick_was_lost) {  // the timer alone was not heard of
+    const bool own = &l == measurement::this_thread.location;
+    const std::int64_t cpu_ns = own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+    const std::int64_t silent_ns = cpu_ns - l.sampler->last_sample_ns;
+    return silent_ns < tick_settings.longest_gap_ns ? 0 : silent_ns;
+  }
   return now.all - seen.all - tick;
 }
 

@@ -1,5 +1,7 @@
 #include "sampling/tick.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <errno.h>
 #include <utility>
 
@@ -38,6 +40,22 @@ std::int64_t jittered(Location& location, std::int64_t mean) {
   return mean / 2 + static_cast<std::int64_t>(random_of(location) * static_cast<std::uint64_t>(mean) >> 32);
 }
 
+/// A period in progress at a moment of which nothing is known, and what is left of it.
+struct PeriodInProgress {
+  std::int64_t whole, rest;
+  std::int64_t passed() const { return whole - rest; }
+};
+/// Sampling begins as if it had gone on long before: then each moment has the same chance to be sampled from the first
+/// one on. A period would not do for the first sample: what threads do at their begin would never be seen. A moment
+/// lies in a period the more likely the longer that is (density x / mean on [0.5, 1.5) of the mean), anywhere in it.
+PeriodInProgress in_progress(Location& location, std::int64_t mean) {
+  constexpr double range = 4294967296.0;  // of random_of
+  const double length = std::sqrt(0.25 + 2 * (static_cast<double>(random_of(location)) / range));
+  const double rest = (static_cast<double>(random_of(location)) + 1) / range;
+  const auto whole = static_cast<std::int64_t>(length * static_cast<double>(mean));
+  return {whole, std::max<std::int64_t>(1, static_cast<std::int64_t>(rest * static_cast<double>(whole)))};
+}
+
 constexpr std::int64_t at_next_kernel_tick = 1;
 
 bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
@@ -50,13 +68,22 @@ void arm_timer(Location& location) {
 
 /// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
 /// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
-void choose_event_period(Location& location) {
-  ThreadSampler& sampler = *location.sampler;
+std::int64_t mean_event_period(const ThreadSampler& sampler) {
   constexpr double least_part = 0.25;
   double part = sampler.late_cpu_ns > 0 ? sampler.late_user_ns / sampler.late_cpu_ns : 1;
   if (part < least_part) part = least_part;
-  sampler.event_period_ns =
-      jittered(location, static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns)));
+  return static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns));
+}
+
+/// Event and timer share a signal, and of a signal that waits already no second one is kept: a tick that comes while
+/// the thread's mask holds back an event is lost, and with it the timer, which is armed by its handler.
+void look_after_timer(Location& location, std::int64_t elapsed) {
+  ThreadSampler& sampler = *location.sampler;
+  sampler.events_without_tick_ns += elapsed;
+  if (sampler.events_without_tick_ns < 4 * tick_settings.kernel_tick_ns) return;
+  sampler.events_without_tick_ns = 0;
+  sampler.tick_was_lost = true;
+  arm_timer(location);
 }
 
 constexpr double kept = 1 - 1.0 / 32;  ///< factor of a faded sum at each step
@@ -80,6 +107,7 @@ Weight weight_of_event(Location& location, Inside inside) {
   sampler.event_inside = inside;
   sampler.ticks_without_event_ns = 0;
   sampler.silences = 0;
+  look_after_timer(location, elapsed);
   if (elapsed <= 0) return {period, 0};
   sampler.late_user_ns = kept * sampler.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
   sampler.late_cpu_ns = kept * sampler.late_cpu_ns + static_cast<double>(elapsed);
@@ -154,6 +182,8 @@ std::int64_t weight_of_ticks(Location& location) {
   const platform::TickTimes now = platform::tick_times_of(0);
   const std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
   sampler.ticks_seen = now;
+  sampler.events_without_tick_ns = 0;
+  if (std::exchange(sampler.tick_was_lost, false)) return 0;  // events have had the samples meanwhile
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
   if (all_ns >= two && user_ns >= two) {
     location.count_loss(Loss::TickLate);
@@ -237,7 +267,7 @@ std::int64_t wall_weight(Location& location) {
 
 void tick(Location& location, const siginfo_t& info, const void* context) {
   ThreadSampler& sampler = *location.sampler;
-  const Inside inside = measurement::place_of_tick(location, platform::interrupted_registers(context).sp);
+  const Inside inside = measurement::place_of_tick(location, {platform::interrupted_registers(context), true, context});
   if (inside == Inside::Closed) return;
   if (location.stopped) return sampler.task_clock.pause();
   if (is_on_wall_clock()) {
@@ -251,7 +281,7 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
     (void)take_sample(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
   } else if (info.si_code > 0 && info.si_fd == sampler.task_clock.descriptor()) {
     if (!take_sample(location, inside, weight_of_event(location, inside), context)) return;
-    choose_event_period(location);
+    sampler.event_period_ns = jittered(location, mean_event_period(sampler));
     if (!sampler.task_clock.set_period(sampler.event_period_ns)) give_up_event(location);
   }
 }
@@ -260,11 +290,19 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
 
 void begin_ticks(Location& location) {
   ThreadSampler& sampler = *location.sampler;
-  if (!is_on_wall_clock()) sampler.to_next_sample_ns = jittered(location, tick_settings.tick_period_ns);
+  if (is_on_wall_clock()) {
+    const PeriodInProgress first = in_progress(location, tick_settings.period_ns);
+    sampler.last_sample_ns -= first.passed();
+    sampler.timer.arm(first.rest);
+    return;
+  }
+  sampler.to_next_sample_ns = in_progress(location, tick_settings.tick_period_ns).rest;
   arm_timer(location);
   if (!sampler.task_clock.exists()) return;
-  choose_event_period(location);
-  if (!sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
+  const PeriodInProgress first = in_progress(location, mean_event_period(sampler));
+  sampler.event_period_ns = first.whole;
+  sampler.last_sample_ns -= first.passed();
+  if (!sampler.task_clock.start(first.rest)) give_up_event(location);
 }
 
 void handle_tick(int, siginfo_t* info, void* context) {

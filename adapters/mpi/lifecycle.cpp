@@ -35,7 +35,7 @@ Inside place_of(const Registers& caller) {
   measurement::Location* location = measurement::this_thread.location;
   if (!location) return Inside::User;
   const Inside inside = location->inside.load(std::memory_order_relaxed);
-  return inside == Inside::User || leave_abandoned_scope(*location, caller.sp) ? Inside::User : inside;
+  return inside == Inside::User || leave_abandoned_scope(*location, caller) ? Inside::User : inside;
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ Slot* take_slot() {
 bool made_by_program(const void* frame) {
   auto* location = this_thread.location;
   if (!lifecycle.thread_begins || !location) return false;
-  return location->inside.load(std::memory_order_relaxed) == Inside::User ||
-         leave_abandoned_scope(*location, reinterpret_cast<std::uintptr_t>(frame) + 2 * sizeof(void*));
+  if (location->inside.load(std::memory_order_relaxed) == Inside::User) return true;
+  const auto* words = static_cast<const std::uintptr_t*>(frame);
+  return leave_abandoned_scope(*location, {words[1], reinterpret_cast<std::uintptr_t>(words + 2), words[0]});
 }
 
 void* run_posix(void* argument) {

@@ -103,6 +103,25 @@ PATH void deeper(int count) {
     barriers_deeper(count);
   }
 }
+PATH void send_wrongly_from_deeper() {
+  volatile double values[256];
+  values[0] = 1;
+  MPI_Send(const_cast<double*>(values), 256, MPI_DOUBLE, 9999, 0, MPI_COMM_WORLD);
+  values[1] = 2;
+}
+// Its frame lies over the place of the call that was left, and leaves what is there as it is.
+PATH void go_on_above(int count) {
+  volatile double cache[4096];
+  cache[0] = 1;
+  work(0.3);
+  barriers(count);
+  cache[1] = 2;
+  (void)cache;
+}
+PATH void untouched(int count) {
+  if (setjmp(target) == 0) send_wrongly_from_deeper();
+  else go_on_above(count);
+}
 PATH void to_the_end() {
   if (setjmp(target) == 0) send_wrongly();
   else work(0.3);
@@ -211,6 +230,7 @@ int main(int argc, char** argv) {
     if (is("same_frame")) in_the_same_frame(count);
     if (is("far")) from_far(count);
     if (is("deeper")) deeper(count);
+    if (is("untouched")) untouched(count);
     if (is("finalize")) to_the_end();
     if (is("mark")) to_a_mark(count);
     if (is("thread")) to_a_thread(count);

@@ -45,6 +45,9 @@ class AbandonedCalls(TestCase):
     def test_calls_deeper_than_the_one_that_was_left(self) -> None:
         self.check("deeper")
 
+    def test_what_comes_after_does_not_touch_the_place_of_the_call(self) -> None:
+        self.check("untouched")
+
     def test_the_next_call_is_the_last(self) -> None:
         self.check("finalize", barriers=0)
 

@@ -246,6 +246,32 @@ static void threads(void) {
   print_stopped(is_on - is_off, end - begin);
 }
 
+/* What comes before the interesting part is left out: resumed in the middle of an iteration. */
+static void warm_up(void) {
+  swap_on(1, 10);
+  spin_on(0.3);
+  const double begin = now();
+  MPI_Pcontrol(0);
+  const double is_off = now();
+  double is_on = 0, end = 0;
+  REFRAIN_LOOP_BEGIN("step");
+  for (int i = 0; i < 10; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    if (i == 4) {
+      is_on = now();
+      MPI_Pcontrol(1);
+      end = now();
+    }
+    REFRAIN_REGION_BEGIN("phase");
+    if (i < 4) swap_off(1, 10), spin_off(0.02);
+    else swap_on(1, 10), spin_on(0.02);
+    REFRAIN_REGION_END("phase");
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+  print_stopped(is_on - is_off, end - begin);
+}
+
 int main(int argc, char** argv) {
   int provided;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -255,6 +281,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "times") == 0) times();
   else if (strcmp(mode, "requests") == 0) requests(atoi(argv[2]));
   else if (strcmp(mode, "iterations") == 0) iterations();
+  else if (strcmp(mode, "warm_up") == 0) warm_up();
   else if (strcmp(mode, "faults") == 0) faults();
   else if (strcmp(mode, "threads") == 0) threads();
   else if (strcmp(mode, "ends_stopped") == 0) swap_on(1, 10), MPI_Pcontrol(0), swap_off(1, 10), spin_off(0.1);

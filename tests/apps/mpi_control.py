@@ -106,6 +106,23 @@ class Control(TestCase):
                     self.assertGreater(location["measurement_off_s"], 4 * 0.005 + 0.2)
                     self.assertGreater(location["wall_s"], 20 * 0.005 + 0.2)
 
+    def test_iterations_begun_while_stopped(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                outcome, report = self.run_mode(mpi, "warm_up")
+                (loop,) = self.report(outcome, "--iterations").data["loops"]
+                for location in loop["per_location"]:
+                    self.assertEqual([0] * 4 + [1] * 6, location["mpi_calls"])
+                    self.assertEqual([0] * 4, location["wall_s"][:4])
+                for rank in (0, 1):
+                    self.assert_off(outcome, rank, [l["measurement_off_s"] for l in report.locations if l["rank"] == rank])
+                self.assertEqual(report.totals["mpi_calls"], sum(c["visits"] for c in report.callpaths))
+                phase = [c["region"] for c in report.callpaths if c["path"][-1] == "phase"]
+                self.assertEqual(2 * 6, sum(region["visits"] for region in phase))
+                self.assertGreaterEqual(sum(region["wall_s"] for region in phase), 2 * 6 * 0.02)
+                off = sum(l["measurement_off_s"] for l in report.locations)
+                self.assertLess(sum(region["wall_s"] for region in phase), report.totals["wall_s"] - off - 2 * 0.3)
+
     def test_metrics_of_a_stop_are_left_out(self) -> None:
         for mpi in MPIS:
             with self.subTest(mpi=mpi):

@@ -124,7 +124,7 @@ std::int64_t* enter_region_anew(Location& location, RegionId region, const platf
   return rows[static_cast<unsigned>(region)];
 }
 
-bool leave_abandoned_scope(Location&, std::uintptr_t) { return false; }
+bool leave_abandoned_scope(Location&, const platform::Registers&) { return false; }
 bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
@@ -135,6 +135,7 @@ void charge_reading(Location&, bool, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
+std::int64_t* row_after_cut(Location& location) { return location.call.values; }
 bool is_call_around(const Location&, std::uintptr_t) { return false; }
 void end_calls_within(Location&, std::uintptr_t) {}
 void pop_call(Location&, platform::Ticks) {}

@@ -29,6 +29,11 @@ foreach(mpi ${REFRAIN_MPIS})
 endforeach()
 app_test(abandoned_calls)
 
+foreach(mpi ${REFRAIN_MPIS})
+  app_program(short_threads_${mpi} short_threads.c mpi_${mpi})
+endforeach()
+app_test(short_threads)
+
 # Other tools, in every place where they can stand.
 foreach(mpi ${REFRAIN_MPIS})
   app_program(mpi_traffic_${mpi} mpi_traffic.c mpi_${mpi})

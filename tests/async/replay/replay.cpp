@@ -145,11 +145,11 @@ TEST_F(Recorded, contexts_are_samples_at_their_call_paths) {
 
 TEST_F(Recorded, contexts_within_a_call_or_the_measurement_are_only_counted) {
   on_signal = [](void* context) {
-    // A call that is alive: it began above the place that was interrupted, and the word where it returns to is
-    // unchanged.
-    const std::uintptr_t slot = (platform::interrupted_registers(context).sp & ~std::uintptr_t{7}) + 64;
-    self->location->call.sp = slot - static_cast<std::uintptr_t>(unwind::machine::return_address_offset);
-    self->location->call.pc = *reinterpret_cast<const std::uintptr_t*>(slot);
+    // A call that is alive: one of the functions further out has made it.
+    const auto walk = self->location->walker.walk_fully({platform::interrupted_registers(context), true, context});
+    ASSERT_GT(walk.depth, 3U);
+    self->location->call.sp = walk.frames[walk.depth - 3].sp;
+    self->location->call.pc = walk.frames[walk.depth - 3].pc;
     for (const Inside inside : {Inside::Call, Inside::Measurement, Inside::Closed}) {
       self->location->inside = inside;
       self->tick(context);

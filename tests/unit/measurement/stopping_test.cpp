@@ -31,13 +31,14 @@ void call(Location& l, int spins) {
   bool full = false;
   l.call.node = l.stopped ? unrecorded_call : l.tree.child(root_node, NodeKind::Region, 1, full);
   l.call.taken_out = 0;
+  l.call.values = row_of(l, l.call);
   l.call.begin = l.call.charged_until = platform::now();
   leave(l, Inside::Call);
   for (int i = 0; i < spins; ++i) std::this_thread::yield();
   l.inside.store(Inside::Measurement);
   ASSERT_TRUE(enter(l, Inside::Call));
   const platform::Ticks time = std::max<platform::Ticks>(0, platform::now() - l.call.charged_until);
-  std::int64_t* values = row_of(l, l.call);
+  std::int64_t* values = l.call.values ? l.call.values : row_after_cut(l);
   l.unit.mpi += time;
   ++l.unit.mpi_calls;
   ++values[visits];
