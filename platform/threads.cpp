@@ -62,10 +62,16 @@ bool readable_word(std::uintptr_t address) {
   return readable;
 }
 
+namespace {
+int never_held = 0;
+}  // namespace
+
+void NoSignals::never_hold(int signal) { never_held = signal; }
 NoSignals::NoSignals() {
   sigset_t all;
   sigfillset(&all);
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&all, fault);
+  if (never_held) sigdelset(&all, never_held);
   change_signal_mask(SIG_BLOCK, &all, &before_);
 }
 NoSignals::~NoSignals() { change_signal_mask(SIG_SETMASK, &before_, nullptr); }

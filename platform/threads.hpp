@@ -60,6 +60,8 @@ class NoSignals {
  public:
   NoSignals();
   ~NoSignals();
+  /// The signal of ticks comes all the same: its handler returns, and ticks that are late are a loss.
+  static void never_hold(int signal);
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;
 

@@ -5,6 +5,7 @@
 
 #include "measurement/locations.hpp"
 #include "platform/pages.hpp"
+#include "platform/threads.hpp"
 #include "sampling/thread_sampler.hpp"
 #include "sampling/tick.hpp"
 
@@ -81,6 +82,7 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
   sigfillset(&action.sa_mask);
   if (__sigaction(signal, &action, nullptr) != 0) return SamplerStart::NoSignal;
   signal_in_use = signal;
+  platform::NoSignals::never_hold(signal);
   source = !cpu ? Source::WallTimer : reason ? Source::CpuTimer : Source::TaskClock;
   why_not = reason ? reason : "";
   return SamplerStart::Ok;
@@ -170,6 +172,7 @@ std::int64_t cpu_time_without_ticks(const measurement::Location& l) {
 void give_up_signal() {
   tick_settings.running = false;
   signal_in_use = 0;
+  platform::NoSignals::never_hold(0);
   for (auto* l = measurement::first_location(); l; l = l->next) {
     if (!l->sampler || !l->sampler->active) continue;
     end_ticks(*l->sampler);
