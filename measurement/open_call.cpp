@@ -123,8 +123,12 @@ bool scope_is_gone(const Location& l, std::uintptr_t sp) {
 }
 
 bool caller_is_on_stack(Location& l, const unwind::Start& from) {
+  // Of the main thread only the upper bound is known. The kernel maps nothing else so close below it: no fiber's stack.
+  constexpr std::uintptr_t surely_stack = std::uintptr_t{128} << 20;
   const platform::StackBounds stack = l.walker.stack();
-  const auto is_own = [&](std::uintptr_t address) { return address - stack.low < stack.high - stack.low; };
+  const auto is_own = [&](std::uintptr_t address) {
+    return address - stack.low < stack.high - stack.low && stack.high - address < surely_stack;
+  };
   if (!is_own(from.registers.sp) || !is_own(l.call.sp) || platform::is_on_alternate_stack()) return true;
   const unwind::Walk walk = l.walker.walk_fully(from);
   if (walk.end != unwind::WalkEnd::Complete) return true;

@@ -53,7 +53,9 @@ PeriodInProgress in_progress(Location& location, std::int64_t mean) {
   const double length = std::sqrt(0.25 + 2 * (static_cast<double>(random_of(location)) / range));
   const double rest = (static_cast<double>(random_of(location)) + 1) / range;
   const auto whole = static_cast<std::int64_t>(length * static_cast<double>(mean));
-  return {whole, std::max<std::int64_t>(1, static_cast<std::int64_t>(rest * static_cast<double>(whole)))};
+  // Until the handler has run, an event comes again and again at this distance.
+  const std::int64_t least = std::min<std::int64_t>(100'000, mean / 8);
+  return {whole, std::max(least, static_cast<std::int64_t>(rest * static_cast<double>(whole)))};
 }
 
 constexpr std::int64_t at_next_kernel_tick = 1;
