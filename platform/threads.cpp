@@ -1,6 +1,7 @@
 #include "platform/threads.hpp"
 
 #include <errno.h>
+#include <initializer_list>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
