@@ -185,9 +185,9 @@ Inside place_of_tick(Location& l, const unwind::Start& interrupted) {
       hold.goes_on_at(now);
       return now;
     }
-    l.call_verified = platform::now();
   }
   l.call_seen = platform::now();
+  if (verified) l.call_verified = l.call_seen;
   return inside;
 }
 

@@ -163,8 +163,8 @@ void on_snapshot_is_due(Location& location) {
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   unwind::refresh_tables();
   const bool can_be = have_experiment(Ending::Warned);
-  std::optional<platform::NoSignals> quiet;  // a handler that jumps out would leave the others paused for ever
-  if (can_be) quiet.emplace();
+  // A handler that jumps out would leave the others paused for ever.
+  std::optional<platform::NoSignals> quiet(std::in_place);
   if (!can_be) {
     set_due(period_ns);
   } else if (!measurement::pause_others()) {
