@@ -73,13 +73,14 @@ class Sampling(TestCase):
                 samples = sum(report.below(name, "samples") for name in names)
                 self.assertGreaterEqual(samples, 20)
                 p, share = self.books[0] / sum(self.books), found[0] / sum(found)
-                deviation = (share - p) / math.sqrt(p * (1 - p) / samples)
-                print(f"{source(report)}: {share:.3f} of {p:.3f}, {samples} samples, {deviation:+.2f} standard errors")
+                error = math.sqrt(p * (1 - p) / samples)
+                print(f"{source(report)}: {share:.3f} of {p:.3f}, {samples} samples, "
+                      f"{(share - p) / error:+.2f} standard errors")
                 # Ticks are more regular than random ones, so the standard error is an upper bound: 5 of them are
                 # exceeded less than once in a million runs. The kernel's own tick also decides who runs next, and
                 # takes the processor from work() sooner than from the kernel: beside other load the timer finds up to
                 # 0.8 instead of 0.67.
-                limit = 0.3 if source(report) == "timer" else 5 * math.sqrt(p * (1 - p) / samples)
+                limit = 0.3 if source(report) == "timer" else 5 * error
                 self.assertLess(abs(share - p), limit, f"share of reading: {share:.3f}, planted {p:.3f}")
 
     def test_where_it_is_not_allowed_the_kernels_tick_is_told(self) -> None:
