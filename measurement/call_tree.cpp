@@ -180,8 +180,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
 std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
   if (n.touched != stamp_) [[unlikely]] {
-    n.touched = stamp_;
-    touched_[touched_count_++] = static_cast<std::uint32_t>(id);
+    touch(id);
     if (!n.values) {
       n.values = pool_count_;  // `child` and its reserve see to it that there is room
       pool_count_ += static_cast<std::uint32_t>(2 * width_of(n.kind));

@@ -50,10 +50,17 @@ class CallTree {
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
-  /// The place of such a row in the value pool, and the row at a place. The row is one of the unit in progress as long
-  /// as stamp() is what it was when values() returned the row. Async-signal-safe.
+  /// The place of such a row in the value pool, which stays, and the row at a place. The row may be added to as long as
+  /// stamp() is what it was when values() returned the row, or touch() was called for its node. Async-signal-safe.
   std::uint32_t place_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
   std::int64_t* row_at(std::uint32_t place) { return pool_ + place; }
+  /// The unit in progress touches the values of a node, which has some already.
+  [[gnu::always_inline]] inline void touch(NodeId id) {
+    Node& n = nodes_[static_cast<std::uint32_t>(id)];
+    if (n.touched == stamp_) return;
+    n.touched = stamp_;
+    touched_[touched_count_++] = static_cast<std::uint32_t>(id);
+  }
   std::uint32_t stamp() const { return stamp_; }
   /// The row of what was settled, to be added to. Async-signal-safe.
   std::int64_t* settled_values(NodeId node);

@@ -73,7 +73,7 @@ class MpiCall {
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
 [[gnu::always_inline]] inline std::int64_t* enter_region(Location& location, RegionId region,
                                                          const platform::Registers& registers);
-/// The same when the frame is not known to the walker, or what it remembers is of another call or unit.
+/// The same when the frame is not known to the walker, or what it remembers is of another call.
 std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers& registers,
                                 unwind::Frame* known);
 
@@ -81,11 +81,15 @@ std::int64_t* enter_region(Location& l, RegionId region, const platform::Registe
   unwind::Frame* frame = l.walker.known_frame(registers.pc, registers.sp, registers.fp);
   if (!frame) [[unlikely]]
     return enter_region_anew(l, region, registers, frame);
-  // The frame remembers what was called from it last in this unit.
-  const unwind::FrameNotes& notes = frame->notes;
-  if (notes.stamp != l.tree.stamp() || notes.of != static_cast<std::uint32_t>(region)) [[unlikely]]
+  // The frame remembers what was called from it last.
+  unwind::FrameNotes& notes = frame->notes;
+  if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
     return enter_region_anew(l, region, registers, frame);
   l.call.node = NodeId{notes.child};
+  if (notes.stamp != l.tree.stamp()) {
+    l.tree.touch(l.call.node);
+    notes.stamp = l.tree.stamp();
+  }
   return l.tree.row_at(notes.row);
 }
 
