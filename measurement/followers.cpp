@@ -60,7 +60,7 @@ void look_after_followers(Location& first) {
 
 void bring_followers_up_to_date() {
   for (Location* l = first_location(); l; l = l->next) {
-    const bool still = l == this_thread.location || l->gate.load(std::memory_order_relaxed) != Gate::Open;
+    const bool still = l == own_location() || l->gate.load(std::memory_order_relaxed) != Gate::Open;
     if (!still || !l->following) continue;
     if (follows(*l)) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));

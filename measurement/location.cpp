@@ -6,8 +6,6 @@
 
 namespace refrain::measurement {
 
-constinit thread_local OfThread this_thread{nullptr, 0};
-
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   const std::int64_t cpu_ns = cpu_now_ns > l.cpu_begin_ns ? cpu_now_ns - l.cpu_begin_ns : 0;
   const platform::Ticks wall = now - l.begin;

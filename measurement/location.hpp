@@ -12,6 +12,7 @@
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "measurement/open_call.hpp"
+#include "measurement/own_location.hpp"
 #include "measurement/own_time.hpp"
 #include "platform/clock.hpp"
 #include "platform/thread_cpu_clock.hpp"
@@ -80,10 +81,11 @@ struct alignas(64) Location {
   // ---- What every call touches: two cache lines, the first and that in which the tree ends ----
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
-  bool stopped = false;           ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
-  std::uint8_t calls_around = 0;  ///< how many of `around` are in progress
-  std::uint16_t wanted = 0;       ///< what is handed over to whom (consumers.hpp)
-  OpenCall call;                  ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
+  bool stopped = false;              ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
+  std::uint8_t calls_around = 0;     ///< how many of `around` are in progress
+  std::uint16_t wanted = 0;          ///< what is handed over to whom (consumers.hpp)
+  std::int16_t calls_to_timing = 0;  ///< calls until the next that is timed; 0 or less: the call in progress is
+  OpenCall call;                     ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
   CallTree tree;
   Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time

@@ -1,6 +1,7 @@
 #include "measurement/locations.hpp"
 
 #include <cstring>
+#include <new>
 #include <sched.h>
 #include <sys/prctl.h>
 
@@ -51,18 +52,13 @@ void forget_locations() {
 }
 
 Location* make_detached_location(const LocationSettings& settings) {
-  auto* l = platform::make_on_pages<Location>();
-  if (!l) return nullptr;
-  if (!l->tree.create(settings.memory)) {
-    platform::unmake_on_pages(l);
-    return nullptr;
-  }
-  if (!l->walker.create(platform::own_stack(), settings.callpath_depth, settings.backend)) {
-    l->tree.destroy();
-    platform::unmake_on_pages(l);
-    return nullptr;
-  }
-  return l;
+  const unwind::WalkerMemory memory = unwind::map_walker_memory(settings.callpath_depth, sizeof(Location));
+  if (!memory.base) return nullptr;
+  auto* l = new (memory.owner) Location{};
+  if (l->walker.create(platform::own_stack(), memory, settings.backend) && l->tree.create(settings.memory)) return l;
+  l->~Location();
+  unwind::unmap_walker_memory(memory);
+  return nullptr;
 }
 
 void free_detached_location(Location* l) {
@@ -70,9 +66,10 @@ void free_detached_location(Location* l) {
   forget_marks(*l);
   end_readings(*l);
   platform::unmake_on_pages(l->extra);
-  l->walker.destroy();
   l->tree.destroy();
-  platform::unmake_on_pages(l);
+  const unwind::WalkerMemory memory = l->walker.memory();
+  l->~Location();
+  unwind::unmap_walker_memory(memory);
 }
 
 Location* begin_location(const LocationSettings& settings) {
@@ -109,7 +106,7 @@ bool enter_location(Location& l) {
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
-  this_thread.location = &l;
+  set_own_location(&l);
   leave(l, Inside::User);
   return true;
 }
@@ -123,7 +120,7 @@ void end_location(Location& l) {
   }
   if (l.following) keep_up(l, Inside::User);
   if (lifecycle.ticks_end) lifecycle.ticks_end(l);
-  this_thread.location = nullptr;
+  set_own_location(nullptr);
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
   l.cpu_clock.detach();
@@ -143,7 +140,7 @@ Inside place_outside_bookkeeping(const Location& l) {
 namespace {
 
 /// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return this_thread.location ? static_cast<const void*>(this_thread.location) : &pausing; }
+const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
 
 }  // namespace
 
@@ -151,7 +148,7 @@ bool pause_others() {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == this_thread.location) continue;
+    if (l == own_location()) continue;
     int tries = 10'000;  // who holds the location may be what a signal handler has interrupted that pauses now
     for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
          open = Gate::Open) {
@@ -165,7 +162,7 @@ bool pause_others() {
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
   platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == this_thread.location) continue;
+    if (l == own_location()) continue;
     if (place_outside_bookkeeping(*l) == Inside::Measurement) {
       resume_others();
       return false;
@@ -185,7 +182,7 @@ void resume_others() {
 
 void close_location(Location& l) {
   if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
-  const bool own = &l == this_thread.location;
+  const bool own = &l == own_location();
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees the shut gate at its next entry; the barrier makes its earlier stores to `inside` visible here.
@@ -203,7 +200,7 @@ void close_location(Location& l) {
   if (own) {
     l.cpu_clock.detach();
     leave(l, Inside::Closed);
-    this_thread.location = nullptr;
+    set_own_location(nullptr);
   }
 }
 

@@ -18,7 +18,7 @@ struct LocationSettings {
   unwind::Backend backend;
 };
 
-/// A location of its own for the calling thread, from the pool or new; not yet `this_thread.location`, not yet User.
+/// A location of its own for the calling thread, from the pool or new; not yet its own_location(), not yet User.
 /// Null: no memory.
 Location* begin_location(const LocationSettings& settings);
 

@@ -31,9 +31,9 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
 }
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
-  count_call();
-  Location* l = this_thread.location;
+  Location* l = own_location();
   if (!l) return let_through;
+  count_call(*l);
   if (is_announced(*l, region, sp)) [[unlikely]] {
     take_back_timing(*l);
     l->call.announces = false;
@@ -79,7 +79,7 @@ REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end) {
   }
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
     take_due_snapshot(l);
-  if (this_thread.calls_to_timing <= 0) [[unlikely]]
+  if (l.calls_to_timing <= 0) [[unlikely]]
     end_timed_call(l, end, platform::now());
   leave(l, Inside::User);
 }

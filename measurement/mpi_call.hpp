@@ -107,13 +107,11 @@ extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
-/// To be called first of all in every wrapper: what a cache miss before it costs is missing from the time of a timed
+/// To be called first of all in every wrapper: what the cache misses before it cost is missing from the time of a timed
 /// call.
-[[gnu::always_inline]] inline void count_call() {
-  if (--this_thread.calls_to_timing > 0) [[likely]]
-    return;
-  if (Location* location = this_thread.location) begin_timed_call(*location);
-  else this_thread.calls_to_timing = no_call_is_timed;
+[[gnu::always_inline]] inline void count_call(Location& location) {
+  if (--location.calls_to_timing <= 0) [[unlikely]]
+    begin_timed_call(location);
 }
 
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().

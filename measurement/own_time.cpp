@@ -38,16 +38,16 @@ std::int32_t random_place(Location& l) {
   return 1 + static_cast<std::int32_t>(((x * 0x2545f4914f6cdd1du) >> 32) % calls_per_timing);
 }
 
-/// Sets `this_thread.calls_to_timing`.
+/// Sets `calls_to_timing`.
 void choose_next_call(Location& l) {
   CallTiming& timing = l.call_timing;
   if (timing.each_left > 0) {
-    this_thread.calls_to_timing = 1;
+    l.calls_to_timing = 1;
     return;
   }
   const std::int32_t rest = calls_per_timing - timing.place;
   timing.place = random_place(l);
-  this_thread.calls_to_timing = rest + timing.place;
+  l.calls_to_timing = static_cast<std::int16_t>(rest + timing.place);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ OwnTimeMean mean_of(const OwnTimes& t) {
 }
 
 void take_back_timing(Location& l) {
-  if (this_thread.calls_to_timing++ <= 0) l.call_timing.begin = l.call_timing.begin_before;
+  if (l.calls_to_timing++ <= 0) l.call_timing.begin = l.call_timing.begin_before;
 }
 
 void end_timed_call(Location& l, Ticks end, Ticks exit) {

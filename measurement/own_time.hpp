@@ -25,7 +25,6 @@ struct Location;
 
 inline constexpr std::int32_t calls_timed_each = 64;
 inline constexpr std::int32_t calls_per_timing = 32;
-inline constexpr std::int32_t no_call_is_timed = 1 << 30;  ///< of a thread that is not measured
 
 /// Of one class at one location.
 struct OwnTimes {
@@ -37,14 +36,6 @@ struct OwnTimes {
 };
 
 OwnTimeMean mean_of(const OwnTimes& times);
-
-/// What is looked up for the calling thread by every MPI call: in one place, as each thread-local variable has an entry
-/// of its own in the table of offsets.
-struct OfThread {
-  Location* location;            ///< null: the thread is not measured
-  std::int32_t calls_to_timing;  ///< calls until the next that is timed; 0 or less: the call in progress is
-};
-extern constinit thread_local OfThread this_thread __attribute__((tls_model("initial-exec")));
 
 /// Where a piece of Refrain's own work began.
 struct OwnTimeBegin {

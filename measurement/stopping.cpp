@@ -19,7 +19,7 @@ namespace {
 using platform::Ticks;
 
 std::int64_t cpu_of(const Location& l) {
-  return &l == this_thread.location ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
+  return &l == own_location() ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
 }
 
 void stop(Location& l, Inside inside, Ticks now) {
@@ -50,14 +50,14 @@ void resume(Location& l, Inside inside, Ticks now) {
   l.begin = now;
   l.cpu_begin_ns = cpu;
   if (inside == Inside::Call) resume_open_calls(l, now);
-  if (&l == this_thread.location) leave_out_own_work(l);
+  if (&l == own_location()) leave_out_own_work(l);
   else if (l.extra) l.extra->leave_out = true;
 }
 
 /// Waits a little, also at the own gate: another thread may pause or hold this one meanwhile.
 void wait() {
-  const Gate gate = this_thread.location->gate.load(std::memory_order_relaxed);
-  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*this_thread.location, Inside::User);
+  const Gate gate = own_location()->gate.load(std::memory_order_relaxed);
+  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*own_location(), Inside::User);
   sched_yield();
 }
 
@@ -77,7 +77,7 @@ bool for_all_paused(F&& f) {
   }
   const Ticks now = platform::now();
   for (Location* l = first_location(); l; l = l->next) {
-    if (l == this_thread.location) {
+    if (l == own_location()) {
       f(*l, Inside::User, now);
     } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       const Inside inside = place_outside_bookkeeping(*l);

@@ -122,7 +122,7 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
     calibrate_tick(*location, signal, result);
     sampling::free_sampler(*location);
   }
-  measurement::this_thread.location = nullptr;
+  measurement::set_own_location(nullptr);
   measurement::free_detached_location(location);
   return result;
 }

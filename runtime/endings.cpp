@@ -42,7 +42,7 @@ std::atomic_flag writing;                       ///< somebody uses the helper
 std::atomic<bool> was_written_for_exit{false};  ///< by write_before_exit: once is enough
 
 bool is_inside_measurement() {
-  const measurement::Location* own = measurement::this_thread.location;
+  const measurement::Location* own = measurement::own_location();
   return own && own->inside.load(std::memory_order_relaxed) == Inside::Measurement;
 }
 

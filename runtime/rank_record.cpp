@@ -164,7 +164,7 @@ bool RankRecordBuilder::add(const Location& l) {
   platform::Ticks end = l.end;
   CallsInProgress calls;
   std::int64_t cpu_end = l.cpu_begin_ns;
-  const bool own = &l == measurement::this_thread.location;
+  const bool own = &l == measurement::own_location();
   const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
@@ -244,7 +244,7 @@ bool RankRecordBuilder::copy_modules() {
 
 /// False: the location has begun since the others were held, and goes on.
 bool RankRecordBuilder::is_held(const Location& l) const {
-  return threads_ == Threads::Ended || &l == measurement::this_thread.location ||
+  return threads_ == Threads::Ended || &l == measurement::own_location() ||
          l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
 }
 

@@ -89,7 +89,7 @@ void on_thread_begin() {
     if (Location* first = measurement::first_location()) first->count_loss(measurement::Loss::ThreadUnmeasured);
     return;
   }
-  pthread_setspecific(thread_end_key, measurement::this_thread.location);
+  pthread_setspecific(thread_end_key, measurement::own_location());
 }
 
 // ---- fork ----------------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
   sampling::forget_parents_samplers();
-  if (measurement::this_thread.location) pthread_setspecific(thread_end_key, nullptr);
-  measurement::this_thread.location = nullptr;
+  if (measurement::own_location()) pthread_setspecific(thread_end_key, nullptr);
+  measurement::set_own_location(nullptr);
   measurement::forget_locations();
   measurement::lifecycle = {};
   unwatch_endings();
@@ -215,8 +215,7 @@ bool begin_measurement() {
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
-  if (sampling::frequency_is_capped())
-    measurement::this_thread.location->count_loss(measurement::Loss::FrequencyCapped);
+  if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   is_without_mpi = !mpi_is_loaded();
   if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
   watch_endings();
@@ -233,10 +232,10 @@ void end_measurement() {
   // The location that the others follow ends first, that of the finalizing thread last: until then the others may still
   // be found inside calls.
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != measurement::this_thread.location && measurement::is_followed(*l)) measurement::close_location(*l);
+    if (l != measurement::own_location() && measurement::is_followed(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != measurement::this_thread.location) measurement::close_location(*l);
-  if (measurement::this_thread.location) measurement::close_location(*measurement::this_thread.location);
+    if (l != measurement::own_location()) measurement::close_location(*l);
+  if (measurement::own_location()) measurement::close_location(*measurement::own_location());
   measurement::bring_followers_up_to_date();
   measurement::lifecycle = {};
 }
@@ -329,7 +328,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   if (!experiment_is_open) return end_measurement();
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
-  if (Location* location = measurement::this_thread.location) {
+  if (Location* location = measurement::own_location()) {
     work.charge(*location, first_anchor);
     measurement::leave_out_own_work(*location);
   }
@@ -343,7 +342,7 @@ void on_peers_are_late(int rank) {
 
 /// The marks of an iteration that contains MPI_Finalize match, but nobody will see the last of them.
 void end_iteration_in_progress() {
-  Location* location = measurement::this_thread.location;
+  Location* location = measurement::own_location();
   // Within an MPI call (an error handler may end MPI) the call is still open and its location is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
   if (!measurement::enter(*location, {location->call.pc, location->call.sp, 0})) return;

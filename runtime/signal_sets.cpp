@@ -321,7 +321,7 @@ extern "C" {
 /// Called by makecontext (x86_64/make_context.cpp) before it goes on to the address that is returned.
 void* refrain_before_makecontext(ucontext_t* context) {
   const int signal = hidden_signal();
-  auto* location = refrain::measurement::this_thread.location;
+  auto* location = refrain::measurement::own_location();
   if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::least_stack_for_handlers()) {
     sigaddset(&context->uc_sigmask, signal);
     location->count_loss(refrain::measurement::Loss::StackTooSmall);

@@ -108,15 +108,15 @@ void on_spill_wanted(Location& location) {
   const bool can_be = have_experiment(Ending::Warned);  // not before MPI_Init: later
   if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.clear(std::memory_order_release);
-  if (measurement::this_thread.location) work.charge(*measurement::this_thread.location, first_anchor);
+  if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
 }
 
 /// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
 /// The loops of a location that follows are filled by the first thread alone.
 bool others_have_loops() {
   for (Location* l = measurement::first_location(); l; l = l->next) {
-    const bool by_first = !l->iterations && measurement::is_followed(*measurement::this_thread.location);
-    if (l != measurement::this_thread.location && measurement::iterations_of(*l) && !by_first) return true;
+    const bool by_first = !l->iterations && measurement::is_followed(*measurement::own_location());
+    if (l != measurement::own_location() && measurement::iterations_of(*l) && !by_first) return true;
   }
   return false;
 }

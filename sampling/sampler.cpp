@@ -158,10 +158,10 @@ std::int64_t cpu_time_without_ticks(const measurement::Location& l) {
   if (!l.sampler || !l.sampler->ticks_are_due || l.stopped) return 0;
   const platform::TickTimes& seen = l.sampler->ticks_seen;
   const std::int64_t tick = platform::cpu_timer_resolution_ns();
-  const platform::TickTimes now = platform::tick_times_of(&l == measurement::this_thread.location ? 0 : l.os_thread_id);
+  const platform::TickTimes now = platform::tick_times_of(&l == measurement::own_location() ? 0 : l.os_thread_id);
   if (now.all < 0 || now.user - seen.user < 2 * tick) return 0;
   if (l.sampler->events_without_tick_ns > 0 || l.sampler->tick_was_lost) {  // the timer alone was not heard of
-    const bool own = &l == measurement::this_thread.location;
+    const bool own = &l == measurement::own_location();
     const std::int64_t cpu_ns = own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
     const std::int64_t silent_ns = cpu_ns - l.sampler->last_sample_ns;
     return silent_ns < tick_settings.longest_gap_ns ? 0 : silent_ns;

@@ -310,7 +310,7 @@ void begin_ticks(Location& location) {
 
 void handle_tick(int, siginfo_t* info, void* context) {
   const int saved_errno = errno;
-  Location* location = measurement::this_thread.location;
+  Location* location = measurement::own_location();
   if (location && location->sampler && location->sampler->active && tick_settings.running) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
     if (inside == Inside::User || inside == Inside::Call) {

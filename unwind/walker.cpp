@@ -86,7 +86,7 @@ struct Walking {
   [[gnu::noinline]] static std::uint32_t unchanged_prefix(const State& state, std::uint32_t count,
                                                           std::uint32_t word_count, std::uint32_t pair_count) {
     std::uint32_t word = 0, pair = 0;
-    while (word < word_count && stack_word(state.words[word].address) == state.words[word].value) ++word;
+    while (word < word_count && stack_word(state.word(word).address) == state.word(word).value) ++word;
     while (pair < pair_count && stack_word(state.pairs[pair].address) == state.pairs[pair].values[0] &&
            stack_word(state.pairs[pair].address + 8) == state.pairs[pair].values[1])
       ++pair;
@@ -373,10 +373,10 @@ struct Walking {
           if (fp_read && from.fp_slot == pc_slot - 8) {
             state.pairs[pairs++] = {from.fp_slot, {outer.fp, outer.pc}};
           } else {
-            state.words[words++] = {pc_slot, outer.pc};
-            if (fp_read) state.words[words++] = {from.fp_slot, outer.fp};
+            state.word(words++) = {pc_slot, outer.pc};
+            if (fp_read) state.word(words++) = {from.fp_slot, outer.fp};
           }
-          if (from.cfa_slot) state.words[words++] = {from.cfa_slot, stack_word(from.cfa_slot)};
+          if (from.cfa_slot) state.word(words++) = {from.cfa_slot, stack_word(from.cfa_slot)};
         }
         if (from.fp_slot) fp_live = false;
         fp_live |= from.reads_fp;
@@ -404,7 +404,7 @@ Walking::verified(const State& state, std::uint32_t count) {
   using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
   const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
   std::uintptr_t changed = 0;
-  for (const ReadWord *word = state.words, *end = word + word_count; word != end; ++word)
+  for (const ReadWord *word = state.words_end, *last = word - word_count; word-- != last;)
     changed |= stack_word(word->address) ^ word->value;
   Words pair_changed = {};
   for (const ReadPair *pair = state.pairs, *end = pair + pair_count; pair != end; ++pair)

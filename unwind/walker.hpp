@@ -70,10 +70,27 @@ struct Start {
   const void* context;  ///< the signal handler's ucontext when `exact`, else null
 };
 
+/// Memory of a walker for at most `max_depth` frames, touched only as deep as stacks get. In its midst is room for the
+/// walker's owner, beside what is looked at for a call whose path is known: for paths of up to some 30 frames all of
+/// that is one page, and of what cold calls cost the look-up of pages is a large part.
+struct WalkerMemory {
+  char* base = nullptr;
+  std::size_t bytes = 0;
+  void* owner = nullptr;  ///< zero-filled, at the begin of a cache line
+  std::size_t owner_bytes = 0;
+  std::uint32_t max_depth = 0;
+};
+/// `base` is null when there is no memory. Ordinary context only.
+WalkerMemory map_walker_memory(std::uint32_t max_depth, std::size_t owner_bytes);
+void unmap_walker_memory(const WalkerMemory& memory);
+
 class Walker {
  public:
-  /// Maps the walker's memory: at most `max_depth` frames, touched only as deep as stacks get. False: no memory.
-  /// Ordinary context only. For Libunwind the library is loaded (RTLD_LOCAL) and warmed up here; false when absent.
+  /// For Libunwind the library is loaded (RTLD_LOCAL) and warmed up here; false when absent. The memory is to be unmapped
+  /// by the caller, also after false. Ordinary context only.
+  [[nodiscard]] bool create(const StackBounds& stack, const WalkerMemory& memory, Backend backend);
+  const WalkerMemory& memory() const;
+  /// A walker that nobody owns: with memory of its own. False: no memory, or as above.
   [[nodiscard]] bool create(const StackBounds& stack, std::uint32_t max_depth, Backend backend);
   void destroy();
   /// For a pooled walker that another thread takes over. Ordinary context only.

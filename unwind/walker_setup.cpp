@@ -21,15 +21,21 @@ StackBounds bounded(const StackBounds& stack) {
   return result;
 }
 
+constexpr std::size_t line = 64, page = 4096;
+/// Words of this size lie in the owner's page.
+constexpr std::size_t words_beside_owner = 384;
+
+std::size_t up_to(std::size_t unit, std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
+
 /// Hands out parts of one mapping, cache line by cache line.
 struct Parts {
   char* base;
-  std::size_t used = 0;
+  std::size_t used;
 
   template <class T>
   T* take(std::size_t count) {
     T* part = base ? reinterpret_cast<T*>(base + used) : nullptr;
-    used += (sizeof(T) * count + 63) & ~std::size_t{63};
+    used += up_to(line, sizeof(T) * count);
     return part;
   }
 };
@@ -37,48 +43,76 @@ struct Parts {
 }  // namespace
 
 struct WalkerSetup {
-  static std::size_t lay_out(char* base, std::uint32_t max_depth) {
-    Parts parts{base};
+  /// Where the owner begins.
+  static std::size_t bytes_before_owner(const WalkerMemory& memory) {
+    const std::size_t words = sizeof(ReadWord) * words_per_frame * memory.max_depth;
+    return words_beside_owner + (words <= words_beside_owner ? 0 : up_to(page, words - words_beside_owner));
+  }
+
+  /// Of all that the walker needs: where it begins, when the memory is there, and its size.
+  struct Layout {
+    Walker::State* state;
+    std::size_t bytes;
+  };
+  static Layout lay_out(const WalkerMemory& memory) {
+    const std::size_t before = bytes_before_owner(memory);
+    Parts parts{memory.base, before + up_to(line, memory.owner_bytes)};
     auto* state = parts.take<Walker::State>(1);
-    auto* frames = parts.take<Frame>(max_depth);
-    auto* words = parts.take<ReadWord>(words_per_frame * max_depth);
-    auto* pairs = parts.take<ReadPair>(max_depth);
-    auto* stepped = parts.take<Stepped>(std::size_t{max_depth} + 1);
-    auto* full_frames = parts.take<Frame>(max_depth);
+    auto* frames = parts.take<Frame>(memory.max_depth);
+    auto* pairs = parts.take<ReadPair>(memory.max_depth);
+    auto* stepped = parts.take<Stepped>(std::size_t{memory.max_depth} + 1);
+    auto* full_frames = parts.take<Frame>(memory.max_depth);
     auto* cursor = parts.take<LibunwindCursor>(1);
-    if (base) {
+    if (state) {
       state->frames = frames;
-      state->words = words;
+      state->words_end = reinterpret_cast<ReadWord*>(memory.base + before);
       state->pairs = pairs;
       state->stepped = stepped;
       state->full_frames = full_frames;
       state->cursor = cursor;
-      state->max_depth = max_depth;
-      state->mapped = parts.used;
+      state->max_depth = memory.max_depth;
+      state->memory = memory;
     }
-    return parts.used;
+    return {state, parts.used};
   }
 };
 
-bool Walker::create(const StackBounds& stack, std::uint32_t max_depth, Backend backend) {
-  destroy();
-  max_depth = std::max<std::uint32_t>(max_depth, 1);
-  auto* base = static_cast<char*>(platform::map_pages(WalkerSetup::lay_out(nullptr, max_depth)));
-  if (!base) return false;
-  WalkerSetup::lay_out(base, max_depth);
-  state_ = reinterpret_cast<State*>(base);
+WalkerMemory map_walker_memory(std::uint32_t max_depth, std::size_t owner_bytes) {
+  WalkerMemory memory;
+  memory.owner_bytes = owner_bytes;
+  memory.max_depth = std::max<std::uint32_t>(max_depth, 1);
+  memory.bytes = WalkerSetup::lay_out(memory).bytes;
+  memory.base = static_cast<char*>(platform::map_pages(memory.bytes));
+  if (memory.base) memory.owner = memory.base + WalkerSetup::bytes_before_owner(memory);
+  return memory;
+}
+
+void unmap_walker_memory(const WalkerMemory& memory) {
+  if (memory.base) platform::unmap_pages(memory.base, memory.bytes);
+}
+
+bool Walker::create(const StackBounds& stack, const WalkerMemory& memory, Backend backend) {
+  state_ = WalkerSetup::lay_out(memory).state;
   state_->backend = backend;
   reset(stack);
-  if (backend == Backend::Libunwind && !(load_libunwind() && warm_up_libunwind(*this))) {
-    destroy();
-    return false;
-  }
-  return true;
+  return backend != Backend::Libunwind || (load_libunwind() && warm_up_libunwind(*this));
+}
+
+const WalkerMemory& Walker::memory() const { return state_->memory; }
+
+bool Walker::create(const StackBounds& stack, std::uint32_t max_depth, Backend backend) {
+  const WalkerMemory memory = map_walker_memory(max_depth, 0);
+  if (!memory.base) return false;
+  if (create(stack, memory, backend)) return true;
+  destroy();
+  return false;
 }
 
 void Walker::destroy() {
-  if (state_) platform::unmap_pages(state_, state_->mapped);
+  if (!state_) return;
+  const WalkerMemory memory = state_->memory;
   state_ = nullptr;
+  unmap_walker_memory(memory);
 }
 
 void Walker::reset(const StackBounds& stack) {

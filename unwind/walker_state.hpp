@@ -45,18 +45,20 @@ struct UnusualSteps {
 };
 
 struct alignas(64) Walker::State {
+  ReadWord& word(std::uint32_t i) const { return words_end[-1 - static_cast<std::ptrdiff_t>(i)]; }
+
   // What a call whose path is known looks at: one cache line.
   std::uint64_t epoch;     ///< of the record of the last walk
   std::uint32_t reusable;  ///< frames [0, reusable) may be reused
   std::uint32_t max_depth;
-  Frame* frames;    ///< max_depth, outermost first
-  ReadWord* words;  ///< in the order of the frames that read them
+  Frame* frames;        ///< max_depth, outermost first
+  ReadWord* words_end;  ///< those of outer frames at the end, each before the last one
   ReadPair* pairs;
   StackBounds stack;  ///< the thread's own; `low` is never 1 here
 
   Backend backend;
   bool unusual_ready;
-  std::size_t mapped;
+  WalkerMemory memory;
 
   Stepped* stepped;    ///< max_depth + 1
   Frame* full_frames;  ///< max_depth: of walk_fully

@@ -44,7 +44,7 @@ bool judge_call_site(measurement::RegionId region, const void* return_address, s
 
 /// The same, or announced. Must be inlined into the wrapper that was called.
 [[gnu::always_inline]] inline bool is_programs_call(measurement::RegionId region, const void* return_address) {
-  const measurement::Location* location = measurement::this_thread.location;
+  const measurement::Location* location = measurement::own_location();
   const auto sp = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
   if (location && measurement::is_announced(*location, region, sp)) return true;
   return called_by_layer(region, return_address);

@@ -105,9 +105,9 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
         [](void* state) { (*static_cast<decltype(pass_on)*>(state))(); }, &pass_on);
     return 0;
   }
-  Location* location = this_thread.location;
+  Location* location = own_location();
   if (!location || is_of_session(symbol.region)) return pass_on();
-  count_call();
+  count_call(*location);
   const auto begun = begin_counted_call(*location, symbol.region, caller);
   if (!begun.location) return pass_on();
   return run_call(

@@ -32,7 +32,7 @@ char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
 /// Where the thread is that makes a call, after leaving a call that it has abandoned.
 Inside place_of(const Registers& caller) {
-  measurement::Location* location = measurement::this_thread.location;
+  measurement::Location* location = measurement::own_location();
   if (!location) return Inside::User;
   const Inside inside = location->inside.load(std::memory_order_relaxed);
   return inside == Inside::User || leave_abandoned_scope(*location, caller) ? Inside::User : inside;
@@ -61,7 +61,7 @@ bool begin_mpi(MPI_Comm world) {
 
 void end_mpi() {
   if (!initialized.exchange(false)) return;
-  if (measurement::Location* location = measurement::this_thread.location)
+  if (measurement::Location* location = measurement::own_location())
     for (std::uint64_t left = request_table.active(); left > 0; --left)
       location->count_loss(measurement::Loss::RequestLeft);
   if (lifecycle.mpi_finalizing) lifecycle.mpi_finalizing(adapter);

@@ -18,7 +18,7 @@ namespace {
 using refrain::measurement::Inside;
 using refrain::measurement::lifecycle;
 using refrain::measurement::Loss;
-using refrain::measurement::this_thread;
+using refrain::measurement::own_location;
 
 struct Slot {
   std::atomic<bool> taken{false};
@@ -41,7 +41,7 @@ Slot* take_slot() {
 /// True when the thread that is about to be made is one of the program's own. `frame`: of the function that the program
 /// called.
 bool made_by_program(const void* frame) {
-  auto* location = this_thread.location;
+  auto* location = own_location();
   if (!lifecycle.thread_begins || !location) return false;
   if (location->inside.load(std::memory_order_relaxed) == Inside::User) return true;
   const auto* words = static_cast<const std::uintptr_t*>(frame);
@@ -79,7 +79,7 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
   if (!made_by_program(__builtin_frame_address(0))) return next(thread, attributes, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
-    this_thread.location->count_loss(Loss::ThreadUnmeasured);
+    own_location()->count_loss(Loss::ThreadUnmeasured);
     return next(thread, attributes, routine, argument);
   }
   slot->routine.posix = routine;
@@ -96,7 +96,7 @@ extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_s
   if (!made_by_program(__builtin_frame_address(0))) return next(thread, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
-    this_thread.location->count_loss(Loss::ThreadUnmeasured);
+    own_location()->count_loss(Loss::ThreadUnmeasured);
     return next(thread, routine, argument);
   }
   slot->routine.c11 = routine;

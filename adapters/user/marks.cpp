@@ -14,15 +14,15 @@ namespace {
 
 using measurement::Inside;
 using measurement::Location;
+using measurement::own_location;
 using measurement::RegionId;
 using measurement::RegionName;
-using measurement::this_thread;
 
 /// The measurement of the calling thread's location for the time of one mark; false when there is none: the thread is
 /// not measured, or the mark is inside MPI (a callback) or in a signal handler that interrupted Refrain.
 class Scope {
  public:
-  explicit Scope(const platform::Registers& caller) : location_(this_thread.location) {
+  explicit Scope(const platform::Registers& caller) : location_(own_location()) {
     if (!location_) return;
     entered_ = measurement::begin_own_time(*location_);
     if (!measurement::enter(*location_, caller)) location_ = nullptr;

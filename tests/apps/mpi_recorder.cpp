@@ -19,7 +19,8 @@
 
 namespace refrain::measurement {
 
-constinit thread_local OfThread this_thread __attribute__((tls_model("initial-exec"))) = {nullptr, no_call_is_timed};
+constinit FirstThread first_thread{0, nullptr};
+constinit thread_local Location* location_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 LifecycleHooks lifecycle;
 void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
@@ -105,7 +106,7 @@ void write_record(const MpiAdapter& adapter) {
   platform::start_clock();
   auto* location = reinterpret_cast<Location*>(location_memory);
   location->inside.store(Inside::User);
-  this_thread.location = location;
+  location_of_thread = location;
   lifecycle.mpi_initialized = [](const MpiAdapter&) {};
   lifecycle.mpi_finalizing = write_record;
   lifecycle.mpi_aborting = [] {};

@@ -47,7 +47,7 @@ class Replay : public testing::Test {
   }
   void TearDown() override {
     stop_sampler();
-    measurement::this_thread.location = nullptr;
+    measurement::set_own_location(nullptr);
     free_sampler(*location);
     measurement::free_detached_location(location);
   }

@@ -42,7 +42,7 @@ class OpenCalls : public testing::Test {
     handed_over.clear();
   }
   void TearDown() override {
-    this_thread.location = nullptr;
+    set_own_location(nullptr);
     free_detached_location(location);
   }
 

@@ -23,12 +23,12 @@ struct OwnTimeTest : testing::Test {
     ASSERT_TRUE(location && enter_location(*location));
   }
   void TearDown() override {
-    this_thread.location = nullptr;
+    set_own_location(nullptr);
     free_detached_location(location);
   }
   /// A call of which `before` and `after` lie outside of MPI, if it is one that is timed.
   bool one_call(Ticks before, Ticks after) {
-    if (--this_thread.calls_to_timing > 0) return false;
+    if (--location->calls_to_timing > 0) return false;
     begin_timed_call(*location);
     location->call.begin = location->call_timing.begin.at + before;
     end_timed_call(*location, 1000, 1000 + after);
@@ -79,8 +79,8 @@ TEST_F(OwnTimeTest, waiting_is_not_charged) {
 }
 
 TEST_F(OwnTimeTest, nothing_is_charged_twice) {
-  ASSERT_LE(this_thread.calls_to_timing, 1);
-  this_thread.calls_to_timing = 0;
+  ASSERT_LE(location->calls_to_timing, 1);
+  location->calls_to_timing = 0;
   begin_timed_call(*location);
   const Ticks begin_of_call = location->call_timing.begin.at;
   charge_longer_work(*location, 700, 5000);
@@ -93,16 +93,16 @@ TEST_F(OwnTimeTest, nothing_is_charged_twice) {
 }
 
 TEST_F(OwnTimeTest, a_call_that_is_not_measured_leaves_the_one_outside_of_it_timed) {
-  this_thread.calls_to_timing = 1;
-  ASSERT_LE(--this_thread.calls_to_timing, 0);
+  location->calls_to_timing = 1;
+  ASSERT_LE(--location->calls_to_timing, 0);
   begin_timed_call(*location);
   const Ticks begin = location->call_timing.begin.at;
   for (int inner = 0; inner < 3; ++inner) {
-    if (--this_thread.calls_to_timing <= 0) begin_timed_call(*location);
+    if (--location->calls_to_timing <= 0) begin_timed_call(*location);
     take_back_timing(*location);
   }
   EXPECT_EQ(location->call_timing.begin.at, begin);
-  EXPECT_EQ(this_thread.calls_to_timing, 0);
+  EXPECT_EQ(location->calls_to_timing, 0);
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+#pragma once
+/// The location of the calling thread, which every call looks up first.
+
+#include <cstdint>
+
+#include "platform/thread_pointer.hpp"
+
+namespace refrain::measurement {
+
+struct Location;
+
+/// The process's first thread, which makes most calls. What a thread-local variable costs with cold caches are two
+/// look-ups of pages, one after the other: the offset of the variable, and the variable. This lies beside what a call
+/// needs anyway. Only that thread writes here.
+struct FirstThread {
+  std::uintptr_t pointer;  ///< platform::thread_pointer(); 0: `location` is not to be used
+  Location* location;
+};
+extern FirstThread first_thread;
+extern constinit thread_local Location* location_of_thread __attribute__((tls_model("initial-exec")));
+
+/// Null: the thread is not measured. Async-signal-safe.
+[[gnu::always_inline]] inline Location* own_location() {
+  const std::uintptr_t first = first_thread.pointer;
+  if (first && first == platform::thread_pointer()) [[likely]]
+    return first_thread.location;
+  return location_of_thread;
+}
+/// Async-signal-safe.
+void set_own_location(Location* location);
+
+}  // namespace refrain::measurement
