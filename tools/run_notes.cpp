@@ -77,13 +77,13 @@ std::string line_of_one(const std::string& experiment) {
 void leave_note(const char* kind, const std::string& text) {
   const char* file = std::getenv(notes_variable);
   if (!file || !*file) return;
-  const int descriptor = open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  const int descriptor = ::open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return;
   std::string line = kind + text;
   std::replace(line.begin(), line.end(), '\n', ' ');
   line += '\n';
-  [[maybe_unused]] const ssize_t written = write(descriptor, line.data(), line.size());
-  close(descriptor);
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
+  ::close(descriptor);
 }
 
 RunNotes::RunNotes() {

@@ -86,8 +86,8 @@ void unmap_walker_memory(const WalkerMemory& memory);
 
 class Walker {
  public:
-  /// For Libunwind the library is loaded (RTLD_LOCAL) and warmed up here; false when absent. The memory is to be unmapped
-  /// by the caller, also after false. Ordinary context only.
+  /// For Libunwind the library is loaded (RTLD_LOCAL) and warmed up here; false when absent. The memory is to be
+  /// unmapped by the caller, also after false. Ordinary context only.
   [[nodiscard]] bool create(const StackBounds& stack, const WalkerMemory& memory, Backend backend);
   const WalkerMemory& memory() const;
   /// A walker that nobody owns: with memory of its own. False: no memory, or as above.

@@ -11,16 +11,6 @@
 namespace refrain::analysis {
 namespace {
 
-/// Code that the linker threw away keeps its description, at address 0 or 1.
-constexpr std::uint64_t highest_discarded_address = 1;
-
-template <class Callback>
-void for_each_range(Dwarf_Die& die, Callback callback) {
-  Dwarf_Addr base = 0, begin = 0, end = 0;
-  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;)
-    if (begin > highest_discarded_address && begin < end) callback(begin, end);
-}
-
 bool is_fortran(int language) {
   switch (language) {
     case DW_LANG_Fortran77:

@@ -17,9 +17,6 @@ namespace {
 
 using Range = CodeOfFunction::Range;
 
-/// Code that the linker threw away keeps its description, at address 0 or 1.
-constexpr std::uint64_t highest_discarded_address = 1;
-
 bool is_named(Dwarf_Die& die, std::string_view function) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name})
@@ -29,9 +26,7 @@ bool is_named(Dwarf_Die& die, std::string_view function) {
 }
 
 void add_ranges(Dwarf_Die& die, std::vector<Range>& ranges) {
-  Dwarf_Addr base = 0, begin = 0, end = 0;
-  for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0;)
-    if (begin > highest_discarded_address && begin < end) ranges.push_back({begin, end});
+  for_each_range(die, [&](Dwarf_Addr begin, Dwarf_Addr end) { ranges.push_back({begin, end}); });
 }
 
 void look_below(Dwarf_Die& parent, std::string_view function, std::vector<Range>& ranges) {
