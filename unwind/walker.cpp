@@ -382,7 +382,7 @@ struct Walking {
         fp_live |= from.reads_fp;
         ++reusable;
       }
-      *to = {from.pc, from.sp, from.fp, from.function, 0, words, pairs, from.exact, fp_live, {}};
+      *to = {from.pc, from.sp, from.fp, from.function, 0, words, pairs, from.exact, fp_live, from.fp_slot == 0, {}};
     }
     if constexpr (reuse) state.reusable = reusable;
     if (reuse && end != WalkEnd::Complete) state.reusable = 0;
@@ -414,6 +414,80 @@ Walking::verified(const State& state, std::uint32_t count) {
   return unchanged_prefix(state, count, word_count, pair_count);
 }
 
+/// Other calls than the last one, whose frames are known too.
+struct Sites {
+  using State = Walker::State;
+
+  static Site& at(State& state, std::uintptr_t pc) { return state.sites[pc * 0x9e3779b97f4a7c15u >> (64 - site_bits)]; }
+  static void forget(State& state) {
+    constexpr std::uint32_t last = (std::uint32_t{1} << 31) - 1;
+    if (state.serial++ < last) return;
+    for (std::uint32_t i = 0; i < site_count; ++i) state.sites[i].serial = 0;
+    state.serial = 1;
+  }
+
+  /// The frame `index`, which loses its place.
+  [[gnu::always_inline]] static void keep(State& state, std::uint32_t index) {
+    const Frame& frame = state.frames[index];
+    const Frame& outer = state.frames[index - 1];
+    const std::uint32_t words = frame.words - outer.words, pairs = frame.pairs - outer.pairs;
+    if (frame.exact || words > std::size(Site{}.words) || pairs > 1) return;
+    Site& site = at(state, frame.pc);
+    site.frame = frame;
+    site.frame.words = words;
+    site.frame.pairs = pairs;
+    for (std::uint32_t i = 0; i < words; ++i) site.words[i] = state.word(outer.words + i);
+    if (pairs) site.pair = state.pairs[outer.pairs];
+    site.outer_tag = outer.tag;
+    site.outer_fp_live = outer.fp_live;
+    site.serial = state.serial;
+  }
+
+  /// Whether a site's own step outwards still leads to the frame `outer`: it depends on the site's words, which say
+  /// where it leads.
+  [[gnu::always_inline, gnu::no_sanitize("address", "thread")]] static bool leads_to(const Site& site,
+                                                                                     const Frame& outer) {
+    if (site.outer_tag != outer.tag || site.outer_fp_live != outer.fp_live) return false;
+    // The first word, or the second of a pair, is the return address; the frame pointer, where the outer frames need it
+    // and the step reads it, is the other one.
+    const bool paired = site.frame.pairs != 0;
+    const std::uintptr_t slot = paired ? site.pair.address + 8 : site.words[0].address;
+    const std::uintptr_t pc = paired ? site.pair.values[1] : site.words[0].value;
+    if (outer.pc != pc || outer.sp != slot - static_cast<std::uintptr_t>(machine::return_address_offset)) return false;
+    if (outer.fp_live) {
+      const std::uintptr_t read = paired ? site.pair.values[0] : site.words[1].value;
+      if (outer.fp != (site.frame.fp_kept ? site.frame.fp : read)) return false;
+    }
+    bool same = true;
+    for (std::uint32_t i = 0; i < site.frame.words; ++i)
+      same &= stack_word(site.words[i].address) == site.words[i].value;
+    if (paired) same &= stack_word(site.pair.address) == site.pair.values[0] && stack_word(slot) == site.pair.values[1];
+    return same;
+  }
+
+  /// As known_frame(), for a call that is not the last one. `count`: frames [0, count) are not inside of it.
+  static Frame* find(State& state, std::uint32_t count, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+};
+
+REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uint32_t count, std::uintptr_t pc, std::uintptr_t sp,
+                                    std::uintptr_t fp) {
+  const std::uint32_t index = state.frames[count - 1].sp == sp ? count - 1 : count;
+  if (index == 0 || index >= state.max_depth) return nullptr;
+  if (index < state.reusable) keep(state, index);
+  const Site& site = at(state, pc);
+  const Frame& outer = state.frames[index - 1];
+  if (site.serial != state.serial || !Walking::is_in_state(site.frame, pc, sp, fp, false)) return nullptr;
+  if (!leads_to(site, outer) || Walking::verified(state, index) != index) return nullptr;
+  Frame& frame = state.frames[index];
+  frame = site.frame;
+  for (std::uint32_t i = 0; i < frame.words; ++i) state.word(outer.words + i) = site.words[i];
+  if (frame.pairs) state.pairs[outer.pairs] = site.pair;
+  frame.words += outer.words;
+  frame.pairs += outer.pairs;
+  state.reusable = index + 1;
+  return &frame;
+}
+
 Walk Walker::walk(const Start& start) {
   State& state = *state_;
   if (state.backend == Backend::Libunwind) [[unlikely]]
@@ -422,6 +496,7 @@ Walk Walker::walk(const Start& start) {
   if (state.epoch != epoch) [[unlikely]] {
     state.epoch = epoch;
     state.reusable = 0;
+    Sites::forget(state);
   }
   state.unusual_ready = false;
   return Walking{state, start, epoch}.walk<true>(state.frames);
@@ -435,7 +510,8 @@ REFRAIN_HOT_CODE Frame* Walker::known_frame(std::uintptr_t pc, std::uintptr_t sp
   while (count && state.frames[count - 1].sp < sp) --count;
   if (!count) return nullptr;
   Frame& frame = state.frames[count - 1];
-  if (!Walking::is_in_state(frame, pc, sp, fp, false)) return nullptr;
+  if (!Walking::is_in_state(frame, pc, sp, fp, false)) [[unlikely]]
+    return Sites::find(state, count, pc, sp, fp);
   if (Walking::verified(state, count) != count) return nullptr;
   state.reusable = count;
   return &frame;
@@ -451,7 +527,9 @@ Walk Walker::walk_fully(const Start& start) {
 StackBounds Walker::stack() const { return state_->stack; }
 
 void Walker::forget(std::uint32_t kept) {
-  if (state_ && state_->reusable > kept) state_->reusable = kept;
+  if (!state_) return;
+  if (state_->reusable > kept) state_->reusable = kept;
+  Sites::forget(*state_);
 }
 
 }  // namespace refrain::unwind

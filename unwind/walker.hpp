@@ -52,6 +52,7 @@ struct alignas(64) Frame {
   std::uint32_t pairs;      ///< internal: pairs of adjacent ones, not in `words`
   bool exact;               ///< pc is an instruction to be executed, not a return address: look up pc, not pc - 1
   bool fp_live;             ///< this or an outer step depends on `fp`
+  bool fp_kept;             ///< internal: the step outwards leaves it as it is
   FrameNotes notes;
 };
 static_assert(sizeof(Frame) == 64);
@@ -97,8 +98,8 @@ class Walker {
   void reset(const StackBounds& stack);
 
   Walk walk(const Start& start);  ///< Async-signal-safe.
-  /// For a call in progress: the frame with these registers, when `walk` would reuse it and all outer ones as they are.
-  /// Then that has been done. Null: `walk` is to be asked. Async-signal-safe.
+  /// For a call in progress: the frame with these registers, when it and all outer ones are known and have not changed.
+  /// It is the innermost one of the record then. Null: `walk` is to be asked. Async-signal-safe.
   Frame* known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
   /// As `walk`, without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
@@ -113,6 +114,7 @@ class Walker {
   struct State;
   friend struct WalkerSetup;
   friend struct Walking;
+  friend struct Sites;
   State* state_ = nullptr;
 };
 

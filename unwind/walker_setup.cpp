@@ -59,6 +59,7 @@ struct WalkerSetup {
     Parts parts{memory.base, before + up_to(line, memory.owner_bytes)};
     auto* state = parts.take<Walker::State>(1);
     auto* frames = parts.take<Frame>(memory.max_depth);
+    auto* sites = parts.take<Site>(site_count);
     auto* pairs = parts.take<ReadPair>(memory.max_depth);
     auto* stepped = parts.take<Stepped>(std::size_t{memory.max_depth} + 1);
     auto* full_frames = parts.take<Frame>(memory.max_depth);
@@ -67,6 +68,8 @@ struct WalkerSetup {
       state->frames = frames;
       state->words_end = reinterpret_cast<ReadWord*>(memory.base + before);
       state->pairs = pairs;
+      state->sites = sites;
+      state->serial = 1;
       state->stepped = stepped;
       state->full_frames = full_frames;
       state->cursor = cursor;

@@ -34,6 +34,20 @@ struct ReadPair {
   std::uintptr_t values[2];
 };
 
+/// The frame of a call, with the caller's tags, after another call of the same function or one outside of it has taken
+/// its place: functions make many calls in turn. It may take its place again when it is called in the same state, its
+/// own words are unchanged, and the frames outside of it are those that it had.
+struct alignas(64) Site {
+  Frame frame;  ///< `words` and `pairs`: of this frame alone
+  ReadWord words[2];
+  ReadPair pair;
+  std::uint32_t outer_tag;
+  std::uint32_t serial : 31;  ///< State::serial
+  std::uint32_t outer_fp_live : 1;
+};
+static_assert(sizeof(Site) == 128);
+inline constexpr std::uint32_t site_bits = 4, site_count = 1 << site_bits;
+
 /// What only unusual steps need; set up when the first one is met.
 struct UnusualSteps {
   StackMemory memory;
@@ -60,8 +74,10 @@ struct alignas(64) Walker::State {
   bool unusual_ready;
   WalkerMemory memory;
 
-  Stepped* stepped;    ///< max_depth + 1
-  Frame* full_frames;  ///< max_depth: of walk_fully
+  Site* sites;           ///< site_count, by the return address
+  std::uint32_t serial;  ///< of what `sites` may hold: older ones are void; never 0
+  Stepped* stepped;      ///< max_depth + 1
+  Frame* full_frames;    ///< max_depth: of walk_fully
   LibunwindCursor* cursor;
   union {
     UnusualSteps unusual;
