@@ -87,8 +87,20 @@ __attribute__((noinline, noclone, optimize("O0"))) static void now_and_then(void
   }
 }
 
+/* Calls in turn from several places of the function with the region. */
+__attribute__((noinline, noclone, optimize("O0"))) static void several_places(void) {
+  for (int i = 0; i < 12; ++i) {
+    if (i == 3) REFRAIN_REGION_BEGIN("some");
+    communicate_inlined();
+    communicate_inlined();
+    if (i == 8) REFRAIN_REGION_END("some");
+    communicate_inlined();
+  }
+}
+
 static void regions(void) {
   now_and_then();
+  several_places();
   const Time region = around();
   descend(5);
   Time outer = {0, 0}, inner = {0, 0};

@@ -95,8 +95,12 @@ class Marks(TestCase):
                                                and c["path"].count(below[0]) == below.count(below[0]))
             self.assertEqual(5, visits("now_and_then", "a while"))
             self.assertEqual(7, visits("now_and_then"))
-            inlined = [c["path"][-4:] for c in report.callpaths if c["path"][-1] == "MPI_Iprobe"]
+            inlined = [c["path"][-4:] for c in report.callpaths
+                       if c["path"][-1] == "MPI_Iprobe" and "several_places" not in c["path"]]
             self.assertEqual([["regions", "outer", "communicate_inlined", "MPI_Iprobe"]], inlined)
+            probes = {below: report.sum("visits", lambda c: c["path"][-1] == "MPI_Iprobe" and "several_places" in c["path"]
+                                        and ("some" in c["path"]) == below) for below in (True, False)}
+            self.assertEqual({True: 6 + 6 + 5, False: 6 + 6 + 7}, probes)
             self.assertEqual(2, visits("around"), "before and after the region")
             self.assertEqual(2, visits("around", "region"))
             for depth in range(1, 6):
