@@ -418,7 +418,24 @@ Walking::verified(const State& state, std::uint32_t count) {
 struct Sites {
   using State = Walker::State;
 
-  static Site& at(State& state, std::uintptr_t pc) { return state.sites[pc * 0x9e3779b97f4a7c15u >> (64 - site_bits)]; }
+  static Site* set_of(State& state, std::uintptr_t pc) {
+    return state.sites + sites_per_set * (pc * 0x9e3779b97f4a7c15u >> (64 - site_set_bits));
+  }
+  /// Null: not known.
+  [[gnu::always_inline]] static const Site* of_call(State& state, std::uintptr_t pc, std::uintptr_t sp,
+                                                    std::uintptr_t fp) {
+    const Site* site = set_of(state, pc);
+    for (const Site* end = site + sites_per_set; site != end; ++site)
+      if (site->serial == state.serial && Walking::is_in_state(site->frame, pc, sp, fp, false)) return site;
+    return nullptr;
+  }
+  /// Where the frame of a call goes: to where it was, or in turn.
+  [[gnu::always_inline]] static Site& place_of(State& state, std::uintptr_t pc) {
+    Site* set = set_of(state, pc);
+    for (std::uint32_t i = 0; i < sites_per_set; ++i)
+      if (set[i].frame.pc == pc) return set[i];
+    return set[++state.last_kept % sites_per_set];
+  }
   static void forget(State& state) {
     constexpr std::uint32_t last = (std::uint32_t{1} << 31) - 1;
     if (state.serial++ < last) return;
@@ -431,8 +448,8 @@ struct Sites {
     const Frame& frame = state.frames[index];
     const Frame& outer = state.frames[index - 1];
     const std::uint32_t words = frame.words - outer.words, pairs = frame.pairs - outer.pairs;
-    if (frame.exact || words > std::size(Site{}.words) || pairs > 1) return;
-    Site& site = at(state, frame.pc);
+    if (frame.exact || words > std::size(Site{}.words) || pairs > 1 || words + pairs == 0) return;
+    Site& site = place_of(state, frame.pc);
     site.frame = frame;
     site.frame.words = words;
     site.frame.pairs = pairs;
@@ -443,17 +460,22 @@ struct Sites {
     site.serial = state.serial;
   }
 
-  /// Whether a site's own step outwards still leads to the frame `outer`: it depends on the site's words, which say
-  /// where it leads.
+  // The first word, or the second of a pair, is the return address; the frame pointer, where the outer frames need it
+  // and the step reads it, is the other one.
+  static std::uintptr_t return_slot(const Site& site) {
+    return site.frame.pairs ? site.pair.address + 8 : site.words[0].address;
+  }
+  /// Stack pointer of the outer frame.
+  static std::uintptr_t outer_sp(const Site& site) {
+    return return_slot(site) - static_cast<std::uintptr_t>(machine::return_address_offset);
+  }
+  /// Whether a site's own step outwards still leads to the frame `outer`, which has its stack pointer: the step depends
+  /// on the site's words, which say where it leads.
   [[gnu::always_inline, gnu::no_sanitize("address", "thread")]] static bool leads_to(const Site& site,
                                                                                      const Frame& outer) {
     if (site.outer_tag != outer.tag || site.outer_fp_live != outer.fp_live) return false;
-    // The first word, or the second of a pair, is the return address; the frame pointer, where the outer frames need it
-    // and the step reads it, is the other one.
     const bool paired = site.frame.pairs != 0;
-    const std::uintptr_t slot = paired ? site.pair.address + 8 : site.words[0].address;
-    const std::uintptr_t pc = paired ? site.pair.values[1] : site.words[0].value;
-    if (outer.pc != pc || outer.sp != slot - static_cast<std::uintptr_t>(machine::return_address_offset)) return false;
+    if (outer.pc != (paired ? site.pair.values[1] : site.words[0].value)) return false;
     if (outer.fp_live) {
       const std::uintptr_t read = paired ? site.pair.values[0] : site.words[1].value;
       if (outer.fp != (site.frame.fp_kept ? site.frame.fp : read)) return false;
@@ -461,27 +483,29 @@ struct Sites {
     bool same = true;
     for (std::uint32_t i = 0; i < site.frame.words; ++i)
       same &= stack_word(site.words[i].address) == site.words[i].value;
-    if (paired) same &= stack_word(site.pair.address) == site.pair.values[0] && stack_word(slot) == site.pair.values[1];
+    if (paired)
+      same &=
+          stack_word(site.pair.address) == site.pair.values[0] && stack_word(return_slot(site)) == site.pair.values[1];
     return same;
   }
 
-  /// As known_frame(), for a call that is not the last one. `count`: frames [0, count) are not inside of it.
-  static Frame* find(State& state, std::uint32_t count, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+  /// As known_frame(), for a call that is not the last one.
+  static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 };
 
-REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uint32_t count, std::uintptr_t pc, std::uintptr_t sp,
-                                    std::uintptr_t fp) {
-  const std::uint32_t index = state.frames[count - 1].sp == sp ? count - 1 : count;
-  if (index == 0 || index >= state.max_depth) return nullptr;
-  if (index < state.reusable) keep(state, index);
-  const Site& site = at(state, pc);
+REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
+  if (state.reusable > 1) keep(state, state.reusable - 1);
+  const Site* site = of_call(state, pc, sp, fp);
+  if (!site) return nullptr;
+  std::uint32_t index = state.reusable;
+  while (index && state.frames[index - 1].sp < outer_sp(*site)) --index;
+  if (index == 0 || index >= state.max_depth || state.frames[index - 1].sp != outer_sp(*site)) return nullptr;
   const Frame& outer = state.frames[index - 1];
-  if (site.serial != state.serial || !Walking::is_in_state(site.frame, pc, sp, fp, false)) return nullptr;
-  if (!leads_to(site, outer) || Walking::verified(state, index) != index) return nullptr;
+  if (!leads_to(*site, outer) || Walking::verified(state, index) != index) return nullptr;
   Frame& frame = state.frames[index];
-  frame = site.frame;
-  for (std::uint32_t i = 0; i < frame.words; ++i) state.word(outer.words + i) = site.words[i];
-  if (frame.pairs) state.pairs[outer.pairs] = site.pair;
+  frame = site->frame;
+  for (std::uint32_t i = 0; i < frame.words; ++i) state.word(outer.words + i) = site->words[i];
+  if (frame.pairs) state.pairs[outer.pairs] = site->pair;
   frame.words += outer.words;
   frame.pairs += outer.pairs;
   state.reusable = index + 1;
@@ -511,7 +535,7 @@ REFRAIN_HOT_CODE Frame* Walker::known_frame(std::uintptr_t pc, std::uintptr_t sp
   if (!count) return nullptr;
   Frame& frame = state.frames[count - 1];
   if (!Walking::is_in_state(frame, pc, sp, fp, false)) [[unlikely]]
-    return Sites::find(state, count, pc, sp, fp);
+    return Sites::find(state, pc, sp, fp);
   if (Walking::verified(state, count) != count) return nullptr;
   state.reusable = count;
   return &frame;

@@ -46,7 +46,8 @@ struct alignas(64) Site {
   std::uint32_t outer_fp_live : 1;
 };
 static_assert(sizeof(Site) == 128);
-inline constexpr std::uint32_t site_bits = 4, site_count = 1 << site_bits;
+/// Sets of two: call sites of a function are close to each other, and two of them often fall together.
+inline constexpr std::uint32_t site_set_bits = 4, sites_per_set = 2, site_count = sites_per_set << site_set_bits;
 
 /// What only unusual steps need; set up when the first one is met.
 struct UnusualSteps {
@@ -76,8 +77,9 @@ struct alignas(64) Walker::State {
 
   Site* sites;           ///< site_count, by the return address
   std::uint32_t serial;  ///< of what `sites` may hold: older ones are void; never 0
-  Stepped* stepped;      ///< max_depth + 1
-  Frame* full_frames;    ///< max_depth: of walk_fully
+  std::uint32_t last_kept;
+  Stepped* stepped;    ///< max_depth + 1
+  Frame* full_frames;  ///< max_depth: of walk_fully
   LibunwindCursor* cursor;
   union {
     UnusualSteps unusual;
