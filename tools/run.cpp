@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -79,7 +79,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     if (!options.dry_run && !is_below && !notes.emplace().file().empty())
       setenv(notes_variable, notes->file().c_str(), 1);
     if (const char* file = std::getenv(notes_variable); file && !options.dry_run)
-      insertion.insert(insertion.end(), {"--env", std::string(notes_variable) + "=" + file});
+      insertion.insert(insertion.end(), {"--env", fmt::format("{}={}", notes_variable, file)});
     insertion.push_back("--");
     started = with_insertion(command, line, insertion);
   }
