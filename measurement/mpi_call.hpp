@@ -86,7 +86,7 @@ std::int64_t* enter_region(Location& l, RegionId region, const platform::Registe
   if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
     return enter_region_anew(l, region, registers, frame);
   l.call.node = NodeId{notes.child};
-  if (notes.stamp != l.tree.stamp()) {
+  if (notes.stamp != l.tree.stamp()) [[unlikely]] {
     l.tree.touch(l.call.node);
     notes.stamp = l.tree.stamp();
   }

@@ -22,8 +22,9 @@ extern constinit thread_local Location* location_of_thread __attribute__((tls_mo
 /// Null: the thread is not measured. Async-signal-safe.
 [[gnu::always_inline]] inline Location* own_location() {
   const std::uintptr_t first = first_thread.pointer;
-  if (first && first == platform::thread_pointer()) [[likely]]
-    return first_thread.location;
+  if (first) [[likely]]
+    if (first == platform::thread_pointer()) [[likely]]
+      return first_thread.location;
   return location_of_thread;
 }
 /// Async-signal-safe.

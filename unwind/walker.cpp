@@ -493,7 +493,8 @@ struct Sites {
   static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 };
 
-REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
+[[gnu::noinline]] REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp,
+                                                      std::uintptr_t fp) {
   if (state.reusable > 1) keep(state, state.reusable - 1);
   const Site* site = of_call(state, pc, sp, fp);
   if (!site) return nullptr;
