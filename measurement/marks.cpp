@@ -127,10 +127,7 @@ void drop_marks(Location& l, std::uint32_t count) {
   if (in_iteration(l) && !current_loop(l)) leave_iteration(l);
 }
 
-bool on_own_stack(Location& l, std::uintptr_t address) {
-  const platform::StackBounds stack = l.walker.stack();
-  return address - stack.low < stack.high - stack.low;
-}
+bool on_own_stack(Location& l, std::uintptr_t address) { return l.walker.stack().contains(address); }
 
 /// Drops marks of functions that must have been left, because their frames would lie below the caller's stack pointer.
 /// A mark may be a tail call: then it seems to be called from where its function was called.

@@ -110,19 +110,11 @@ void end_calls_within(Location& l, std::uintptr_t sp) {
   while (l.calls_around > 0 && l.call.sp != sp) end_abandoned_call(l);
 }
 
-namespace {
-
-bool lies_in(const platform::StackBounds& stack, std::uintptr_t address) {
-  return address - stack.low < stack.high - stack.low;
-}
-
-}  // namespace
-
 bool scope_is_gone(const Location& l, std::uintptr_t sp) {
   if (sp == l.call.sp) return true;
   const platform::StackBounds stack = l.walker.stack();
   // An alternate stack may be an array in one of the frames further out.
-  if (sp > l.call.sp && lies_in(stack, sp) && lies_in(stack, l.call.sp) && !platform::is_on_alternate_stack())
+  if (sp > l.call.sp && stack.contains(sp) && stack.contains(l.call.sp) && !platform::is_on_alternate_stack())
     return true;
   unwind::StackMemory memory(stack, sp);
   std::uintptr_t returns_to;
@@ -135,7 +127,7 @@ bool caller_is_on_stack(Location& l, const unwind::Start& from) {
   constexpr std::uintptr_t surely_stack = std::uintptr_t{128} << 20;
   const platform::StackBounds stack = l.walker.stack();
   const auto is_own = [&](std::uintptr_t address) {
-    return lies_in(stack, address) && stack.high - address < surely_stack;
+    return stack.contains(address) && stack.high - address < surely_stack;
   };
   if (!is_own(from.registers.sp) || !is_own(l.call.sp) || platform::is_on_alternate_stack()) return true;
   const unwind::Walk walk = l.walker.walk_fully(from);

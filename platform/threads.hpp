@@ -12,6 +12,7 @@ namespace refrain::platform {
 struct StackBounds {
   std::uintptr_t low;
   std::uintptr_t high;
+  bool contains(std::uintptr_t address) const { return address - low < high - low; }
 };
 
 int thread_id();   // Async-signal-safe.

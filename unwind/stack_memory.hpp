@@ -21,7 +21,7 @@ class StackMemory {
 
   /// Takes notice that the stack that `sp` points into is alive from there on, if it is the thread's own.
   void enter(std::uintptr_t sp) {
-    if (sp < bounds_.low || sp >= bounds_.high) return;
+    if (!bounds_.contains(sp)) return;
     const std::uintptr_t low = sp - bounds_.low < machine::red_zone ? bounds_.low : sp - machine::red_zone;
     if (high_ && low_ <= low) return;
     low_ = low;
@@ -34,10 +34,7 @@ class StackMemory {
   bool own(std::uintptr_t address) const { return address - low_ < high_ - low_; }
 
   /// False when one of the two lies on the thread's own stack and the other does not.
-  bool same_stack(std::uintptr_t a, std::uintptr_t b) const {
-    const std::uintptr_t size = bounds_.high - bounds_.low;
-    return (a - bounds_.low < size) == (b - bounds_.low < size);
-  }
+  bool same_stack(std::uintptr_t a, std::uintptr_t b) const { return bounds_.contains(a) == bounds_.contains(b); }
 
   bool load(std::uintptr_t address, std::uintptr_t& value) {
     if (address & 7) return false;
