@@ -1,7 +1,5 @@
 #include "measurement/own_location.hpp"
 
-#include <atomic>
-
 #include "platform/hot.hpp"
 #include "platform/threads.hpp"
 
@@ -13,13 +11,13 @@ constinit thread_local Location* location_of_thread = nullptr;
 void set_own_location(Location* location) {
   const bool is_first = platform::has_thread_pointer() && platform::thread_id() == platform::process_id();
   // A tick of this thread may come in between: it finds the pointer only while the location is right.
-  if (is_first) first_thread.pointer = 0;
+  if (is_first) first_thread.pointer.store(0, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location_of_thread = location;
   if (!is_first || !location) return;
   first_thread.location = location;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  first_thread.pointer = platform::thread_pointer();
+  first_thread.pointer.store(platform::thread_pointer(), std::memory_order_relaxed);
 }
 
 }  // namespace refrain::measurement

@@ -1,6 +1,7 @@
 #pragma once
 /// The location of the calling thread, which every call looks up first.
 
+#include <atomic>
 #include <cstdint>
 
 #include "platform/thread_pointer.hpp"
@@ -13,7 +14,7 @@ struct Location;
 /// look-ups of pages, one after the other: the offset of the variable, and the variable. This lies beside what a call
 /// needs anyway. Only that thread writes here.
 struct FirstThread {
-  std::uintptr_t pointer;  ///< platform::thread_pointer(); 0: `location` is not to be used
+  std::atomic<std::uintptr_t> pointer;  ///< platform::thread_pointer(); 0: `location` is not to be used
   Location* location;
 };
 extern FirstThread first_thread;
@@ -21,7 +22,7 @@ extern constinit thread_local Location* location_of_thread __attribute__((tls_mo
 
 /// Null: the thread is not measured. Async-signal-safe.
 [[gnu::always_inline]] inline Location* own_location() {
-  const std::uintptr_t first = first_thread.pointer;
+  const std::uintptr_t first = first_thread.pointer.load(std::memory_order_relaxed);
   if (first) [[likely]]
     if (first == platform::thread_pointer()) [[likely]]
       return first_thread.location;
