@@ -112,7 +112,7 @@ void note_begin(const measurement::Location& l, ThreadSampler& s) {
   s.ticks_seen = platform::tick_times_of(l.os_thread_id);
   s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
                                                                             : platform::monotonic_ns();
-  s.ticks_without_event_ns = s.events_without_tick_ns = s.kernel_time_owed_ns = 0;
+  s.ticks_without_event_ns = s.events_without_tick_ns = s.user_time_without_tick_ns = s.kernel_time_owed_ns = 0;
   s.tick_was_lost = false;
   s.silences = 0;
 }

@@ -19,12 +19,13 @@ struct ThreadSampler {
   platform::TaskClockEvent task_clock;  ///< none: the timer makes all samples
   std::int64_t last_sample_ns = 0;   ///< on the clock of the sampling: the last one of the event, or of the wall clock
   std::int64_t event_period_ns = 0;  ///< that the event has been given
-  std::int64_t kernel_time_owed_ns = 0;     ///< CPU time in the kernel that no sample stands for yet
-  std::int64_t ticks_without_event_ns = 0;  ///< in user mode, since the event was heard of
-  std::int64_t events_without_tick_ns = 0;  ///< CPU time of events, since the timer was heard of
-  bool tick_was_lost = false;               ///< the timer was armed once more because it was not heard of
-  unsigned silences = 0;                    ///< in a row, in each of which a tick took the event's place
-  platform::Ticks event_call_begin = 0;     ///< begin of Location::call as the event found it last
+  std::int64_t kernel_time_owed_ns = 0;        ///< CPU time in the kernel that no sample stands for yet
+  std::int64_t ticks_without_event_ns = 0;     ///< in user mode, since the event was heard of
+  std::int64_t events_without_tick_ns = 0;     ///< CPU time of events, since the timer was heard of
+  std::int64_t user_time_without_tick_ns = 0;  ///< of it in user mode: what these events stand for
+  bool tick_was_lost = false;                  ///< the timer was armed once more because it was not heard of
+  unsigned silences = 0;                       ///< in a row, in each of which a tick took the event's place
+  platform::Ticks event_call_begin = 0;        ///< begin of Location::call as the event found it last
   measurement::Inside event_inside = measurement::Inside::User;  ///< likewise where the thread was
   double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded
   double late_user_ns = 0, late_cpu_ns = 0;      ///< CPU time of late, in user mode and in all, faded

@@ -78,14 +78,18 @@ std::int64_t mean_event_period(const ThreadSampler& sampler) {
 }
 
 /// Event and timer share a signal, and of a signal that waits already no second one is kept: a tick that comes while
-/// the thread's mask holds back an event is lost, and with it the timer, which is armed by its handler.
+/// an event waits for its handler is lost, and with it the timer, which is armed by its handler.
 void look_after_timer(Location& location, std::int64_t elapsed) {
   ThreadSampler& sampler = *location.sampler;
+  const std::int64_t few_ticks = 4 * tick_settings.kernel_tick_ns;
   sampler.events_without_tick_ns += elapsed;
-  if (sampler.events_without_tick_ns < 4 * tick_settings.kernel_tick_ns) return;
+  sampler.user_time_without_tick_ns += sampler.event_period_ns;
+  if (sampler.events_without_tick_ns < few_ticks) return;
   sampler.events_without_tick_ns = 0;
-  // When the event has been held back for long, so has the tick: that is a loss, which the next tick tells.
-  sampler.tick_was_lost = elapsed < sampler.event_period_ns + 4 * tick_settings.kernel_tick_ns;
+  // When events have been held back for long, so has the tick: that is a loss, which the next tick tells. Then the
+  // thread's user time is more than its events stand for; its time in the kernel says nothing, as no event comes there.
+  const std::int64_t user_ns = platform::tick_times_of(0).user - sampler.ticks_seen.user;
+  sampler.tick_was_lost = user_ns < sampler.user_time_without_tick_ns + few_ticks;
   arm_timer(location);
 }
 
@@ -185,7 +189,7 @@ std::int64_t weight_of_ticks(Location& location) {
   const platform::TickTimes now = platform::tick_times_of(0);
   const std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
   sampler.ticks_seen = now;
-  sampler.events_without_tick_ns = 0;
+  sampler.events_without_tick_ns = sampler.user_time_without_tick_ns = 0;
   if (std::exchange(sampler.tick_was_lost, false)) return 0;  // events have had the samples meanwhile
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
   if (all_ns >= two && user_ns >= two) {
