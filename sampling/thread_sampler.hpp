@@ -21,8 +21,8 @@ struct ThreadSampler {
   std::int64_t event_period_ns = 0;  ///< that the event has been given
   std::int64_t kernel_time_owed_ns = 0;        ///< CPU time in the kernel that no sample stands for yet
   std::int64_t ticks_without_event_ns = 0;     ///< in user mode, since the event was heard of
-  std::int64_t events_without_tick_ns = 0;     ///< CPU time of events, since the timer was heard of
-  std::int64_t user_time_without_tick_ns = 0;  ///< of it in user mode: what these events stand for
+  std::int64_t events_without_tick_ns = 0;     ///< CPU time of events, since the timer was heard of or armed anew
+  std::int64_t user_time_without_tick_ns = 0;  ///< what events stand for, since the timer was heard of
   bool tick_was_lost = false;                  ///< the timer was armed once more because it was not heard of
   unsigned silences = 0;                       ///< in a row, in each of which a tick took the event's place
   platform::Ticks event_call_begin = 0;        ///< begin of Location::call as the event found it last
