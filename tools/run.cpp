@@ -42,9 +42,10 @@ std::vector<std::string> settings_in_force() {
 }
 
 /// Waits for the command, and says where the results are.
-int run_and_tell(const std::vector<std::string>& command, const RunNotes& notes) {
+int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
-  if (const std::string line = notes.line(); end.started && !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+  if (const std::string line = notes->line(); end.started && !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+  notes.reset();  // an end by a signal comes without destructors
   return end_alike(end);
 }
 
@@ -87,7 +88,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     fmt::print("{}\n", quoted(started));
     return exit_ok;
   }
-  return notes ? run_and_tell(started, *notes) : become(started);
+  return notes ? run_and_tell(started, notes) : become(started);
 }
 
 }  // namespace

@@ -103,10 +103,13 @@ class RunTells(TestCase):
             self.assertEqual("", outcome.last_line)
         self.assertEqual(127, outcome.code)
 
-    def test_it_ends_as_the_command_does(self) -> None:
+    def test_it_ends_as_the_command_does_and_leaves_nothing_behind(self) -> None:
+        temporary = self.directory / "temporary"
+        temporary.mkdir()
         for sent in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV):
-            outcome = self.run_it("sh", "-c", f"kill -{int(sent)} $$")
+            outcome = self.run_it("sh", "-c", f"kill -{int(sent)} $$", TMPDIR=str(temporary))
             self.assertEqual(-sent, outcome.code)
+            self.assertEqual([], list(temporary.iterdir()))
 
     def test_signals_reach_the_command(self) -> None:
         script = self.script("trap 'echo got it; exit 9' TERM\necho ready\nwhile :; do sleep 0.05; done")
