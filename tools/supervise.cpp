@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -32,30 +33,32 @@ constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
   _exit(code);
 }
 
-/// A process of the same group that does nothing but tell which signals it gets: those were sent to all.
+/// A process of the same group that does nothing but keep the signals it gets: those were sent to all.
 class Canary {
  public:
   explicit Canary(const sigset_t& watched) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
-    const pid_t parent = getpid();
+    int questions[2], answers[2];
+    if (pipe2(questions, O_CLOEXEC) != 0) return;
+    if (pipe2(answers, O_CLOEXEC) != 0) {
+      close(questions[0]);
+      close(questions[1]);
+      return;
+    }
     process_ = fork();
     if (process_ == 0) {
-      dup2(ends[1], 0);
-      close_range(1, ~0u, 0);
+      dup2(questions[0], 0);
+      dup2(answers[1], 1);
+      close_range(2, ~0u, 0);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      while (getppid() == parent) {
-        siginfo_t info;
-        const int signal = sigwaitinfo(&watched, &info);
-        const auto told = static_cast<char>(signal);
-        if (signal > 0 && info.si_code <= 0 && write(0, &told, 1) < 0) break;
-      }
-      _exit(0);
+      be_canary(watched);
     }
-    close(ends[1]);
-    told_ = ends[0];
+    close(questions[0]);
+    close(answers[1]);
+    ask_ = questions[1];
+    told_ = answers[0];
   }
   ~Canary() {
+    if (ask_ >= 0) close(ask_);
     if (told_ >= 0) close(told_);
     if (process_ <= 0) return;
     kill(process_, SIGKILL);
@@ -64,19 +67,34 @@ class Canary {
   Canary(const Canary&) = delete;
   Canary& operator=(const Canary&) = delete;
 
-  /// Whether it gets `signal`, too.
+  /// Whether it has got `signal`, too, since the last question about it. The answer does not depend on how busy the
+  /// machine is: the kernel has marked the signal in both processes before either of them runs again.
   bool got(int signal) const {
-    constexpr int patience_ms = 100;
+    constexpr int patience_ms = 10'000;
+    const auto question = static_cast<char>(signal);
+    char answer = 0;
     pollfd ready = {told_, POLLIN, 0};
-    char told = 0;
-    while (told_ >= 0 && poll(&ready, 1, patience_ms) > 0 && read(told_, &told, 1) == 1)
-      if (told == signal) return true;
-    return false;
+    if (process_ <= 0 || write(ask_, &question, 1) != 1) return false;
+    return poll(&ready, 1, patience_ms) > 0 && read(told_, &answer, 1) == 1 && answer == 1;
   }
 
  private:
+  /// Until its parent has ended. The signals are blocked, so each stays where it is until it is asked for.
+  [[noreturn]] static void be_canary(const sigset_t& watched) {
+    char signal = 0;
+    while (read(0, &signal, 1) == 1) {
+      sigset_t one;
+      sigemptyset(&one);
+      sigaddset(&one, signal);
+      const timespec now = {};
+      const char got = sigismember(&watched, signal) == 1 && sigtimedwait(&one, nullptr, &now) == signal;
+      if (write(1, &got, 1) != 1) break;
+    }
+    _exit(0);
+  }
+
   pid_t process_ = -1;
-  int told_ = -1;
+  int ask_ = -1, told_ = -1;
 };
 
 /// Until the command has ended.
@@ -88,8 +106,9 @@ int wait_for(pid_t child, const sigset_t& watched, const Canary& canary) {
     if (ended < 0 && errno != EINTR) return 0;
     siginfo_t info;
     const int signal = sigwaitinfo(&watched, &info);
-    // The terminal tells the whole group, so the command knows.
-    if (signal > 0 && signal != SIGCHLD && info.si_code <= 0 && !canary.got(signal)) kill(child, signal);
+    if (signal <= 0 || signal == SIGCHLD) continue;
+    // The terminal tells the whole group, so the command knows, as it does when somebody else has told all.
+    if (const bool all_know = canary.got(signal); !all_know && info.si_code <= 0) kill(child, signal);
   }
 }
 
