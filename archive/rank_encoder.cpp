@@ -181,7 +181,7 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
                  Encoder& out) {
   out.signed_varint(unit.loop);
   out.signed_varint(unit.cluster);
-  for (const auto total : measurement::unit_total_table) out.signed_varint(unit.*total);
+  for (const auto& column : format::total_columns) out.signed_varint(unit.*column.total);
   out.real(unit.weight_user_squared);
   const auto values_of = [](NodeKind kind, const std::int64_t* values) {
     return std::span(values, measurement::columns_of(kind));
@@ -191,7 +191,7 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
 
 bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
-  out.varint(std::size(measurement::unit_total_table));  // later versions append
+  out.varint(format::total_count);
   out.varint(record.locations.size());
   return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.signed_varint(location.thread);
@@ -237,11 +237,12 @@ bool encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& o
 }
 
 void encode_overall_metrics(const RankRecord& record, Encoder& out) {
-  out.varint(measurement::overall_count + record.extra_metrics.size());
-  for (const auto& metric : measurement::overall_table) {
-    out.text(metric.name);
-    out.text(metric.unit);
-    out.fixed(static_cast<std::uint8_t>(metric.precision));
+  out.varint(measurement::logged_count + record.extra_metrics.size());
+  for (const measurement::MetricId metric : format::logged_metrics) {
+    const auto& row = format::row_of(metric);
+    out.text(row.total_name);
+    out.text(row.unit);
+    out.fixed(static_cast<std::uint8_t>(row.log));
   }
   for (const measurement::ExtraMetric& metric : record.extra_metrics) {
     out.text(metric.name);
@@ -271,7 +272,7 @@ void encode_cluster(const ClusterRecord& c, std::size_t metrics, Encoder& out) {
 
 bool encode_loops(const RankRecord& record, Encoder& out) {
   encode_overall_metrics(record, out);
-  const std::size_t metrics = measurement::overall_count + record.extra_metrics.size();
+  const std::size_t metrics = measurement::logged_count + record.extra_metrics.size();
   out.varint(record.spilled_bytes);
   out.varint(record.locations.size());
   for (const LocationRecord& location : record.locations) {
@@ -518,12 +519,20 @@ bool encode_own_times(const RankRecord& record, Encoder& out) {
 }
 
 void encode_metrics(Encoder& out) {
-  out.varint(measurement::metric_count);
-  for (const auto& metric : measurement::metric_table) {
-    out.text(metric.name);
-    out.text(metric.unit);
-    out.fixed(static_cast<std::uint8_t>(metric.kind));
-    out.fixed(static_cast<std::uint8_t>(metric.reduction));
+  const auto is_column = [](const format::MetricRow& row) { return row.name != nullptr; };
+  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(measurement::metric_table, is_column)) +
+             format::total_count);
+  const auto put = [&](const char* name, const format::MetricRow& row, NodeKind kind) {
+    out.text(name);
+    out.text(row.unit);
+    out.fixed(static_cast<std::uint8_t>(kind));
+    out.fixed(static_cast<std::uint8_t>(row.reduction));
+  };
+  for (const auto& row : measurement::metric_table)
+    if (is_column(row)) put(row.name, row, row.kind);
+  for (const auto& column : format::total_columns) {
+    const auto& row = format::row_of(column.metric);
+    put(row.total_name, row, NodeKind::Root);
   }
 }
 

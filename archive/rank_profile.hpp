@@ -52,7 +52,7 @@ struct ClusterRecord {
   std::uint32_t class_index;
   bool overflow;
   std::int64_t members, first, last, exemplar;     ///< iterations
-  std::span<const std::int64_t> minimum, maximum;  ///< per overall metric (format/overall.def)
+  std::span<const std::int64_t> minimum, maximum;  ///< per metric of whole iterations (format::logged_metrics)
   std::span<const double> squares;                 ///< sums of squared distances from the mean
 };
 

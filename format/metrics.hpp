@@ -1,8 +1,14 @@
 #pragma once
-/// Ids and columns of the metrics; the facts are in metrics.def.
+/// The table of metrics (the facts are in metrics.def), the totals that every unit has, and the losses.
+///
+/// A unit is the run of a location, the time outside of its iterations, a cluster of them, or one iteration. A metric
+/// is a column of call paths of one kind, a total of whole units, or both.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "format/iteration_log.hpp"
 
 namespace refrain::format {
 
@@ -18,32 +24,93 @@ enum class NodeKind : std::uint8_t {
 /// Pseudo call paths directly below the root.
 enum class SpecialPath : std::uint8_t { Truncated, ArenaFull };
 
-enum class Reduction : std::uint8_t { Sum, Min, Max };
+/// The sums of a unit as they are measured; what the time rules make of them is in docs/architecture.md.
+struct UnitTotals {
+  // Of every call: these two lie together.
+  std::int64_t mpi = 0;             ///< ticks in outermost MPI calls
+  std::int64_t mpi_calls = 0;       ///< outermost calls; each costs the mean of the location's calls
+  std::int64_t wall = 0;            ///< ticks
+  std::int64_t own = 0;             ///< ticks of Refrain's own work besides calls and timer ticks (own_time.hpp)
+  std::int64_t cpu_ns = 0;          ///< thread CPU time
+  std::int64_t ticks_user = 0;      ///< timer ticks that found user code
+  std::int64_t ticks_mpi = 0;       ///< ... an MPI call
+  std::int64_t ticks_lost = 0;      ///< ... Refrain itself or nothing to attribute; each tick costs the location's mean
+  std::int64_t weight_user_ns = 0;  ///< W_user
+  std::int64_t weight_mpi_ns = 0;   ///< W_mpi
+  double weight_user_squared = 0;   ///< sum of w^2 over user ticks, ns^2, for the standard error
+
+  inline UnitTotals& operator+=(const UnitTotals& other);
+};
+
+/// Stands for the cluster in the unit of the time for which the program had stopped the measurement (stopping.hpp); the
+/// loop is -1. That unit has wall and CPU time and nothing else.
+inline constexpr std::int32_t stopped_unit = -2;
 
 enum class MetricId : std::uint8_t {
-#define METRIC(id, name, unit, reduction, kind, help) id,
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) id,
 #include "format/metrics.def"
 #undef METRIC
+  Self,     ///< in the table: the row itself
+  Nothing,  ///< ... no metric
 };
+
+enum class Quantity : std::uint8_t { Count, Time, Squares };
+enum class Reduction : std::uint8_t { Sum, Min, Max };
+
+/// Where a unit has a metric from.
+struct MetricSource {
+  enum From : std::uint8_t { Total, Paths, Rules, Squares, Nowhere } from;
+  std::int64_t UnitTotals::*total;
+};
+
+/// Which comparisons of the clustering a metric takes part in.
+enum class ToldApart : std::uint8_t { neither, iterations, paths, both };
 
 struct MetricRow {
-  const char* name;
+  const char* name;        ///< at call paths; null: they do not have it
+  const char* total_name;  ///< of whole units; null: they do not have it
   const char* unit;
+  Quantity quantity;
+  NodeKind kind;  ///< of the call paths that have it; Root: none
   Reduction reduction;
-  NodeKind kind;
+  MetricSource source;
+  Precision log;
+  ToldApart told_apart;
+  MetricId follows, also_follows;
   const char* help;
+
+  /// Whether the log of iterations has a place for it, which may be empty (Precision::NotKept).
+  constexpr bool is_logged() const { return total_name != nullptr && source.from != MetricSource::Rules; }
+  constexpr bool tells_iterations_apart() const {
+    return told_apart == ToldApart::iterations || told_apart == ToldApart::both;
+  }
+  constexpr bool tells_paths_apart() const { return told_apart == ToldApart::paths || told_apart == ToldApart::both; }
 };
 
-inline constexpr MetricRow metric_table[] = {
-#define METRIC(id, name, unit, reduction, kind, help) {name, unit, Reduction::reduction, NodeKind::kind, help},
+namespace metric_rows {
+using enum ToldApart;
+inline constexpr const char* none = nullptr;
+inline constexpr MetricSource from_paths{MetricSource::Paths, nullptr}, from_rules{MetricSource::Rules, nullptr},
+    from_squares{MetricSource::Squares, nullptr}, nowhere{MetricSource::Nowhere, nullptr};
+constexpr MetricSource total_at(std::int64_t UnitTotals::*total) { return {MetricSource::Total, total}; }
+
+inline constexpr MetricRow table[] = {
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help)        \
+  {name,   total,          unit,  Quantity::kind,    NodeKind::paths, Reduction::reduction,                   \
+   source, Precision::log, apart, MetricId::follows, MetricId::also,  help},
 #include "format/metrics.def"
 #undef METRIC
 };
+}  // namespace metric_rows
+
+inline constexpr auto& metric_table = metric_rows::table;
 inline constexpr std::size_t metric_count = sizeof metric_table / sizeof *metric_table;
+
+constexpr const MetricRow& row_of(MetricId metric) { return metric_table[static_cast<std::size_t>(metric)]; }
 
 /// True when a node of `kind` has a column for `row`. Ticks may end at a pseudo path: it has the columns of a function.
 constexpr bool has_column(NodeKind kind, const MetricRow& row) {
-  return row.kind == (kind == NodeKind::Special ? NodeKind::Function : kind);
+  return row.name != nullptr && row.kind == (kind == NodeKind::Special ? NodeKind::Function : kind);
 }
 /// Number of value columns of a node of `kind`.
 constexpr std::size_t columns_of(NodeKind kind) {
@@ -54,9 +121,67 @@ constexpr std::size_t columns_of(NodeKind kind) {
 /// Position of a metric in the value row of its node kind.
 constexpr std::size_t column_of(MetricId id) {
   std::size_t n = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(id); ++i)
-    n += metric_table[i].kind == metric_table[static_cast<std::size_t>(id)].kind;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(id); ++i) n += has_column(row_of(id).kind, metric_table[i]);
   return n;
+}
+/// The metric at such a position.
+template <NodeKind kind>
+inline constexpr auto column_metrics = [] {
+  std::array<MetricId, columns_of(kind)> metrics{};
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < metric_count; ++i)
+    if (has_column(kind, metric_table[i])) metrics[n++] = static_cast<MetricId>(i);
+  return metrics;
+}();
+
+/// The metrics of whole iterations, in the order of the log. The extra metrics come behind them.
+inline constexpr std::size_t logged_count = [] {
+  std::size_t n = 0;
+  for (const auto& row : metric_table) n += row.is_logged();
+  return n;
+}();
+inline constexpr auto logged_metrics = [] {
+  std::array<MetricId, logged_count> metrics{};
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < metric_count; ++i)
+    if (metric_table[i].is_logged()) metrics[n++] = static_cast<MetricId>(i);
+  return metrics;
+}();
+/// Position of a metric in the row of an iteration; logged_count: it has none.
+constexpr std::size_t logged_place(MetricId metric) {
+  std::size_t n = 0;
+  for (const MetricId one : logged_metrics) {
+    if (one == metric) break;
+    ++n;
+  }
+  return n;
+}
+
+/// The integers of UnitTotals, in the order of the table and of the file (docs/file-format.md).
+struct TotalColumn {
+  MetricId metric;
+  std::int64_t UnitTotals::*total;
+  std::size_t logged;  ///< logged_place() of the metric
+};
+inline constexpr std::size_t total_count = [] {
+  std::size_t n = 0;
+  for (const auto& row : metric_table) n += row.source.from == MetricSource::Total;
+  return n;
+}();
+inline constexpr auto total_columns = [] {
+  std::array<TotalColumn, total_count> columns{};
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < metric_count; ++i)
+    if (metric_table[i].source.from == MetricSource::Total)
+      columns[n++] = {MetricId{static_cast<std::uint8_t>(i)}, metric_table[i].source.total,
+                      logged_place(static_cast<MetricId>(i))};
+  return columns;
+}();
+
+UnitTotals& UnitTotals::operator+=(const UnitTotals& other) {
+  for (const auto& column : total_columns) this->*column.total += other.*column.total;
+  weight_user_squared += other.weight_user_squared;
+  return *this;
 }
 
 enum class Loss : std::uint8_t {

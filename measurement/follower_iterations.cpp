@@ -15,12 +15,12 @@ using platform::Ticks;
 
 namespace {
 
-constexpr auto at(Overall metric) { return static_cast<std::size_t>(metric); }
-constexpr OverallValues nothing = {};
+constexpr std::size_t at(MetricId metric) { return format::logged_place(metric); }
+constexpr IterationRow nothing = {};
 
 /// Logs what is missing of the loop before iteration `number`: the location had no thread then.
 void log_missing(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
-  while (loop.iterations < number) log_iteration(counted_at, loop, no_label, overall_row(nothing), {});
+  while (loop.iterations < number) log_iteration(counted_at, loop, no_label, row_in_use(nothing), {});
 }
 
 void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Label label,
@@ -37,17 +37,17 @@ class PassedSum {
   PassedSum(PassedOnes ones, bool any_cpu, bool in_call) {
     if (ones.empty()) return;
     untouched_ = {ones.size(), ones.front().number, ones.back().number, sum_, minimum_, maximum_, squares_};
-    set(Overall::Wall, ones, &PassedIteration::wall);
-    if (any_cpu) set(Overall::Cpu, ones, &PassedIteration::cpu_ns);
-    if (in_call) set(Overall::Mpi, ones, &PassedIteration::wall);
+    set(MetricId::Wall, ones, &PassedIteration::wall);
+    if (any_cpu) set(MetricId::Cpu, ones, &PassedIteration::cpu_ns);
+    if (in_call) set(MetricId::Time, ones, &PassedIteration::wall);
   }
   PassedSum(const PassedSum&) = delete;
-  Ticks wall() const { return sum_[at(Overall::Wall)]; }
-  std::int64_t cpu_ns() const { return sum_[at(Overall::Cpu)]; }
+  Ticks wall() const { return sum_[at(MetricId::Wall)]; }
+  std::int64_t cpu_ns() const { return sum_[at(MetricId::Cpu)]; }
   const clustering::Untouched& untouched() const { return untouched_; }
 
  private:
-  void set(Overall metric, PassedOnes ones, std::int64_t PassedIteration::*member) {
+  void set(MetricId metric, PassedOnes ones, std::int64_t PassedIteration::*member) {
     const std::int64_t first = ones.front().*member;
     std::int64_t low = first, high = first, sum = 0;
     double squares = 0;
@@ -67,8 +67,8 @@ class PassedSum {
     squares_[at(metric)] = std::max(0.0, squares - count * mean_from_first * mean_from_first);
   }
 
-  OverallValues sum_ = {}, minimum_ = {}, maximum_ = {};
-  double squares_[most_overall] = {};
+  IterationRow sum_ = {}, minimum_ = {}, maximum_ = {};
+  double squares_[most_logged] = {};
   clustering::Untouched untouched_{};
 };
 
@@ -94,7 +94,7 @@ class Taker {
     if (wall_left_ > 0) give_up_passed();
     if (loop) {
       log(*loop, shared, label_);
-      log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, overall_row(row_), f_.iterations->touched.view());
+      log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, row_in_use(row_), f_.iterations->touched.view());
       spill_if_much(l_, *loop);
     }
     return true;
@@ -166,9 +166,9 @@ class Taker {
   bool cluster_unit(ClusteredLoop& loop, PassedOnes shared) {
     auto& paths = f_.iterations->touched;
     const PassedSum sum = sum_of(shared);
-    (void)fill_overall(unit_.totals, unit_.extra, paths.view(), row_);
+    (void)fill_row(unit_.totals, unit_.extra, paths.view(), row_);
     if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall())) return false;
-    label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {overall_row(row_), paths.view()});
+    label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {row_in_use(row_), paths.view()});
     if (label_ == no_label) return false;
     loop.clusterer.add_untouched(label_, sum.untouched());
     count_off(sum);
@@ -198,11 +198,11 @@ class Taker {
     ClusteredLoop* loop = loop_of(f_.iterations, ones[0].loop);
     if (!loop) return;
     const PassedSum others = sum_of(ones.subspan(1));
-    OverallValues first;
-    fill_row(ones[0], first);
+    IterationRow first;
+    fill(ones[0], first);
     const TouchedPath call = call_path(ones[0].wall + others.wall());
     const std::size_t calls = in_call() ? 1 : 0;
-    const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {overall_row(first), {&call, calls}});
+    const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {row_in_use(first), {&call, calls}});
     if (label == no_label) return;
     loop->clusterer.add_untouched(label, others.untouched());
     count_off(others);
@@ -212,23 +212,23 @@ class Taker {
     spill_if_much(l_, *loop);
   }
 
-  void fill_row(const PassedIteration& one, OverallValues& row) const {
-    std::fill_n(row, most_overall, 0);
-    row[at(Overall::Wall)] = one.wall;
-    row[at(Overall::Cpu)] = one.cpu_ns;
-    if (in_call()) row[at(Overall::Mpi)] = one.wall;
+  void fill(const PassedIteration& one, IterationRow& row) const {
+    std::fill_n(row, most_logged, 0);
+    row[at(MetricId::Wall)] = one.wall;
+    row[at(MetricId::Cpu)] = one.cpu_ns;
+    if (in_call()) row[at(MetricId::Time)] = one.wall;
   }
 
   void log(ClusteredLoop& loop, PassedOnes ones, Label label) {
-    OverallValues row;
+    IterationRow row;
     const PassedIteration* before = nullptr;
     for (const PassedIteration& one : ones) {
       // Most differ in their wall time alone.
       const bool alike = before && before->cpu_ns == one.cpu_ns && !in_call() && loop.iterations == one.number;
       before = &one;
       if (alike && log_again(loop, one.wall)) continue;
-      fill_row(one, row);
-      log_at(counted_at_, loop, one.number, label, overall_row(row), {});
+      fill(one, row);
+      log_at(counted_at_, loop, one.number, label, row_in_use(row), {});
     }
   }
 
@@ -247,7 +247,7 @@ class Taker {
   Ticks wall_left_ = 0;
   std::int64_t cpu_left_ = 0;  ///< of what was passed and is in no cluster yet
   Label label_ = no_label;
-  OverallValues row_ = {};
+  IterationRow row_ = {};
   std::int64_t call_values_[columns_of(NodeKind::Region) + most_extra_metrics] = {};
 };
 

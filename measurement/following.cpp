@@ -31,8 +31,8 @@ void settle_call(Location& l, NodeId call, Ticks time) {
 }
 
 bool is_empty(const Location& l) {
-  for (const auto total : unit_total_table)
-    if (l.unit.*total != 0) return false;
+  for (const auto& column : format::total_columns)
+    if (l.unit.*column.total != 0) return false;
   for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i)
     if (l.extra->unit[i] != 0) return false;
   return l.tree.touched().empty();

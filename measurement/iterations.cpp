@@ -14,30 +14,9 @@ IterationSettings iteration_settings;
 
 namespace {
 
-constexpr Column follows(Overall metric, bool in_distance = true) {
-  return {static_cast<std::uint8_t>(metric), in_distance};
-}
-/// Bytes follow the number of messages on some call paths, their size on others.
-constexpr Column follows_both(Overall metric, Overall second, bool in_distance = true) {
-  return {static_cast<std::uint8_t>(metric), in_distance, static_cast<std::uint8_t>(second)};
-}
-
-// In the order of metrics.def. Messages repeat calls, and samples their weights: they do not take part in comparing.
-constexpr Column region_columns[] = {follows(Overall::MpiCalls),
-                                     follows(Overall::Mpi),
-                                     follows(Overall::MessagesSent, false),
-                                     follows_both(Overall::BytesSent, Overall::MessagesSent),
-                                     follows(Overall::MessagesReceived, false),
-                                     follows_both(Overall::BytesReceived, Overall::MessagesReceived),
-                                     follows(Overall::MessagesCompleted, false),
-                                     follows_both(Overall::BytesCompleted, Overall::MessagesCompleted, false),
-                                     follows(Overall::BytesRead),
-                                     follows(Overall::BytesWritten)};
-constexpr Column function_columns[] = {follows(Overall::TicksUser, false), follows(Overall::WeightUser)};
-constexpr Column marked_columns[] = {{clustering::no_metric, false}, follows(Overall::Wall, false)};
-static_assert(std::size(region_columns) == columns_of(NodeKind::Region));
-static_assert(std::size(function_columns) == columns_of(NodeKind::Function));
-static_assert(std::size(marked_columns) == columns_of(NodeKind::Marked));
+constexpr auto region_columns = path_columns<NodeKind::Region>();
+constexpr auto function_columns = path_columns<NodeKind::Function>();
+constexpr auto marked_columns = path_columns<NodeKind::Marked>();
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 
@@ -47,13 +26,13 @@ struct WithExtras {
   std::size_t count;
 
   template <std::size_t n>
-  WithExtras(const Column (&own)[n], Column (*extra)(std::size_t)) : count(n + extra_metrics.count) {
+  WithExtras(const std::array<Column, n>& own, Column (*extra)(std::size_t)) : count(n + extra_metrics.count) {
     static_assert(n + most_extra_metrics <= clustering::max_columns);
     for (std::size_t i = 0; i < count; ++i) column[i] = i < n ? own[i] : extra(i - n);
   }
   std::span<const Column> view() const { return {column, count}; }
 };
-Column follows_extra(std::size_t metric) { return {static_cast<std::uint8_t>(overall_count + metric)}; }
+Column follows_extra(std::size_t metric) { return {static_cast<std::uint8_t>(logged_count + metric)}; }
 Column is_zero(std::size_t) { return {clustering::no_metric, false}; }
 
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
@@ -65,10 +44,13 @@ constexpr Shape sample_shapes[] = {
 };
 
 bool create(ClusteredLoop& loop) {
-  clustering::OverallColumn columns[most_overall];
-  for (std::size_t i = 0; i < overall_in_use(); ++i)
-    columns[i] = i < overall_count ? clustering::OverallColumn{overall_table[i].in_distance, overall_table[i].precision}
-                                   : clustering::OverallColumn{true, clustering::Precision::Exact};
+  clustering::OverallColumn columns[most_logged];
+  for (std::size_t i = 0; i < logged_in_use(); ++i) {
+    columns[i] = {true, clustering::Precision::Exact};  // one that was asked for
+    if (i >= logged_count) continue;
+    const auto& row = format::row_of(format::logged_metrics[i]);
+    columns[i] = {row.tells_iterations_apart(), row.log};
+  }
   const WithExtras calls(region_columns, follows_extra), others(region_columns, is_zero);
   const WithExtras functions(function_columns, follows_extra);
   const Shape shapes[] = {
@@ -78,7 +60,7 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
-  const std::span<const clustering::OverallColumn> overall{columns, overall_in_use()};
+  const std::span<const clustering::OverallColumn> overall{columns, logged_in_use()};
   clustering::Settings settings;
   settings.algorithm = iteration_settings.algorithm;
   settings.equivalence = iteration_settings.equivalence;
@@ -117,8 +99,8 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
 }
 
 bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
-  constexpr auto column = static_cast<std::size_t>(Overall::Wall);
-  static_assert(overall_table[column].precision == clustering::Precision::Exact);
+  constexpr std::size_t column = format::logged_place(MetricId::Wall);
+  static_assert(format::row_of(MetricId::Wall).log == clustering::Precision::Exact);
   if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
   loop.samples.append({});
   ++loop.iterations;
@@ -151,52 +133,45 @@ Iterations* iterations_of(Location& l) {
 
 namespace {
 
-struct OverallTotal {
-  Overall metric;
-  std::int64_t UnitTotals::*total;
-};
-constexpr OverallTotal overall_totals[] = {{Overall::Wall, &UnitTotals::wall},
-                                           {Overall::Mpi, &UnitTotals::mpi},
-                                           {Overall::Own, &UnitTotals::own},
-                                           {Overall::Cpu, &UnitTotals::cpu_ns},
-                                           {Overall::MpiCalls, &UnitTotals::mpi_calls},
-                                           {Overall::TicksUser, &UnitTotals::ticks_user},
-                                           {Overall::TicksMpi, &UnitTotals::ticks_mpi},
-                                           {Overall::TicksLost, &UnitTotals::ticks_lost},
-                                           {Overall::WeightUser, &UnitTotals::weight_user_ns},
-                                           {Overall::WeightMpi, &UnitTotals::weight_mpi_ns}};
-static_assert(std::size(overall_totals) == std::size(unit_total_table));
+/// What is added up over the call paths to MPI: columns side by side.
+constexpr std::size_t first_summed = column_of(MetricId::MessagesSent), summed = columns_of(NodeKind::Region) - first_summed;
+static_assert([] {
+  for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
+    if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
+        (c >= first_summed))
+      return false;
+  return true;
+}());
 
-/// What is added up over the call paths to MPI, in the order of their columns.
-constexpr Overall traffic_totals[] = {Overall::MessagesSent,  Overall::BytesSent,         Overall::MessagesReceived,
-                                      Overall::BytesReceived, Overall::MessagesCompleted, Overall::BytesCompleted,
-                                      Overall::BytesRead,     Overall::BytesWritten};
-constexpr std::size_t first_traffic = column_of(MetricId::MessagesSent);
-static_assert(first_traffic + std::size(traffic_totals) == columns_of(NodeKind::Region));
+constexpr auto summed_places = [] {
+  std::array<std::size_t, summed> places{};
+  for (std::size_t i = 0; i < summed; ++i)
+    places[i] = format::logged_place(format::column_metrics<NodeKind::Region>[first_summed + i]);
+  return places;
+}();
 
-constexpr double square_of_overall = 1e6;  ///< ns^2 to a unit of Overall::WeightUserSquared, us^2
+constexpr std::size_t squares_place = format::logged_place(MetricId::WeightSquared);
+constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
 
 }  // namespace
 
-std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::int64_t* extras,
-                                           std::span<const clustering::TouchedPath> paths, OverallValues& row) {
-  const auto put = [&](Overall metric, std::int64_t value) { row[static_cast<std::size_t>(metric)] = value; };
-  for (const auto [metric, total] : overall_totals) put(metric, unit.*total);
-  put(Overall::WeightUserSquared, static_cast<std::int64_t>(unit.weight_user_squared / square_of_overall));
-  std::int64_t traffic[std::size(traffic_totals)] = {};
+std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
+                                       std::span<const clustering::TouchedPath> paths, IterationRow& row) {
+  for (const auto& column : format::total_columns) row[column.logged] = unit.*column.total;
+  row[squares_place] = static_cast<std::int64_t>(unit.weight_user_squared / square_as_logged);
+  std::int64_t sums[summed] = {};
   for (const auto& [id, shape, values] : paths)
     if (shape == visited_call || shape == unvisited_call)
-      for (std::size_t i = 0; i < std::size(traffic); ++i) traffic[i] += values[first_traffic + i];
-  for (std::size_t i = 0; i < std::size(traffic); ++i) put(traffic_totals[i], traffic[i]);
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[overall_count + i] = extras ? extras[i] : 0;
-  return overall_row(row);
+      for (std::size_t i = 0; i < summed; ++i) sums[i] += values[first_summed + i];
+  for (std::size_t i = 0; i < summed; ++i) row[summed_places[i]] = sums[i];
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[logged_count + i] = extras ? extras[i] : 0;
+  return row_in_use(row);
 }
 
 UnitTotals totals_of(std::span<const std::int64_t> row) {
-  const auto get = [&](Overall metric) { return row[static_cast<std::size_t>(metric)]; };
   UnitTotals unit;
-  for (const auto [metric, total] : overall_totals) unit.*total = get(metric);
-  unit.weight_user_squared = static_cast<double>(get(Overall::WeightUserSquared)) * square_of_overall;
+  for (const auto& column : format::total_columns) unit.*column.total = row[column.logged];
+  unit.weight_user_squared = static_cast<double>(row[squares_place]) * square_as_logged;
   return unit;
 }
 
@@ -220,8 +195,8 @@ namespace {
 /// An iteration without a cluster. Its number stays its own: others may have been told of it.
 void log_without_cluster(Location& l, ClusteredLoop& loop) {
   settle_unit(l);
-  const OverallValues nothing = {};
-  log_iteration(l, loop, clustering::no_label, overall_row(nothing), {});
+  const IterationRow nothing = {};
+  log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
   leave_out_own_work(l);
 }
 
@@ -231,7 +206,7 @@ void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
   if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
-  OverallValues values;
+  IterationRow values;
   std::span<const std::int64_t> row;
   all.touched.clear();
   bool listed = all.touched.reserve(l.tree.touched().size());
@@ -243,7 +218,7 @@ void take_iteration(Location& l) {
   }
   clustering::Label label = clustering::no_label;
   if (listed) {
-    row = fill_overall(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
+    row = fill_row(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
     label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
   }
   if (label == clustering::no_label) {

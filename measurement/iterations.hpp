@@ -3,27 +3,24 @@
 /// its exact vector goes to the log. Ordinary context, inside a scope, by the location's owner; the runtime reads it
 /// when it writes the experiment.
 
+#include <array>
 #include <cstdint>
 #include <span>
 
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/sample_store.hpp"
-#include "format/overall.hpp"
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
 
-using format::Overall;
-using format::overall_count;
-using format::overall_table;
-using format::OverallRow;
+using format::logged_count;
 
 /// With the extra metrics, which come behind those of the table.
-inline constexpr std::size_t most_overall = overall_count + most_extra_metrics;
-static_assert(most_overall <= clustering::max_overall);
-inline std::size_t overall_in_use() { return overall_count + extra_metrics.count; }
+inline constexpr std::size_t most_logged = logged_count + most_extra_metrics;
+static_assert(most_logged <= clustering::max_overall);
+inline std::size_t logged_in_use() { return logged_count + extra_metrics.count; }
 
 /// What every clusterer of the process is made with. Set before the first mark.
 struct IterationSettings {
@@ -57,7 +54,22 @@ struct Iterations {
   platform::GrowableArray<clustering::TouchedPath> touched;
 };
 
-/// The columns of an MPI call path, with the overall metrics that they follow.
+/// The columns of call paths of a kind, with the metrics of the whole iteration that they follow, as metrics.def says.
+template <NodeKind kind>
+constexpr auto path_columns() {
+  const auto place = [](MetricId of, MetricId self) {
+    if (of == MetricId::Nothing) return clustering::no_metric;
+    return static_cast<std::uint8_t>(format::logged_place(of == MetricId::Self ? self : of));
+  };
+  std::array<clustering::Column, columns_of(kind)> columns{};
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const MetricId metric = format::column_metrics<kind>[c];
+    const auto& row = format::row_of(metric);
+    columns[c] = {place(row.follows, metric), row.tells_paths_apart(), place(row.also_follows, metric)};
+  }
+  return columns;
+}
+/// The columns of an MPI call path, with the metrics of the whole iteration that they follow.
 std::span<const clustering::Column> mpi_call_columns();
 
 /// The loop `region` among those at `all`, made when it is not there yet. Null: too many, or no memory.
@@ -86,14 +98,14 @@ void spill_if_much(Location& location, const ClusteredLoop& loop);
 /// The unit in progress, ended before, is an iteration of the current loop; a new unit begins.
 void take_iteration(Location& location);
 
-/// One value per overall metric in use.
-using OverallValues = std::int64_t[most_overall];
-inline std::span<const std::int64_t> overall_row(const OverallValues& values) { return {values, overall_in_use()}; }
-/// A unit's totals as the row of overall metrics, which is returned as far as it is in use; messages and bytes are the
+/// One value per metric of whole iterations in use.
+using IterationRow = std::int64_t[most_logged];
+inline std::span<const std::int64_t> row_in_use(const IterationRow& row) { return {row, logged_in_use()}; }
+/// A unit's totals as the row of an iteration, which is returned as far as it is in use; messages and bytes are the
 /// sums over its call paths. `extras`: the metrics that are asked for; null: 0.
-std::span<const std::int64_t> fill_overall(const UnitTotals& unit, const std::int64_t* extras,
-                                           std::span<const clustering::TouchedPath> paths, OverallValues& row);
-/// The totals of a unit from its row of overall metrics.
+std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
+                                       std::span<const clustering::TouchedPath> paths, IterationRow& row);
+/// The totals of a unit from such a row.
 UnitTotals totals_of(std::span<const std::int64_t> row);
 
 }  // namespace refrain::measurement

@@ -3,7 +3,6 @@
 
 #include "format/metrics.hpp"
 #include "format/own_times.hpp"
-#include "format/unit_totals.hpp"
 #include "format/windows.hpp"
 
 namespace refrain::measurement {
@@ -25,7 +24,6 @@ using format::OwnTimeMean;
 using format::Reduction;
 using format::SpecialPath;
 using format::stopped_unit;
-using format::unit_total_table;
 using format::UnitTotals;
 using format::WindowKind;
 using format::WindowTraffic;

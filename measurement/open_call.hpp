@@ -4,7 +4,7 @@
 /// The outermost is one of MPI; what MPI calls of itself is not recorded. But a call of another source may lie within
 /// it: MPI writes to a file. So the calls in progress are a stack: the innermost is `Location::call`, those around it
 /// are `Location::around`. Each has its own time, without that of calls nested in it; the sums of a unit
-/// (format/unit_totals.hpp) hold all of it.
+/// (format/metrics.hpp) hold all of it.
 ///
 /// A unit may end while calls are in progress. Then each is charged what has passed of it: `charged_until` moves, and
 /// `begin` stays what it was.

@@ -96,7 +96,7 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
     if (!out) return false;
     std::copy_n(row.sum, row.columns, out);
   }
-  return add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::overall_count, loop_index,
+  return add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::logged_count, loop_index,
                   static_cast<std::int32_t>(index), first_value);
 }
 

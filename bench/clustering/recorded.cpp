@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "format/overall.hpp"
-#include "measurement/metrics.hpp"
+#include "measurement/iterations.hpp"
 #include "offline/experiment/reader.hpp"
 
 namespace refrain::bench {
@@ -16,40 +15,26 @@ using measurement::NodeKind;
 
 namespace {
 
-using enum format::Overall;
-using format::Overall;
-using format::overall_count;
-using format::overall_table;
-
-constexpr std::uint8_t index_of(Overall metric) { return static_cast<std::uint8_t>(metric); }
-
 enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
 
-Column follows(Overall metric, bool in_distance = true) { return {index_of(metric), in_distance, no_metric}; }
-Column follows_both(Overall metric, bool in_distance, Overall second) {
-  return {index_of(metric), in_distance, index_of(second)};
+template <NodeKind kind>
+std::vector<Column> columns() {
+  constexpr auto columns = measurement::path_columns<kind>();
+  return {columns.begin(), columns.end()};
 }
 
-/// The columns of the measured process, in the order of metrics.def.
+/// The columns of the measured process.
 std::vector<ShapeTable> shapes() {
-  const std::vector<Column> call{follows(MpiCalls),
-                                 follows(Mpi),
-                                 follows(MessagesSent, false),
-                                 follows_both(BytesSent, true, MessagesSent),
-                                 follows(MessagesReceived, false),
-                                 follows_both(BytesReceived, true, MessagesReceived),
-                                 follows(MessagesCompleted, false),
-                                 follows_both(BytesCompleted, false, MessagesCompleted),
-                                 follows(BytesRead),
-                                 follows(BytesWritten)};
+  const std::vector<Column> call = columns<NodeKind::Region>();
   std::vector<ShapeTable> out(4);
   out[VisitedCall] = {true, static_cast<std::uint8_t>(column_of(MetricId::Visits)), call};
   out[UnvisitedCall] = {false, no_column, call};
-  out[Function] = {
-      false, static_cast<std::uint8_t>(column_of(MetricId::Samples)), {follows(TicksUser, false), follows(WeightUser)}};
-  out[Marked] = {false, no_column, {{no_metric, false}, follows(Wall, false)}};
+  out[Function] = {false, static_cast<std::uint8_t>(column_of(MetricId::Samples)), columns<NodeKind::Function>()};
+  out[Marked] = {false, no_column, columns<NodeKind::Marked>()};
   return out;
 }
+
+std::uint8_t index_of(MetricId metric) { return static_cast<std::uint8_t>(format::logged_place(metric)); }
 
 Shapes shape_of(NodeKind kind, const std::int64_t* values) {
   switch (kind) {
@@ -65,13 +50,14 @@ Sequence sequence_of(const experiment::Profile& profile, const experiment::Locat
   Sequence out;
   out.name = name;
   out.shapes = shapes();
-  out.user_time_of = {index_of(Wall), index_of(Mpi), index_of(Own)};
-  if (loop.metrics.size() < overall_count) throw std::runtime_error(name + ": overall metrics are missing");
+  out.user_time_of = {index_of(MetricId::Wall), index_of(MetricId::Time), index_of(MetricId::Own)};
+  if (loop.metrics.size() < format::logged_count) throw std::runtime_error(name + ": metrics are missing");
   for (std::size_t m = 0; m < loop.metrics.size(); ++m) {
-    if (m < overall_count && loop.metrics[m].name != overall_table[m].name)
-      throw std::runtime_error(name + ": overall metrics of another version");
-    out.overall.push_back(m < overall_count ? OverallColumn{overall_table[m].in_distance, overall_table[m].precision}
-                                            : OverallColumn{true, loop.metrics[m].precision});
+    const bool own = m < format::logged_count;
+    const auto& row = format::row_of(own ? format::logged_metrics[m] : MetricId::Wall);
+    if (own && loop.metrics[m].name != row.total_name) throw std::runtime_error(name + ": metrics of another version");
+    out.overall.push_back(own ? OverallColumn{row.tells_iterations_apart(), row.log}
+                              : OverallColumn{true, loop.metrics[m].precision});
   }
   double weight = 0, squares = 0;
   for (const experiment::Unit& unit : location.units) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "format/overall.hpp"
 #include "offline/analysis/iterations.hpp"
 
 namespace refrain::analysis {
@@ -17,62 +16,67 @@ double divisor_of(std::string_view unit) { return unit == "ns" ? 1e9 : 1; }
 
 namespace {
 
-struct CallpathMetric {
-  const char *name, *unit;
-  double (*value)(const IterationProfiles::PathTotals&);  ///< times in ticks
-};
 using PathTotals = IterationProfiles::PathTotals;
 using format::MetricId;
+using format::MetricRow;
 
-template <MetricId metric>
-double of_mpi(const PathTotals& totals) {
-  return totals.of(metric);
+constexpr const char* own_name = format::row_of(MetricId::Own).total_name;  ///< a part of `refrain`
+
+/// Whether call paths of one iteration have a value of it: reconstructed, or by the time rules.
+constexpr bool callpaths_have(MetricId metric) {
+  const MetricRow& row = format::row_of(metric);
+  return metric == MetricId::Wall || metric == MetricId::User || metric == MetricId::Samples ||
+         (row.kind == experiment::NodeKind::Region && row.total_name);
 }
 
-/// A column of the file, and what the time rules make of it together with those before.
-void add_metric(std::vector<IterationMetric>& metrics, const std::string& name, std::string_view unit,
-                format::Precision precision) {
-  if (precision == format::Precision::NotKept || name == "own") return;
-  metrics.push_back(metric_of(name, unit));
-  if (name == "mpi") metrics.push_back(metric_of("user", "ticks"));
-  if (name == "cpu") metrics.push_back(metric_of("refrain", "ticks"));
+/// Times in ticks.
+double selected_value(const PathTotals& t, MetricId metric) {
+  switch (metric) {
+    case MetricId::Wall: return t.of(MetricId::Time) + t.user_ticks + t.other_ticks;
+    case MetricId::User: return t.user_ticks;
+    case MetricId::Samples: return t.samples;
+    default: return t.of(metric);
+  }
 }
 
-constexpr CallpathMetric callpath_table[] = {
-    {"wall", "ticks", [](const PathTotals& t) { return t.of(MetricId::Time) + t.user_ticks + t.other_ticks; }},
-    {"mpi", "ticks", of_mpi<MetricId::Time>},
-    {"user", "ticks", [](const PathTotals& t) { return t.user_ticks; }},
-    {"mpi_calls", "1", of_mpi<MetricId::Visits>},
-    {"messages_sent", "1", of_mpi<MetricId::MessagesSent>},
-    {"bytes_sent", "B", of_mpi<MetricId::BytesSent>},
-    {"messages_received", "1", of_mpi<MetricId::MessagesReceived>},
-    {"bytes_received", "B", of_mpi<MetricId::BytesReceived>},
-    {"messages_completed", "1", of_mpi<MetricId::MessagesCompleted>},
-    {"bytes_completed", "B", of_mpi<MetricId::BytesCompleted>},
-    {"bytes_read", "B", of_mpi<MetricId::BytesRead>},
-    {"bytes_written", "B", of_mpi<MetricId::BytesWritten>},
-    {"samples", "1", [](const PathTotals& t) { return t.samples; }},
-};
+const format::MetricRow* row_named(std::string_view total_name) {
+  const auto* at = std::ranges::find_if(
+      format::metric_table, [&](const MetricRow& row) { return row.total_name && total_name == row.total_name; });
+  return at == std::end(format::metric_table) ? nullptr : at;
+}
 
 }  // namespace
 
 std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop) {
   std::vector<IterationMetric> metrics;
-  for (const auto& metric : loop.metrics) add_metric(metrics, metric.name, metric.unit, metric.precision);
+  const auto logged = [&](std::string_view name) {
+    const auto at = std::ranges::find(loop.metrics, name, &experiment::OverallMetric::name);
+    return at != loop.metrics.end() && at->precision != format::Precision::NotKept ? &*at : nullptr;
+  };
+  for (const MetricRow& row : format::metric_table)
+    if (row.total_name && row.total_name != own_name &&
+        (row.source.from == format::MetricSource::Rules || logged(row.total_name)))
+      metrics.push_back(metric_of(row.total_name, row.unit));
+  for (const auto& metric : loop.metrics)  // those of REFRAIN_METRICS, and what later versions have
+    if (!row_named(metric.name) && metric.precision != format::Precision::NotKept)
+      metrics.push_back(metric_of(metric.name, metric.unit));
   return metrics;
 }
 
 std::vector<std::string> iteration_metric_names() {
-  std::vector<IterationMetric> metrics;
-  for (const auto& metric : format::overall_table) add_metric(metrics, metric.name, metric.unit, metric.precision);
   std::vector<std::string> names;
-  for (const auto& metric : metrics) names.push_back(metric.name);
+  for (const MetricRow& row : format::metric_table)
+    if (row.total_name && row.total_name != own_name &&
+        (row.source.from == format::MetricSource::Rules || row.log != format::Precision::NotKept))
+      names.push_back(row.total_name);
   return names;
 }
 
 std::vector<IterationMetric> callpath_metrics(const experiment::ProfileDefinitions& profile) {
   std::vector<IterationMetric> metrics;
-  for (const CallpathMetric& metric : callpath_table) metrics.push_back(metric_of(metric.name, metric.unit));
+  for (std::size_t m = 0; m < format::metric_count; ++m)
+    if (const auto& row = format::metric_table[m]; callpaths_have(static_cast<MetricId>(m)))
+      metrics.push_back(metric_of(row.total_name, row.unit));
   for (const experiment::ExtraMetric& metric : profile.extra_metrics)
     metrics.push_back(metric_of(metric.name, metric.unit));
   return metrics;
@@ -108,14 +112,13 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
                  std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) mutable {
         return value(cluster, row) / divisor;
       };
-  const auto* const at = std::find_if(std::begin(callpath_table), std::end(callpath_table),
-                                      [&](const auto& m) { return m.name == metric; });
-  if (at == std::end(callpath_table)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
-  const double divisor = std::string_view(at->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
-  const bool samples = metric == "samples";
-  return [at, divisor, samples, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
+  const MetricRow* row = row_named(metric);
+  const auto id = static_cast<MetricId>(row ? row - format::metric_table : 0);
+  if (!row || !callpaths_have(id)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
+  const double divisor = std::string_view(row->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
+  return [id, divisor, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
              std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (samples)
+    if (id == MetricId::Samples)
       if (const auto* recorded = profiles.recorded_samples(iteration)) {
         double sum = 0;
         for (const SampledPath& path : *recorded)
@@ -123,7 +126,7 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
               path.path < selection.paths.size() && selection.paths[path.path] ? static_cast<double>(path.samples) : 0;
         return sum;
       }
-    return at->value(selected.in(iteration, cluster, row)) / divisor;
+    return selected_value(selected.in(iteration, cluster, row), id) / divisor;
   };
 }
 

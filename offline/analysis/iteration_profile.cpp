@@ -98,10 +98,10 @@ int IterationProfiles::second_total(std::size_t column) const {
   constexpr int none = -1, unknown = -2;
   if (column >= loop_.follows.size()) return unknown;
   const experiment::Follows& follows = loop_.follows[column];
-  if (follows.first < 0 || follows.first != columns_[column]) return unknown;
+  if (follows.first < 0 || follows.first != columns_.of_path(column)) return unknown;
   if (follows.second < 0) return none;
   for (std::size_t total = 0; total < region_columns; ++total)
-    if (columns_[total] == follows.second) return static_cast<int>(total);
+    if (columns_.of_path(total) == follows.second) return static_cast<int>(total);
   return unknown;
 }
 
@@ -127,12 +127,12 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
       if (kind != NodeKind::Region) continue;
       for (std::size_t c = 0; c < region_columns; ++c) of.mean[c] += static_cast<double>(unit->columns[row.first + c]);
     }
-    of.mean[mpi_calls] = static_cast<double>(unit->mpi_calls);
-    of.mean[mpi] = static_cast<double>(unit->mpi);
+    of.mean[calls_column] = static_cast<double>(unit->mpi_calls);
+    of.mean[time_column] = static_cast<double>(unit->mpi);
     for (std::size_t c = 0; c < region_columns; ++c) {
       pool->overall_mean[c] += of.mean[c];
       of.mean[c] /= n;
-      const int column = columns_[c];
+      const int column = columns_.of_path(c);
       if (column >= 0 && static_cast<std::size_t>(column) < cluster.squares.size())
         pool->within[c] += cluster.squares[static_cast<std::size_t>(column)];
     }
@@ -179,8 +179,8 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
     }
   }
   model.overall_sum = model.path_sum;
-  model.overall_sum[mpi_calls] = unit.mpi_calls;
-  model.overall_sum[mpi] = unit.mpi;
+  model.overall_sum[calls_column] = unit.mpi_calls;
+  model.overall_sum[time_column] = unit.mpi;
   // The slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only is in
   // proportion to the overall metric. Without them the slope that the class shows between its clusters, as far as they
   // differ more among each other than their members do; for the rest the value is proportional to the overall metric.
@@ -230,14 +230,7 @@ experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<co
   }
   unit.loop = static_cast<std::int32_t>(loop_index_);
   unit.cluster = cluster;
-  unit.wall = columns_.of(row, wall);
-  unit.mpi = columns_.of(row, mpi);
-  unit.own = columns_.of(row, own);
-  unit.cpu_ns = columns_.of(row, cpu);
-  unit.mpi_calls = columns_.of(row, mpi_calls);
-  unit.ticks_user = columns_.of(row, samples);
-  unit.ticks_mpi = columns_.of(row, samples_mpi);
-  unit.ticks_lost = columns_.of(row, ticks_lost);
+  for (const auto& column : format::total_columns) unit.*column.total = columns_.of(row, column.metric);
   return unit;
 }
 
@@ -270,7 +263,7 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
   // Each column of the MPI call paths: estimated one by one, then made to add up to what is known.
   std::vector<double> estimates(of.regions.size());
   for (std::size_t c = 0; c < region_columns && !of.regions.empty(); ++c) {
-    const int column = columns_[c];
+    const int column = columns_.of_path(c);
     ReconstructionInput in;
     in.members = static_cast<std::uint64_t>(members(cluster));
     in.overall_sum = of.overall_sum[c];
@@ -281,7 +274,7 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
     if (const int second = of.second[c]; second >= 0) {
       in.second_overall_sum = of.overall_sum[static_cast<std::size_t>(second)];
       in.second_overall_value =
-          static_cast<double>(row[static_cast<std::size_t>(columns_[static_cast<std::size_t>(second)])]);
+          static_cast<double>(row[static_cast<std::size_t>(columns_.of_path(static_cast<std::size_t>(second)))]);
     }
     double sum = 0;
     for (std::size_t i = 0; i < of.regions.size(); ++i) {

@@ -17,7 +17,7 @@
 #include "offline/analysis/extra_metrics.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iteration_shares.hpp"
-#include "offline/analysis/iteration_totals.hpp"
+#include "offline/analysis/loop_columns.hpp"
 #include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
 
@@ -62,7 +62,7 @@ class IterationProfiles {
   const experiment::Profile& profile() const { return profile_; }
   const RankConstants& constants() const { return constants_; }
   const ExtraOfIterations& extra() const { return extra_; }
-  const TotalColumns& columns() const { return columns_; }
+  const LoopColumns& columns() const { return columns_; }
   /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
   const IterationShares& shares() const;
 
@@ -112,7 +112,7 @@ class IterationProfiles {
   const std::size_t loop_index_;
   const RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
-  const TotalColumns columns_;
+  const LoopColumns columns_;
   const ExtraOfIterations extra_;
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::unique_ptr<IterationShares> shares_;

@@ -12,7 +12,7 @@ using format::MetricId;
 
 }  // namespace
 
-/// Sums over the selected call paths. A column follows its overall metric linearly, so the sums do.
+/// Sums over the selected call paths. A column follows its metric of the whole iteration linearly, so the sums do.
 struct IterationProfiles::Selected::OfCluster {
   std::array<std::int64_t, region_columns> sum{};
   std::array<double, region_columns> slope{}, second_slope{};
@@ -72,8 +72,8 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
         for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(static_cast<MetricId>(c));
         all.samples += get(MetricId::Samples);
       }
-      all.mpi[mpi] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
-      for (const auto& [path, ticks] : times.mpi_paths) all.mpi[mpi] += chosen(path) ? static_cast<double>(ticks) : 0;
+      all.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
+      for (const auto& [path, ticks] : times.mpi_paths) all.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
       for (const auto& [path, ticks] : times.user_paths)
         all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
       if (sums->weight_user_squared > 0) {
@@ -94,10 +94,10 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
           made->second_slope[c] += region.second_slope[c];
         }
       }
-      if (selection_.mpi_without_path && model.overall_sum[mpi] > model.path_sum[mpi]) {
-        const std::int64_t lost = model.overall_sum[mpi] - model.path_sum[mpi];
-        made->sum[mpi] += lost;
-        made->slope[mpi] += static_cast<double>(lost) / static_cast<double>(model.overall_sum[mpi]);
+      if (selection_.mpi_without_path && model.overall_sum[time_column] > model.path_sum[time_column]) {
+        const std::int64_t lost = model.overall_sum[time_column] - model.path_sum[time_column];
+        made->sum[time_column] += lost;
+        made->slope[time_column] += static_cast<double>(lost) / static_cast<double>(model.overall_sum[time_column]);
       }
     }
     place = std::move(made);
@@ -114,7 +114,7 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
     in.sum = of.sum[total];
     in.members = static_cast<std::uint64_t>(profiles_.members(cluster));
     in.overall_sum = model.overall_sum[total];
-    const int at = profiles_.columns_[total];
+    const int at = profiles_.columns_.of_path(total);
     in.scales = at >= 0;
     in.overall_value = at < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(at)]);
     in.has_slope = true;
@@ -123,12 +123,12 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
       in.second_slope = static_cast<float>(of.second_slope[total]);
       in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
       in.second_overall_value =
-          static_cast<double>(row[static_cast<std::size_t>(profiles_.columns_[static_cast<std::size_t>(second)])]);
+          static_cast<double>(row[static_cast<std::size_t>(profiles_.columns_.of_path(static_cast<std::size_t>(second)))]);
     }
     return std::max(0.0, reconstruct(in));
   };
   for (std::size_t c = 0; c < region_columns; ++c) totals.mpi[c] = column(c);
-  totals.mpi[mpi] = std::min(totals.mpi[mpi], static_cast<double>(times.mpi));
+  totals.mpi[time_column] = std::min(totals.mpi[time_column], static_cast<double>(times.mpi));
   if (divided.pool != nullptr) {
     const auto& [known, share, spread] = share_of(*divided.pool);
     const double part = 1 - divided.pool->without_path;

@@ -78,16 +78,16 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
 UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,
                                              std::span<const std::int64_t> row, const experiment::Unit& totals) const {
   const UnitTimes times = apply_time_rules(totals, profiles_.profile().paths, profiles_.constants());
-  const TotalColumns& columns = profiles_.columns();
+  const LoopColumns& columns = profiles_.columns();
   UserShares::Iteration of;
   of.cluster = cluster;
   of.kept = samples_.keeps(iteration);
   using V = ShareVariables;
   of.variables.value[V::number] = iteration;
   of.variables.value[V::user_time] = times.user;
-  of.variables.value[V::calls] = columns.of(row, mpi_calls);
-  of.variables.value[V::bytes_sent] = columns.of(row, bytes_sent);
-  of.variables.value[V::bytes_received] = columns.of(row, bytes_received);
+  of.variables.value[V::calls] = columns.of(row, MetricId::Visits);
+  of.variables.value[V::bytes_sent] = columns.of(row, MetricId::BytesSent);
+  of.variables.value[V::bytes_received] = columns.of(row, MetricId::BytesReceived);
   of.least_on_cpu = static_cast<double>(times.user - times.not_on_cpu_high);
   of.most_on_cpu = static_cast<double>(times.user - times.not_on_cpu_low);
   of.cpu = static_cast<double>(totals.cpu_ns) * profiles_.constants().ticks_per_second / 1e9;

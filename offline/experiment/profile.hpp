@@ -16,7 +16,6 @@
 #include "format/iteration_log.hpp"
 #include "format/metrics.hpp"
 #include "format/own_times.hpp"
-#include "format/unit_totals.hpp"
 #include "format/windows.hpp"
 
 namespace refrain::experiment {

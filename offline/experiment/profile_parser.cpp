@@ -66,7 +66,21 @@ Header read_header(const InputFile& file) {
 struct Schema {
   std::vector<std::optional<std::size_t>> columns[kinds];  ///< by kind: own column of each column in the file
   std::vector<std::optional<std::size_t>> losses;
+  /// Own index of each total that units have in the file. Before 1.6 it does not say, but these it has.
+  std::vector<std::optional<std::size_t>> totals;
 };
+
+constexpr const char* totals_before_1_6[] = {"wall",    "mpi",         "own",           "cpu",    "mpi_calls",
+                                             "samples", "samples_mpi", "samples_other", "weight", "weight_mpi"};
+
+std::optional<std::size_t> own_total(std::string_view name) {
+  for (std::size_t i = 0; i < format::total_count; ++i)
+    if (name == format::row_of(format::total_columns[i].metric).total_name) return i;
+  return std::nullopt;
+}
+
+/// What a metric is called today.
+std::string_view present_name(std::string_view name) { return name == "ticks_lost" ? "samples_other" : name; }
 
 std::vector<std::optional<std::size_t>>* columns_of_kind(Schema& schema, std::uint8_t kind) {
   return kind < kinds ? &schema.columns[kind] : nullptr;
@@ -81,13 +95,19 @@ void read_metrics(SectionReader in, Schema& schema) {
     in.check();
     auto* columns = columns_of_kind(schema, kind);
     if (!columns) in.refuse("metric of an unknown kind");
+    if (static_cast<NodeKind>(kind) == NodeKind::Root) {
+      schema.totals.push_back(own_total(name));
+      continue;
+    }
     columns->emplace_back();
     for (std::size_t i = 0; i < format::metric_count; ++i) {
       const auto& own = format::metric_table[i];
-      if (name == own.name && static_cast<std::uint8_t>(own.kind) == kind)
+      if (own.name && name == own.name && static_cast<std::uint8_t>(own.kind) == kind)
         columns->back() = format::column_of(static_cast<format::MetricId>(i));
     }
   }
+  if (schema.totals.empty())
+    for (const char* name : totals_before_1_6) schema.totals.push_back(own_total(name));
   // Ticks may end at a pseudo path.
   schema.columns[static_cast<std::size_t>(NodeKind::Special)] =
       schema.columns[static_cast<std::size_t>(NodeKind::Function)];
@@ -261,7 +281,8 @@ class LocationsReader {
     unit.cluster = narrow(in_);
     for (std::uint64_t i = 0; i < totals_; ++i) {
       const std::int64_t value = in_.signed_varint();
-      if (i < std::size(format::unit_total_table)) unit.*format::unit_total_table[i] = value;
+      if (i < schema_.totals.size() && schema_.totals[i])
+        unit.*format::total_columns[*schema_.totals[i]].total = value;
     }
     unit.weight_user_squared = finite(in_);
     read_values(unit);
@@ -446,7 +467,7 @@ std::vector<OverallMetric> read_overall(SectionReader& in) {
   if (count > format::max_overall) in.refuse("more overall metrics than any version has");
   for (std::size_t i = 0; i < count; ++i) {
     OverallMetric metric;
-    metric.name = clean_text(in.text());
+    metric.name = clean_text(present_name(in.text()));
     metric.unit = clean_text(in.text());
     const auto precision = in.fixed<std::uint8_t>();
     in.check();

@@ -247,9 +247,9 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
     names.push_back(metric.name);
     columns.push_back(metric.column);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi", "user", "cpu", "refrain", "mpi_calls", "messages_sent",
+  EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "refrain", "messages_sent",
                                              "bytes_sent", "messages_received", "bytes_received", "samples",
-                                             "samples_mpi", "ticks_lost"}));
+                                             "samples_mpi", "samples_other"}));
   EXPECT_EQ(columns[0], "wall_s");
   EXPECT_EQ(columns[7], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};

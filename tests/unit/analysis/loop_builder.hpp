@@ -43,7 +43,7 @@ inline const std::vector<experiment::OverallMetric>& metrics() {
       {"bytes_sent", "B", Precision::Exact},     {"messages_received", "1", Precision::Exact},
       {"bytes_received", "B", Precision::Exact}, {"samples", "1", Precision::Rounded},
       {"samples_mpi", "1", Precision::Rounded},  {"weight", "ns", Precision::NotKept},
-      {"ticks_lost", "1", Precision::Rounded}};
+      {"samples_other", "1", Precision::Rounded}};
   return list;
 }
 

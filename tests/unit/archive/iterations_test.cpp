@@ -33,8 +33,8 @@ void expect_sample_iterations(const experiment::Loop& loop, int from, int count,
   const auto read = analysis::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
     ASSERT_EQ(iteration, at);
     ASSERT_EQ(cluster, std::min<int>(static_cast<int>(sample_label(at)), clusters - 1));
-    for (std::size_t m = 0; m < measurement::overall_count; ++m) {
-      const auto precision = measurement::overall_table[m].precision;
+    for (std::size_t m = 0; m < measurement::logged_count; ++m) {
+      const auto precision = format::row_of(format::logged_metrics[m]).log;
       const std::int64_t truth = precision == clustering::Precision::NotKept ? 0 : sample_overall(at, m);
       if (precision == clustering::Precision::Exact) ASSERT_EQ(row[m], truth);
       else ASSERT_NEAR(static_cast<double>(row[m]), static_cast<double>(truth), 5e-4 * static_cast<double>(truth));
@@ -68,7 +68,7 @@ TEST(Iterations, of_several_loops_and_threads_come_back) {
   EXPECT_EQ(cluster.minimum[3], 5);
   EXPECT_EQ(cluster.maximum[3], 2003);
   EXPECT_EQ(cluster.squares[3], 0.5);
-  EXPECT_EQ(loop.metrics.size(), measurement::overall_count);
+  EXPECT_EQ(loop.metrics.size(), measurement::logged_count);
   ASSERT_EQ(rank.locations[0].units.size(), 5u);
   EXPECT_EQ(rank.locations[0].units[3].cluster, 2);
   expect_sample_iterations(loop, 0, 150, 4);

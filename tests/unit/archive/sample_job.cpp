@@ -17,7 +17,7 @@
 namespace refrain::testing {
 
 /// Bytes follow messages, too.
-constexpr clustering::Column sample_follows[] = {{4},          {1}, {5},           {6, true, 5}, {7},
+constexpr clustering::Column sample_follows[] = {{1},          {2}, {5},           {6, true, 5}, {7},
                                                  {8, true, 7}, {9}, {10, true, 9}, {11},         {12}};
 
 using archive::NodeRecord;
@@ -127,7 +127,7 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
   for (int k = 0; k < clusters; ++k) {
     std::vector<std::int64_t> low, high;
     std::vector<double> squares;
-    for (std::size_t m = 0; m < measurement::overall_count; ++m) {
+    for (std::size_t m = 0; m < measurement::logged_count; ++m) {
       low.push_back(k + static_cast<std::int64_t>(m));
       high.push_back(1000 * k + static_cast<std::int64_t>(m));
       squares.push_back(0.25 * k);
@@ -139,14 +139,14 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
   }
   for (std::uint32_t label = 10; label >= static_cast<std::uint32_t>(clusters); --label)
     loop.merges.push_back({clustering::Label{label}, clustering::Label{label - 1}});
-  clustering::OverallColumn columns[measurement::overall_count];
-  for (std::size_t m = 0; m < measurement::overall_count; ++m)
-    columns[m] = {true, measurement::overall_table[m].precision};
+  clustering::OverallColumn columns[measurement::logged_count];
+  for (std::size_t m = 0; m < measurement::logged_count; ++m)
+    columns[m] = {true, format::row_of(format::logged_metrics[m]).log};
   clustering::IterationLog log;
   if (!log.create(columns, 1024)) std::abort();
   for (int i = 0; i < iterations; ++i) {
-    std::int64_t row[measurement::overall_count];
-    for (std::size_t m = 0; m < measurement::overall_count; ++m) row[m] = sample_overall(i, m);
+    std::int64_t row[measurement::logged_count];
+    for (std::size_t m = 0; m < measurement::logged_count; ++m) row[m] = sample_overall(i, m);
     const auto append = [&] {
       return log.append(static_cast<std::uint64_t>(i), clustering::Label{sample_label(i)}, row);
     };

@@ -24,8 +24,8 @@ constexpr LocationSettings settings{64U << 20, 64, unwind::Backend::Incremental}
 /// An event is a call of one of these, by the number of the iteration.
 constexpr std::uint64_t regions = 3;
 
-using Row = std::array<std::int64_t, overall_count>;
-std::int64_t value(const Row& row, Overall metric) { return row[static_cast<std::size_t>(metric)]; }
+using Row = std::array<std::int64_t, logged_count>;
+std::int64_t value(const Row& row, MetricId metric) { return row[format::logged_place(metric)]; }
 
 /// What a thread has done by its own account.
 struct Account {
@@ -105,8 +105,8 @@ class Followers : public testing::Test {
   /// Rows of a loop, in order; clusters resolved.
   static std::vector<Row> rows(ClusteredLoop& loop) {
     std::vector<Row> all;
-    format::Precision columns[overall_count];
-    for (std::size_t i = 0; i < overall_count; ++i) columns[i] = overall_table[i].precision;
+    format::Precision columns[logged_count];
+    for (std::size_t i = 0; i < logged_count; ++i) columns[i] = format::row_of(format::logged_metrics[i]).log;
     const auto read = [&](std::span<const std::byte> rest) {
       while (!rest.empty()) {
         std::uint32_t size = 0;
@@ -117,7 +117,7 @@ class Followers : public testing::Test {
         std::int64_t row[clustering::max_overall];
         while (block.next(label, row)) {
           all.emplace_back();
-          std::copy_n(row, overall_count, all.back().begin());
+          std::copy_n(row, logged_count, all.back().begin());
         }
         ASSERT_FALSE(block.damaged());
         rest = rest.subspan(size);
@@ -162,9 +162,9 @@ class Followers : public testing::Test {
       std::int64_t logged_wall = 0;
       for (std::size_t n = 0; n < logged.size(); ++n) {
         const auto at = account.events.find(spans_[of][n]);
-        ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], Overall::MpiCalls))
+        ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], MetricId::Visits))
             << "iteration " << n;
-        const std::int64_t row_wall = value(logged[n], Overall::Wall);
+        const std::int64_t row_wall = value(logged[n], MetricId::Wall);
         ASSERT_TRUE(0 <= row_wall && row_wall <= walls_[of][n]) << row_wall << " of " << walls_[of][n];
         logged_wall += row_wall;
       }
@@ -277,7 +277,7 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   check(*location, account);
   const auto logged = rows(*iterations_of(*location)->loops[0]);
   ASSERT_EQ(20'001U, logged.size());
-  for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], Overall::Wall)) << n;
+  for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
 }
 
 TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_behind_it) {
@@ -312,9 +312,9 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
       check(*location, account);
       const auto logged = rows(*iterations_of(*location)->loops[0]);
       const std::size_t n = logged.size() - 6;
-      EXPECT_EQ(1, value(logged[n], Overall::MpiCalls));
-      EXPECT_EQ(begins_before, value(logged[n], Overall::Wall) > 0);
-      EXPECT_EQ(ends_before ? 0 : walls_[0].back(), value(logged.back(), Overall::Wall));
+      EXPECT_EQ(1, value(logged[n], MetricId::Visits));
+      EXPECT_EQ(begins_before, value(logged[n], MetricId::Wall) > 0);
+      EXPECT_EQ(ends_before ? 0 : walls_[0].back(), value(logged.back(), MetricId::Wall));
       SetUp();  // a location of its own for the next
       spans_[0].clear();
       walls_[0].clear();

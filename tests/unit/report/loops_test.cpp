@@ -244,8 +244,8 @@ Iterations are counted from 0; the exemplar is the one nearest to the mean of it
 TEST(Iterations, csv_has_a_row_for_each) {
   const std::string text = rendered(two_ranks(), iterations(Format::Csv));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 21);
-  EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_s,user_s,"));
-  EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,0.0002,0.0098,"), text.npos) << text;
+  EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_calls,mpi_s,user_s,"));
+  EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,1,0.0002,0.0098,"), text.npos) << text;
 }
 
 TEST(Iterations, json_has_them_per_location) {
@@ -356,7 +356,7 @@ TEST(Loops, wrong_requests_say_what_is_there) {
   const auto several = experiment_of({{{"step", ten_iterations(1)}, {"output", ten_iterations(3)}}});
   Options options = iterations();
   options.metric = "weather";
-  EXPECT_TRUE(error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi, user, cpu, "));
+  EXPECT_TRUE(error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, "));
   options = iterations();
   options.loop = "setup";
   EXPECT_EQ(error_of(several, options), "--loop setup: the marked loops are step, output");
