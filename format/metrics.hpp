@@ -95,8 +95,8 @@ inline constexpr MetricSource from_paths{MetricSource::Paths, nullptr}, from_rul
 constexpr MetricSource total_at(std::int64_t UnitTotals::*total) { return {MetricSource::Total, total}; }
 
 inline constexpr MetricRow table[] = {
-#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help)        \
-  {name,   total,          unit,  Quantity::kind,    NodeKind::paths, Reduction::reduction,                   \
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) \
+  {name,   total,          unit,  Quantity::kind,    NodeKind::paths, Reduction::reduction,            \
    source, Precision::log, apart, MetricId::follows, MetricId::also,  help},
 #include "format/metrics.def"
 #undef METRIC
@@ -117,6 +117,10 @@ constexpr std::size_t columns_of(NodeKind kind) {
   std::size_t n = 0;
   for (const auto& row : metric_table) n += has_column(kind, row);
   return n;
+}
+/// Whether call paths of this kind have a value of each extra metric (REFRAIN_METRICS), behind their columns.
+constexpr bool has_extra_columns(NodeKind kind) {
+  return kind == NodeKind::Region || kind == NodeKind::Function || kind == NodeKind::Special;
 }
 /// Position of a metric in the value row of its node kind.
 constexpr std::size_t column_of(MetricId id) {

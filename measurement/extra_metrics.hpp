@@ -39,11 +39,6 @@ struct ExtraMetrics {
 };
 extern constinit ExtraMetrics extra_metrics;
 
-/// Whether the value rows of nodes of this kind have a column for each extra metric, behind their own.
-constexpr bool has_extra_columns(NodeKind kind) {
-  return kind == NodeKind::Region || kind == NodeKind::Function || kind == NodeKind::Special;
-}
-
 /// Of one location.
 struct ExtraReadings {
   void* counters;                            ///< null: no thread has them open now

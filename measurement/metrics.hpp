@@ -10,6 +10,7 @@ namespace refrain::measurement {
 using format::column_of;
 using format::columns_of;
 using format::has_column;
+using format::has_extra_columns;
 using format::Loss;
 using format::loss_count;
 using format::loss_table;

@@ -12,10 +12,7 @@
 namespace refrain::analysis {
 namespace {
 
-using experiment::NodeKind;
 using format::MetricId;
-
-bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
 
 std::int64_t sum_of(const std::vector<PathValue>& values) {
   __int128 sum = 0;
@@ -36,22 +33,24 @@ void share_out(std::int64_t total, std::vector<PathValue>& values) {
 ExtraShares share_extra(const experiment::Unit& unit, std::span<const experiment::CallPath> paths, std::size_t metric) {
   ExtraShares shares;
   shares.total = std::max<std::int64_t>(0, unit.extra.total(metric));
+  std::vector<std::int64_t> mpi, user;
+  const auto claim = [](std::uint32_t path, std::int64_t value, auto& of_paths, auto& values) {
+    if (value <= 0) return;
+    of_paths.push_back({path, 0});
+    values.push_back(value);
+  };
   for (const experiment::PathValues& row : unit.extra.values) {
     const std::int64_t value = unit.extra.of(row, metric);
-    if (value <= 0) continue;
-    const NodeKind kind = paths[row.path].kind;
-    if (is_sampled(kind)) shares.user_paths.push_back({row.path, value});
-    else shares.mpi_paths.push_back({row.path, value});
+    if (format::is_sampled(paths[row.path].kind)) claim(row.path, value, shares.user_paths, user);
+    else claim(row.path, value, shares.mpi_paths, mpi);
   }
-  if (sum_of(shares.mpi_paths) > shares.total) share_out(shares.total, shares.mpi_paths);  // damaged data only
-  const std::int64_t user = shares.total - sum_of(shares.mpi_paths);
-  if (shares.user_paths.empty())
-    for (const experiment::PathValues& row : unit.values) {
-      const std::int64_t weight = value_of(unit, row, paths[row.path].kind, MetricId::Weight);
-      if (weight > 0) shares.user_paths.push_back({row.path, weight});
-    }
-  if (shares.user_paths.empty()) shares.no_path = user;
-  else share_out(user, shares.user_paths);
+  if (user.empty())
+    for (const experiment::PathValues& row : unit.values)
+      claim(row.path, value_of(unit, row, paths[row.path].kind, MetricId::Weight), shares.user_paths, user);
+  std::vector<format::Remainder> room(std::max(mpi.size(), user.size()) + 1);
+  shares.no_path = format::divide_extra(shares.total, mpi, user, room);
+  for (std::size_t i = 0; i < mpi.size(); ++i) shares.mpi_paths[i].value = mpi[i];
+  for (std::size_t i = 0; i < user.size(); ++i) shares.user_paths[i].value = user[i];
   return shares;
 }
 

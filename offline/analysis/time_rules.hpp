@@ -1,15 +1,11 @@
 #pragma once
-/// The time rules: how the wall time of a leaf unit is divided, exactly, among its call paths (docs/architecture.md).
-///
-/// Pure functions of integers. Whatever the input, all results are non-negative and
-///   wall = mpi + refrain + user + stopped,  user = not_on_cpu + no_sample + no_path + sum of user paths,
-///   mpi = mpi_no_path + sum of MPI paths
-/// hold to the tick. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
+/// The time rules (format/time_rules.hpp) for units as they were read.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "format/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
 
 namespace refrain::analysis {
@@ -19,26 +15,12 @@ struct PathTime {
   std::int64_t ticks;
 };
 
-/// All times in ticks.
-struct UnitTimes {
-  std::int64_t wall = 0, mpi = 0, refrain = 0, user = 0;
-  std::int64_t cpu = 0;      ///< CPU time, in user code and MPI
-  std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
-  std::int64_t not_on_cpu = 0;
-  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it
-  std::int64_t no_sample = 0;                            ///< on the CPU, but no tick says where
-  std::int64_t no_path = 0;                              ///< on the CPU, by ticks whose call path was lost
-  std::int64_t mpi_no_path = 0;                          ///< in MPI, but of no call path
-  std::vector<PathTime> user_paths, mpi_paths;           ///< ascending by path
+/// Of a unit; its call paths, too.
+struct UnitTimes : format::UnitTimes {
+  std::vector<PathTime> user_paths, mpi_paths;  ///< ascending by path
 };
 
-/// What the rules need to know of the location: what its calls and ticks have cost on average, by the location's own
-/// timing where it has any, else by the rank's calibration.
-struct RankConstants {
-  double call_cost = 0;  ///< ticks of bookkeeping per MPI call
-  double tick_cost = 0;  ///< ... per timer tick
-  double ticks_per_second = 1e9;
-};
+using RankConstants = format::TimeConstants;
 RankConstants constants_of(const experiment::Rank& rank, const experiment::Location& location);
 
 UnitTimes apply_time_rules(const experiment::Unit& unit, std::span<const experiment::CallPath> paths,

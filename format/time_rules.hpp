@@ -1,0 +1,234 @@
+#pragma once
+/// The time rules: how the wall time of a leaf unit is divided, exactly, among its call paths, and how a metric that
+/// the user has asked for is (docs/architecture.md). For both halves: the runtime writes what they give for a whole
+/// run, the offline half applies them to clusters and iterations. Both must come to the same integers.
+///
+/// Pure functions. They allocate nothing: the caller has the room. Call paths take part by values in an order that is
+/// the same each time; where two have equal claims on a tick that is left over, the earlier one has it.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "format/metrics.hpp"
+#include "format/own_times.hpp"
+
+namespace refrain::format {
+
+/// The times of a unit, or sums of them, in ticks. Whatever the input, all are non-negative and
+///   wall = mpi + refrain + user + stopped,  user = not_on_cpu + no_sample + no_path + sum of user paths,
+///   mpi = mpi_no_path + sum of MPI paths
+/// hold to the tick.
+struct UnitTimes {
+  std::int64_t wall = 0, mpi = 0, refrain = 0, user = 0;
+  std::int64_t cpu = 0;      ///< CPU time, in user code and MPI
+  std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
+  std::int64_t not_on_cpu = 0;
+  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it
+  std::int64_t no_sample = 0;                            ///< on the CPU, but no tick says where
+  std::int64_t no_path = 0;                              ///< on the CPU, by ticks whose call path was lost
+  std::int64_t mpi_no_path = 0;                          ///< in MPI, but of no call path
+
+  inline UnitTimes& operator+=(const UnitTimes& other);
+};
+
+/// The times of a unit, as the file names them.
+struct TimeColumn {
+  const char* name;
+  std::int64_t UnitTimes::*time;
+};
+inline constexpr TimeColumn time_columns[] = {{"wall", &UnitTimes::wall},
+                                              {"mpi", &UnitTimes::mpi},
+                                              {"refrain", &UnitTimes::refrain},
+                                              {"user", &UnitTimes::user},
+                                              {"cpu", &UnitTimes::cpu},
+                                              {"stopped", &UnitTimes::stopped},
+                                              {"not_on_cpu", &UnitTimes::not_on_cpu},
+                                              {"not_on_cpu_low", &UnitTimes::not_on_cpu_low},
+                                              {"not_on_cpu_high", &UnitTimes::not_on_cpu_high},
+                                              {"no_sample", &UnitTimes::no_sample},
+                                              {"no_path", &UnitTimes::no_path},
+                                              {"mpi_no_path", &UnitTimes::mpi_no_path}};
+inline constexpr std::size_t time_count = sizeof time_columns / sizeof *time_columns;
+static_assert(sizeof(UnitTimes) == time_count * sizeof(std::int64_t), "each of them has a name");
+
+UnitTimes& UnitTimes::operator+=(const UnitTimes& other) {
+  for (const auto& column : time_columns) this->*column.time += other.*column.time;
+  return *this;
+}
+
+/// What the rules need to know of the location: what its calls and ticks have cost on average.
+struct TimeConstants {
+  double call_cost = 0;  ///< ticks of bookkeeping per MPI call
+  double tick_cost = 0;  ///< ... per timer tick
+  double ticks_per_second = 1e9;
+};
+/// A cost by the location's own timing where it has any, else by the rank's calibration.
+constexpr double cost_of(const OwnTimeMean& measured, double calibrated) {
+  return measured.timed > 0 ? measured.mean : calibrated;
+}
+
+/// column_of() of every metric.
+inline constexpr auto column_places = [] {
+  std::array<std::size_t, metric_count> places{};
+  for (std::size_t i = 0; i < metric_count; ++i) places[i] = column_of(static_cast<MetricId>(i));
+  return places;
+}();
+/// Value of `metric` in the columns of a call path, 0 when its kind of path does not have it.
+constexpr std::int64_t value_of(NodeKind kind, std::span<const std::int64_t> columns, MetricId metric) {
+  const std::size_t column = column_places[static_cast<std::size_t>(metric)];
+  return has_column(kind, row_of(metric)) && column < columns.size() ? columns[column] : 0;
+}
+
+/// What a call path takes part with in the division of a unit: its MPI time, or the weight of its samples.
+struct PathClaim {
+  enum Of : std::uint8_t { Nothing, Mpi, User } of;
+  std::int64_t value;
+};
+constexpr PathClaim claim_of(NodeKind kind, std::span<const std::int64_t> columns) {
+  if (const auto time = value_of(kind, columns, MetricId::Time); time > 0) return {PathClaim::Mpi, time};
+  if (const auto weight = value_of(kind, columns, MetricId::Weight); weight > 0) return {PathClaim::User, weight};
+  return {PathClaim::Nothing, 0};
+}
+
+/// True for call paths at which ticks end.
+constexpr bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
+
+/// The time for which the program had stopped the measurement: a unit whose time is not divided (stopped_times()).
+constexpr bool is_stopped(std::int32_t loop, std::int32_t cluster) { return loop < 0 && cluster == stopped_unit; }
+
+namespace time_rules {
+
+using Wide = __int128;
+inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+constexpr std::int64_t at_least_zero(std::int64_t value) { return std::max<std::int64_t>(value, 0); }
+constexpr std::int64_t narrow(Wide value) { return static_cast<std::int64_t>(std::clamp<Wide>(value, 0, largest)); }
+constexpr Wide sum_of(std::span<const std::int64_t> values) {
+  Wide sum = 0;
+  for (const std::int64_t value : values) sum += value;
+  return sum;
+}
+
+/// Nearest integer in [low, high] with low >= 0, halves away from zero; `low` for what is no number. long double holds
+/// every 64-bit integer exactly, and so what is behind the point. (roundl would need a library at run time.)
+inline std::int64_t round_within(long double value, std::int64_t low, std::int64_t high) {
+  if (!(value > static_cast<long double>(low))) return low;
+  if (value >= static_cast<long double>(high)) return high;
+  const auto whole = static_cast<std::int64_t>(value);
+  return whole + (value - static_cast<long double>(whole) >= 0.5L);
+}
+
+}  // namespace time_rules
+
+/// Room that sharing needs, one for each part.
+struct Remainder {
+  unsigned __int128 value;
+  std::size_t index;
+};
+
+/// Shares `total` in proportion to `parts` and `rest` (negative ones count as 0) into integers >= 0 that add up to it:
+/// largest remainders are rounded up, earlier ones first where they are equal, `rest` last. All zero when no part is
+/// positive, or `total` is not. The shares take the places of `parts`; returns that of `rest`. `room` has a place for
+/// each part and for the rest.
+inline std::int64_t share_out(std::int64_t total, std::span<std::int64_t> parts, std::int64_t rest,
+                              std::span<Remainder> room) {
+  using Unsigned = unsigned __int128;
+  const auto size_of = [](std::int64_t part) { return static_cast<std::uint64_t>(time_rules::at_least_zero(part)); };
+  Unsigned sum = size_of(rest);
+  for (const std::int64_t part : parts) sum += size_of(part);
+  if (sum == 0 || total <= 0) {
+    std::fill(parts.begin(), parts.end(), 0);
+    return 0;
+  }
+  std::int64_t left = total;
+  std::size_t remainders = 0;
+  const auto share_of = [&](std::int64_t part, std::size_t index) {
+    const Unsigned product = static_cast<Unsigned>(total) * size_of(part);
+    const Unsigned share = product / sum, remainder = product - share * sum;
+    left -= static_cast<std::int64_t>(share);
+    if (remainder != 0) room[remainders++] = {remainder, index};
+    return static_cast<std::int64_t>(share);
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = share_of(parts[i], i);
+  rest = share_of(rest, parts.size());
+  const std::span<Remainder> found = room.first(remainders);
+  const auto rounded_up = found.begin() + left;  // fewer are left than have a remainder
+  std::nth_element(found.begin(), rounded_up, found.end(), [](const Remainder& a, const Remainder& b) {
+    return a.value != b.value ? a.value > b.value : a.index < b.index;
+  });
+  for (auto at = found.begin(); at != rounded_up; ++at) ++(at->index < parts.size() ? parts[at->index] : rest);
+  return rest;
+}
+
+/// The unit of the time for which the measurement was stopped.
+inline UnitTimes stopped_times(const UnitTotals& unit) {
+  UnitTimes times;
+  times.wall = times.stopped = time_rules::at_least_zero(unit.wall);
+  return times;
+}
+
+/// Divides any other leaf unit. `mpi` and `user` are the claims of its call paths, all positive; the ticks that they
+/// get take their places. `room` has one place more than the longer of the two. For input that no run can give (mpi >
+/// wall, negative times, ...) the excess is cut.
+inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& constants, std::span<std::int64_t> mpi,
+                             std::span<std::int64_t> user, std::span<Remainder> room) {
+  using namespace time_rules;
+  UnitTimes times;
+  times.wall = at_least_zero(unit.wall);
+  times.mpi = std::clamp<std::int64_t>(unit.mpi, 0, times.wall);
+  const long double ticks = static_cast<long double>(at_least_zero(unit.ticks_user)) +
+                            static_cast<long double>(at_least_zero(unit.ticks_mpi)) +
+                            static_cast<long double>(at_least_zero(unit.ticks_lost));
+  const long double calls = static_cast<long double>(at_least_zero(unit.mpi_calls));
+  const long double own = static_cast<long double>(at_least_zero(unit.own));
+  times.refrain =
+      round_within(own + calls * constants.call_cost + ticks * constants.tick_cost, 0, times.wall - times.mpi);
+  times.user = times.wall - times.mpi - times.refrain;
+
+  // MPI paths carry their own times; only damaged data does not add up to the unit's.
+  const Wide mpi_sum = sum_of(mpi);
+  if (mpi_sum > times.mpi) share_out(times.mpi, mpi, 0, room);
+  times.mpi_no_path = mpi_sum > times.mpi ? 0 : times.mpi - narrow(mpi_sum);
+
+  const Wide path_weight = sum_of(user);
+  const std::int64_t user_weight = narrow(std::max<Wide>(path_weight, unit.weight_user_ns));
+  const std::int64_t mpi_weight = at_least_zero(unit.weight_mpi_ns);
+  const std::int64_t cpu =
+      round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
+  times.cpu = cpu;
+  const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
+  times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
+  times.not_on_cpu_high = std::max(std::min(narrow(wall_beyond_cpu), times.user), times.not_on_cpu_low);
+  // Without ticks the CPU time is divided as the wall time is.
+  const long double weights = static_cast<long double>(user_weight) + mpi_weight;
+  const long double wall_parts = static_cast<long double>(times.user) + times.mpi;
+  const long double user_part = weights > 0 ? user_weight / weights : wall_parts > 0 ? times.user / wall_parts : 0;
+  // Own work is CPU time of neither.
+  const std::int64_t cpu_of_both = std::max<std::int64_t>(cpu - times.refrain, 0);
+  times.not_on_cpu = round_within(times.user - cpu_of_both * user_part, times.not_on_cpu_low, times.not_on_cpu_high);
+
+  const std::int64_t on_cpu = times.user - times.not_on_cpu;
+  if (user_weight == 0) times.no_sample = on_cpu;
+  else times.no_path = share_out(on_cpu, user, narrow(user_weight - path_weight), room);
+  return times;
+}
+
+/// Divides the total of an extra metric of a unit. `mpi`: what was counted inside its MPI functions; `user`: what ticks
+/// have found at its sampled call paths, or where they have found nothing, the weights of these. All are positive; the
+/// shares take their places. Returns what no call path gets: what happened in user code where no tick says where.
+/// total >= 0; `room` as in divide_unit().
+inline std::int64_t divide_extra(std::int64_t total, std::span<std::int64_t> mpi, std::span<std::int64_t> user,
+                                 std::span<Remainder> room) {
+  using namespace time_rules;
+  if (sum_of(mpi) > total) share_out(total, mpi, 0, room);  // damaged data only
+  const std::int64_t in_user = total - narrow(sum_of(mpi));
+  if (user.empty()) return in_user;
+  share_out(in_user, user, 0, room);
+  return 0;
+}
+
+}  // namespace refrain::format
