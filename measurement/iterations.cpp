@@ -134,7 +134,8 @@ Iterations* iterations_of(Location& l) {
 namespace {
 
 /// What is added up over the call paths to MPI: columns side by side.
-constexpr std::size_t first_summed = column_of(MetricId::MessagesSent), summed = columns_of(NodeKind::Region) - first_summed;
+constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
+                      summed = columns_of(NodeKind::Region) - first_summed;
 static_assert([] {
   for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
     if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
