@@ -82,11 +82,19 @@ void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uin
   thread.nodes = std::move(nodes);
   thread.values = std::move(values);
   const auto n = static_cast<std::int64_t>(threads_.size());
-  thread.unit = {{1'000'000 + n, 300'000 + n, 20 + n, 600'000 + n, 12 + n, 7 + n, 2 + n, 1 + n, 500'000 + n, 90'000 + n,
-                  1.5e12 + static_cast<double>(n)},
-                 -1,
-                 -1,
-                 {}};
+  archive::UnitRecord& unit = thread.unit;
+  unit.loop = unit.cluster = -1;
+  unit.wall = 1'000'000 + n;
+  unit.mpi = 300'000 + n;
+  unit.own = 20 + n;
+  unit.cpu_ns = 600'000 + n;
+  unit.mpi_calls = 12 + n;
+  unit.ticks_user = 7 + n;
+  unit.ticks_mpi = 2 + n;
+  unit.ticks_lost = 1 + n;
+  unit.weight_user_ns = 500'000 + n;
+  unit.weight_mpi_ns = 90'000 + n;
+  unit.weight_user_squared = 1.5e12 + static_cast<double>(n);
 }
 
 void SampleRank::add_extra_metrics() {
