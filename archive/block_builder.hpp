@@ -42,7 +42,7 @@ class BlockBuilder {
     std::uint64_t raw;
     std::uint64_t checksum;
   };
-  static constexpr std::size_t most_sections = 12;
+  static constexpr std::size_t most_sections = 16;
   bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);
 
   Entry entries_[most_sections];

@@ -7,16 +7,14 @@
 
 #include "archive/iteration_frames.hpp"
 #include "archive/module_lookup.hpp"
+#include "archive/path_rows.hpp"
+#include "archive/totals_encoder.hpp"
 #include "config/line.hpp"
 #include "measurement/iterations.hpp"
 
 namespace refrain::archive {
 
 namespace {
-
-using Numbers = GrowableArray<std::uint32_t>;
-
-std::string_view fixed_text(const char* text, std::size_t size) { return {text, strnlen(text, size)}; }
 
 /// Gives the nodes of one location their numbers in the rank's tree.
 class NodeResolver {
@@ -82,10 +80,7 @@ class NodeResolver {
   Numbers region_numbers_;
 };
 
-/// The rank's own path of each node of a location.
-using Paths = std::span<const std::uint32_t>;
-
-/// The same of all locations, one behind the other.
+/// The rank's own path of each node of all locations, one behind the other.
 bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers& paths) {
   NodeResolver resolver(record, definitions);
   std::size_t nodes = 0;
@@ -99,45 +94,10 @@ bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers
   return true;
 }
 
-/// Calls `encode(location, paths)` for every location; false when one of these is.
-template <class Encode>
-bool for_each_location(const RankRecord& record, const Numbers& paths, Encode encode) {
-  const std::uint32_t* at = paths.data();
-  for (const LocationRecord& location : record.locations) {
-    if (!encode(location, Paths{at, location.nodes.size()})) return false;
-    at += location.nodes.size();
-  }
-  return true;
-}
-
-struct Row {
-  std::uint32_t path;
-  NodeKind kind;
-  std::span<const std::int64_t> values;
-};
-
-std::int64_t combine(measurement::Reduction reduction, std::int64_t a, std::int64_t b) {
-  switch (reduction) {
-    case measurement::Reduction::Min: return std::min(a, b);
-    case measurement::Reduction::Max: return std::max(a, b);
-    case measurement::Reduction::Sum: break;
-  }
-  return a + b;
-}
-
-constexpr std::size_t most_values = std::max(measurement::metric_count, measurement::most_extra_metrics);
-
 /// The rows of one path as one.
 void combine_metrics(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
   std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1)) {
-    std::size_t column = 0;
-    for (const auto& metric : measurement::metric_table) {
-      if (!measurement::has_column(row.kind, metric)) continue;
-      out[column] = combine(metric.reduction, out[column], row.values[column]);
-      ++column;
-    }
-  }
+  for (const Row& row : rows.subspan(1)) combine_columns(row.kind, row.values.data(), out);
 }
 void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
   std::copy(rows[0].values.begin(), rows[0].values.end(), out);
@@ -145,36 +105,23 @@ void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values])
     for (std::size_t m = 0; m < row.values.size(); ++m) out[m] += row.values[m];
 }
 
-/// The values of a unit by path, but for those that are all zero. `values_of(kind, values)`: which of a node's values
-/// to encode; none: the node is skipped.
+/// The values of a unit by path. `values_of` as in collect_rows().
 template <class ValuesOf, class Combine>
 bool encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
                  Combine combine_rows, GrowableArray<Row>& rows, Encoder& out) {
-  rows.clear();
-  for (const ValueRecord& value : unit.values) {
-    if (value.node >= location.nodes.size() || value.values == nullptr) continue;
-    const NodeKind kind = location.nodes[value.node].kind;
-    const std::span<const std::int64_t> values = values_of(kind, value.values);
-    if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) continue;
-    if (!rows.push_back({paths[value.node], kind, values})) return false;
-  }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.path < b.path; });
+  if (!collect_rows(unit, location, paths, values_of, rows)) return false;
   std::size_t distinct = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) distinct += i == 0 || rows[i].path != rows[i - 1].path;
-
   out.varint(distinct);
   std::uint32_t last_path = 0;
-  for (std::size_t i = 0; i < rows.size();) {
-    std::size_t end = i + 1;
-    while (end < rows.size() && rows[end].path == rows[i].path) ++end;
+  return for_each_path(rows.view(), [&](std::span<const Row> of_path) {
     std::int64_t values[most_values];
-    combine_rows(std::span<const Row>(rows.view()).subspan(i, end - i), values);
-    out.varint(rows[i].path - last_path);
-    for (std::size_t c = 0; c < rows[i].values.size(); ++c) out.signed_varint(values[c]);
-    last_path = rows[i].path;
-    i = end;
-  }
-  return true;
+    combine_rows(of_path, values);
+    out.varint(of_path[0].path - last_path);
+    for (std::size_t v = 0; v < of_path[0].values.size(); ++v) out.signed_varint(values[v]);
+    last_path = of_path[0].path;
+    return true;
+  });
 }
 
 bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
@@ -184,7 +131,7 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
   for (const auto& column : format::total_columns) out.signed_varint(unit.*column.total);
   out.real(unit.weight_user_squared);
   const auto values_of = [](NodeKind kind, const std::int64_t* values) {
-    return std::span(values, measurement::columns_of(kind));
+    return std::span(values, kind_columns(kind).count);
   };
   return encode_rows(unit, location, paths, values_of, combine_metrics, rows, out);
 }
@@ -194,14 +141,7 @@ bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encode
   out.varint(format::total_count);
   out.varint(record.locations.size());
   return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
-    out.signed_varint(location.thread);
-    out.signed_varint(location.os_thread_id);
-    out.text(fixed_text(location.name, sizeof location.name));
-    out.signed_varint(location.begin);
-    out.signed_varint(location.end);
-    out.signed_varint(location.arena_bytes);
-    out.varint(measurement::loss_count);
-    for (std::int64_t count : location.losses) out.signed_varint(count);
+    encode_location_head(location, out);
     out.varint(location.units.size());
     for (const UnitRecord& unit : location.units)
       if (!encode_unit(unit, location, paths, rows, out)) return false;
@@ -215,18 +155,14 @@ bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, P
   for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
   const auto values_of = [&](NodeKind kind, const std::int64_t* values) {
     const std::size_t count = measurement::has_extra_columns(kind) ? metrics : 0;
-    return std::span(values + measurement::columns_of(kind), count);
+    return std::span(values + kind_columns(kind).count, count);
   };
   return encode_rows(unit, location, paths, values_of, combine_extras, rows, out);
 }
 
 bool encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
-  out.varint(record.extra_metrics.size());
-  for (const measurement::ExtraMetric& metric : record.extra_metrics) {
-    out.text(metric.name);
-    out.text(metric.unit);
-  }
+  encode_extra_metrics(record, out);
   out.varint(record.locations.size());
   return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.varint(location.units.size());
@@ -437,13 +373,16 @@ bool has_loops(const RankRecord& record) {
                      [](const LocationRecord& location) { return !location.loops.empty(); });
 }
 
+double ticks_per_second(const RankRecord& record) {
+  const double frequency = platform::ticks_per_second(record.first_anchor, record.last_anchor);
+  return std::isfinite(frequency) && frequency > 0 ? frequency : 1e9;
+}
+
 bool encode_process(const RankRecord& record, Encoder& out) {
-  double frequency = platform::ticks_per_second(record.first_anchor, record.last_anchor);
-  if (!std::isfinite(frequency) || frequency <= 0) frequency = 1e9;
   out.varint(static_cast<std::uint64_t>(record.rank));
   out.signed_varint(record.process_id);
   out.text(fixed_text(record.host, sizeof record.host));
-  out.real(frequency);
+  out.real(ticks_per_second(record));
   out.signed_varint(record.begin_epoch_ns);
   for (const CalibratedCost& cost : {record.call_cost, record.tick_cost}) {
     out.real(cost.median);
@@ -557,6 +496,10 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
   return definitions.create() && resolve_paths(record, definitions, paths) &&
          add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
          add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
+         add_section(block, Section::Totals,
+                     [&](Encoder& out) {
+                       return encode_totals(record, paths, definitions.paths(), ticks_per_second(record), out);
+                     }) &&
          add_section(block, Section::OwnTimes, [&](Encoder& out) { return encode_own_times(record, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!some_stand_for_many(record.communicators) ||

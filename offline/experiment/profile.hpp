@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "format/iteration_log.hpp"
 #include "format/metrics.hpp"
 #include "format/own_times.hpp"
+#include "format/time_rules.hpp"
 #include "format/windows.hpp"
 
 namespace refrain::experiment {
@@ -122,6 +124,25 @@ struct Loop {
   std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
 };
 
+/// A call path in the whole run of a location.
+struct PathTotals {
+  std::uint32_t path;
+  std::uint32_t first;  ///< index of the first column in RunTotals::columns; columns_of(kind) of them
+  std::int64_t ticks;   ///< of an MPI function its MPI time, of a sampled one its share of the user time
+};
+
+/// What the run of a location comes to: the time rules applied to each of its units, and the results added up.
+struct RunTotals {
+  format::UnitTotals totals;
+  format::UnitTimes times;
+  std::vector<PathTotals> paths;  ///< ascending by path
+  std::vector<std::int64_t> columns;
+  /// Here the values of call paths are their shares, of sampled functions too, and with `extra_no_path` they add up to
+  /// the totals. A call path without any has no row.
+  ExtraValues extra;
+  std::vector<std::int64_t> extra_no_path;  ///< by metric, as `extra.totals`
+};
+
 struct LocationDefinition {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
@@ -134,6 +155,7 @@ struct LocationDefinition {
 };
 
 struct Location : LocationDefinition {
+  std::optional<RunTotals> run;  ///< since format 1.6
   std::vector<Unit> units;
   std::vector<Loop> loops;  ///< by Unit::loop
 };

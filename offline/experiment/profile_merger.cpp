@@ -110,6 +110,17 @@ void ProfileMerger::add(Profile part, const std::string& name) {
         for (PathValues& value : unit.extra.values) value.path = mapping[value.path];
         renumber(unit.extra, metrics, profile_.extra_metrics.size());
       }
+    for (Location& location : rank.locations)
+      if (location.run) {
+        RunTotals& run = *location.run;
+        for (PathTotals& of : run.paths) of.path = mapping[of.path];
+        sort_by_path(run.paths);
+        for (PathValues& value : run.extra.values) value.path = mapping[value.path];
+        std::vector<std::int64_t> no_path(run.extra.totals.empty() ? 0 : profile_.extra_metrics.size(), 0);
+        for (std::size_t m = 0; m < run.extra_no_path.size(); ++m) no_path[metrics[m]] = run.extra_no_path[m];
+        run.extra_no_path = std::move(no_path);
+        renumber(run.extra, metrics, profile_.extra_metrics.size());
+      }
     profile_.ranks.push_back(std::move(rank));
   }
 }

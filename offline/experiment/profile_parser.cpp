@@ -11,16 +11,14 @@
 #include "offline/experiment/block_reader.hpp"
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
+#include "offline/experiment/schema.hpp"
+#include "offline/experiment/totals_reader.hpp"
 
 namespace refrain::experiment {
 
 namespace {
 
 using format::Section;
-
-constexpr std::size_t kinds = 6;
-constexpr std::uint64_t most_totals = 1000;
-constexpr std::size_t most_extra_metrics = 64;
 
 struct Header {
   bool complete;
@@ -61,15 +59,6 @@ Header read_header(const InputFile& file) {
   return header;
 }
 
-/// The metrics and losses of the file in terms of this program's tables, by name: columns that it does not know are
-/// dropped, those that the file does not have are zero.
-struct Schema {
-  std::vector<std::optional<std::size_t>> columns[kinds];  ///< by kind: own column of each column in the file
-  std::vector<std::optional<std::size_t>> losses;
-  /// Own index of each total that units have in the file. Before 1.6 it does not say, but these it has.
-  std::vector<std::optional<std::size_t>> totals;
-};
-
 constexpr const char* totals_before_1_6[] = {"wall",    "mpi",         "own",           "cpu",    "mpi_calls",
                                              "samples", "samples_mpi", "samples_other", "weight", "weight_mpi"};
 
@@ -83,7 +72,7 @@ std::optional<std::size_t> own_total(std::string_view name) {
 std::string_view present_name(std::string_view name) { return name == "ticks_lost" ? "samples_other" : name; }
 
 std::vector<std::optional<std::size_t>>* columns_of_kind(Schema& schema, std::uint8_t kind) {
-  return kind < kinds ? &schema.columns[kind] : nullptr;
+  return kind < path_kinds ? &schema.columns[kind] : nullptr;
 }
 
 void read_metrics(SectionReader in, Schema& schema) {
@@ -158,7 +147,7 @@ void read_paths(SectionReader in, Profile& profile) {
     const auto kind = in.fixed<std::uint8_t>();
     in.check();
     if (up == 0 || up > i) in.refuse("a call path before its parent");
-    if (kind == 0 || kind >= kinds) in.refuse("a call path of unknown kind");
+    if (kind == 0 || kind >= path_kinds) in.refuse("a call path of unknown kind");
     CallPath path{static_cast<std::uint32_t>(i - up), static_cast<NodeKind>(kind), -1, 0};
     if (format::is_address(path.kind)) {
       const std::uint64_t module = in.varint();
@@ -173,18 +162,6 @@ void read_paths(SectionReader in, Profile& profile) {
     profile.paths.push_back(path);
   }
   in.finish();
-}
-
-std::int32_t narrow(SectionReader& in) {
-  const std::int64_t value = in.signed_varint();
-  if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) in.fail();
-  return in.failed() ? 0 : static_cast<std::int32_t>(value);
-}
-
-double finite(SectionReader& in) {
-  const double value = in.real();
-  if (!std::isfinite(value)) in.refuse("a number that is none");
-  return value;
 }
 
 void read_process(SectionReader in, Rank& rank) {
@@ -244,9 +221,7 @@ class LocationsReader {
       : in_(std::move(in)), profile_(profile), schema_(schema), mapping_(mapping) {}
 
   void read(Rank& rank) {
-    totals_ = in_.varint();
-    in_.check();
-    if (totals_ > most_totals) in_.refuse("more totals of a unit than any version has");
+    totals_ = read_total_count(in_);
     for (std::size_t n = in_.count(8); n > 0; --n) rank.locations.push_back(read_location(rank.rank));
     in_.finish();
   }
@@ -255,20 +230,7 @@ class LocationsReader {
   Location read_location(std::int32_t rank) {
     Location location;
     location.rank = rank;
-    location.thread = narrow(in_);
-    location.os_thread_id = in_.signed_varint();
-    location.name = clean_text(in_.text());
-    location.begin = in_.signed_varint();
-    location.end = in_.signed_varint();
-    location.arena_bytes = in_.signed_varint();
-    location.losses.resize(format::loss_count);
-    const std::size_t losses = in_.count(1);
-    in_.check();
-    if (losses != schema_.losses.size()) in_.refuse("not as many losses as the definitions have");
-    for (const auto& own : schema_.losses) {
-      const std::int64_t count = in_.signed_varint();
-      if (own) location.losses[*own] = count;
-    }
+    read_location_head(in_, schema_, location);
     const std::size_t units = in_.count(11);
     in_.check();
     for (std::size_t n = 0; n < units; ++n) location.units.push_back(read_unit());
@@ -279,12 +241,7 @@ class LocationsReader {
     Unit unit;
     unit.loop = narrow(in_);
     unit.cluster = narrow(in_);
-    for (std::uint64_t i = 0; i < totals_; ++i) {
-      const std::int64_t value = in_.signed_varint();
-      if (i < schema_.totals.size() && schema_.totals[i])
-        unit.*format::total_columns[*schema_.totals[i]].total = value;
-    }
-    unit.weight_user_squared = finite(in_);
+    read_unit_totals(in_, schema_, totals_, unit);
     read_values(unit);
     return unit;
   }
@@ -335,13 +292,7 @@ class ExtraReader {
       : in_(std::move(in)), profile_(profile), mapping_(mapping) {}
 
   void read(Rank& rank) {
-    const std::size_t metrics = in_.count(2);
-    in_.check();
-    for (std::size_t m = 0; m < metrics; ++m) {
-      ExtraMetric metric{clean_text(in_.text()), {}};
-      metric.unit = clean_text(in_.text());
-      numbers_.push_back(number_of(std::move(metric)));
-    }
+    numbers_ = read_extra_metrics(in_, profile_);
     if (in_.varint() != rank.locations.size()) in_.refuse("metrics of other locations");
     for (Location& location : rank.locations) {
       if (in_.varint() != location.units.size()) in_.refuse("metrics of other units");
@@ -351,15 +302,6 @@ class ExtraReader {
   }
 
  private:
-  std::size_t number_of(ExtraMetric metric) {
-    auto& all = profile_.extra_metrics;
-    const auto at = std::find_if(all.begin(), all.end(), [&](const ExtraMetric& m) { return m.name == metric.name; });
-    if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
-    if (all.size() == most_extra_metrics) in_.refuse("more metrics than anybody asks for");
-    all.push_back(std::move(metric));
-    return all.size() - 1;
-  }
-
   void read_unit(ExtraValues& extra) {
     const std::size_t width = profile_.extra_metrics.size();
     extra.totals.resize(width);
@@ -641,6 +583,15 @@ std::optional<Rank> read_rank(const InputFile& file, const Header& header, std::
   LocationsReader(block.section(Section::Locations, "locations"), profile, schema, rank.paths).read(rank);
   if (block.has(Section::OwnTimes)) read_own_times(block.section(Section::OwnTimes, "own times"), rank);
   if (block.has(Section::Extra)) ExtraReader(block.section(Section::Extra, "extra"), profile, rank.paths).read(rank);
+  if (block.has(Section::Totals)) {
+    auto runs = read_totals(block.section(Section::Totals, "totals"), schema, profile, rank.paths, rank.rank);
+    const auto same = [](const LocationRun& run, const Location& location) {
+      return run.definition.thread == location.thread && run.definition.os_thread_id == location.os_thread_id;
+    };
+    if (!std::equal(runs.begin(), runs.end(), rank.locations.begin(), rank.locations.end(), same))
+      file.fail(0, "rank " + std::to_string(rank.rank) + ": has totals of other locations");
+    for (std::size_t i = 0; i < runs.size(); ++i) rank.locations[i].run = std::move(runs[i].totals);
+  }
   read_communicators(block.section(Section::Communicators, "communicators"), rank);
   if (block.has(Section::CommunicatorsMade))
     read_communicators_made(block.section(Section::CommunicatorsMade, "communicators made"), rank);

@@ -8,7 +8,7 @@ refrain_unit_test(fuzz_archive_mutations fuzz.archive
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)
 if(REFRAIN_FUZZ)
   add_executable(archive_fuzzer ${CMAKE_CURRENT_LIST_DIR}/archive_fuzzer.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp)
-  foreach(source block_reader clean_text input_file manifest_reader profile_merger profile_parser reader iteration_frames_reader unpack)
+  foreach(source block_reader clean_text input_file manifest_reader profile_merger profile_parser reader iteration_frames_reader schema totals_reader unpack)
     target_sources(archive_fuzzer PRIVATE ${REFRAIN_SOURCE}/offline/experiment/${source}.cpp)  # compiled again, with coverage
   endforeach()
   target_compile_options(archive_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)

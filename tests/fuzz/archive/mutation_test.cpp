@@ -37,6 +37,25 @@ std::string sample_file(int ranks) {
   return read_file(directory.path + "/profile.refrain");
 }
 
+void check_run(const Profile& profile, const experiment::RunTotals& run) {
+  ASSERT_LE(run.extra.totals.size(), profile.extra_metrics.size());
+  ASSERT_EQ(run.extra_no_path.size(), run.extra.totals.size());
+  std::int64_t last_path = -1;
+  for (const auto& row : run.paths) {
+    ASSERT_GT(row.path, last_path);
+    last_path = row.path;
+    ASSERT_LT(row.path, profile.paths.size());
+    ASSERT_LE(row.first + format::columns_of(profile.paths[row.path].kind), run.columns.size());
+  }
+  last_path = -1;
+  for (const auto& row : run.extra.values) {
+    ASSERT_GT(row.path, last_path);
+    last_path = row.path;
+    ASSERT_LT(row.path, profile.paths.size());
+    ASSERT_LE(row.first + run.extra.totals.size(), run.extra.columns.size());
+  }
+}
+
 /// What the rest of the program relies on in a profile that was accepted.
 void check_invariants(const Profile& profile) {
   ASSERT_FALSE(profile.paths.empty());
@@ -66,6 +85,8 @@ void check_invariants(const Profile& profile) {
     }
     for (const auto& location : rank.locations) {
       ASSERT_EQ(location.losses.size(), format::loss_count);
+      if (location.run) check_run(profile, *location.run);
+      if (::testing::Test::HasFatalFailure()) return;
       for (const auto& loop : location.loops) {
         const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
         analysis::IterationSamples samples(profile, rank, loop);

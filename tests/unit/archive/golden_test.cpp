@@ -171,6 +171,36 @@ TEST(Golden, version_1_5) {
   EXPECT_EQ(tick.error, 0.25);
   EXPECT_EQ(own_times[static_cast<std::size_t>(measurement::OwnTime::Mark)].mean, 104.5);
   EXPECT_EQ(profile.ranks[2].windows.size(), 2u);
+  EXPECT_FALSE(profile.ranks[2].locations[1].run);  // it was not known then
+}
+
+TEST(Golden, version_1_6) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.6").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  EXPECT_EQ(profile.ranks[2].locations[1].loops.size(), 2u);
+  EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
+  ASSERT_TRUE(profile.ranks[2].locations[1].run);
+  // Numbers read off when the file was written, not computed anew.
+  const experiment::RunTotals& run = *profile.ranks[2].locations[1].run;
+  EXPECT_EQ(run.totals.wall, 6'000'018);
+  EXPECT_EQ(run.totals.weight_user_squared, 9'000'000'000'012);
+  EXPECT_EQ(run.times.wall, 6'000'018);
+  EXPECT_EQ(run.times.mpi, 1'800'012);
+  EXPECT_EQ(run.times.refrain, 13'278);
+  EXPECT_EQ(run.times.user, 4'186'728);
+  EXPECT_EQ(run.times.cpu, 7'200'024);
+  ASSERT_EQ(run.paths.size(), 40u);
+  ASSERT_EQ(run.columns.size(), 192u);
+  std::int64_t ticks = 0, mixed = 0, columns = 0;
+  for (const auto& row : run.paths) {
+    ticks += row.ticks;
+    mixed ^= row.ticks * (std::int64_t{row.path} + 1);
+  }
+  for (const std::int64_t value : run.columns) columns ^= value;
+  EXPECT_EQ(ticks, 5'986'740);
+  EXPECT_EQ(mixed, 916'404'352);
+  EXPECT_EQ(columns, -1'990'096'420'404'009'128);
 }
 
 }  // namespace
