@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 #include <filesystem>
 
+#include "archive/rank_encoder.hpp"
 #include "archive/writer.hpp"
 #include "offline/experiment/profile_parser.hpp"
 #include "tests/unit/archive/sample_job.hpp"
@@ -44,6 +45,25 @@ BENCHMARK(write_profile)
     ->Args({1, 100'000})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+/// Clusters of a loop, call paths with values: what a rank does by itself, without any file.
+void encode_rank(benchmark::State& state) {
+  SampleRank sample = sample_rank(0, 1, 1, static_cast<int>(state.range(1)));
+  if (state.range(0) > 0) sample.add_loop(0, "timestep", static_cast<int>(state.range(0)), 1000);
+  const archive::RankRecord& record = sample.record();
+  for (auto _ : state) {
+    archive::DefinitionSet definitions;
+    archive::BlockBuilder block;
+    if (!archive::encode_rank(record, definitions, block)) state.SkipWithError("no memory");
+    state.counters["bytes"] = static_cast<double>(block.size_with(0, 0));
+  }
+}
+BENCHMARK(encode_rank)
+    ->ArgNames({"clusters", "paths"})
+    ->Args({0, 500})
+    ->Args({64, 500})
+    ->Args({64, 5000})
+    ->Unit(benchmark::kMillisecond);
 
 void read_profile(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0)), paths = static_cast<int>(state.range(1));
