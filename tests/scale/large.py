@@ -1,0 +1,64 @@
+"""Reports of experiments as large as those of large machines: what they cost.
+
+What a limit of wall time means on a machine that others use, too: the best of up to three runs must keep it. Memory and
+CPU time are the process's own; CPU time is compared with that of another program which is run in turn with it. A report
+that needs several times what it may is stopped, and fails.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from accounting import MIB, READ_LOG, Bounds, ScaleTest, Usage, account, best_of  # noqa: E402
+
+TRIES = 3
+
+
+class LargeExperiments(ScaleTest):
+    def check(self, experiment: Path, options: list[object], wall_s: float, resident: int) -> None:
+        bounds = Bounds(max(60, 10 * wall_s), 8 * resident)
+
+        def good(usage: Usage) -> bool:
+            return usage.wall_s <= wall_s and usage.resident <= resident
+
+        best = best_of(TRIES, lambda: self.report(experiment, *options, bounds=bounds), good)
+        self.assertFalse(best.stopped, f"far beyond its limits: {best}")
+        self.assertGreater(best.written, 0, f"nothing was reported: {best}")
+        self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
+        self.assertLessEqual(best.resident, resident, f"too large: {best}")
+
+    def test_one_rank_of_ten_thousand(self) -> None:
+        experiment = self.make("wide", ranks=10_000, paths=500, clusters=64, iterations=128)
+        self.check(experiment, ["--rank", 4711], wall_s=1, resident=100 * MIB)
+
+    def test_all_of_four_thousand_ranks(self) -> None:
+        experiment = self.make("all", ranks=4096, paths=500, clusters=64, iterations=128)
+        self.check(experiment, [], wall_s=3, resident=1024 * MIB)
+
+    def test_all_iterations_of_long_loops(self) -> None:
+        """Three times the CPU time of reading the same logs, in 300 MiB; the least of up to three runs of each."""
+        ranks, iterations, factor, resident = 64, 1_000_000, 3, 300 * MIB
+        experiment = self.make("long", ranks=ranks, paths=12, clusters=64, iterations=iterations)
+        reading, reporting = [], []
+        for _ in range(TRIES):
+            reading.append(account([READ_LOG, experiment]))
+            print(f"read_log: {reading[-1]}", flush=True)
+            least = min(usage.cpu_s for usage in reading)
+            bounds = Bounds(max(600, 10 * factor * least), 8 * resident)
+            reporting.append(self.report(experiment, "--iterations", "--format", "json", bounds=bounds))
+            ratio = min(usage.cpu_s for usage in reporting) / least
+            if reporting[-1].stopped or (ratio <= factor and reporting[-1].resident <= resident):
+                break
+        last = reporting[-1]
+        self.assertFalse(last.stopped, f"far beyond its limits: {last}")
+        print(f"CPU time: {ratio:.2f} times that of reading the logs", flush=True)
+        self.assertGreater(last.written, 2 * ranks * iterations, "each iteration has a number and a comma at least")
+        self.assertLessEqual(last.resident, resident, f"too large: {last}")
+        self.assertLessEqual(ratio, factor, f"CPU time as a multiple of reading the logs: {last}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
