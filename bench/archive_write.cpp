@@ -6,7 +6,7 @@
 
 #include "archive/rank_encoder.hpp"
 #include "archive/writer.hpp"
-#include "offline/experiment/profile_parser.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 

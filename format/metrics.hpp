@@ -161,12 +161,16 @@ constexpr std::size_t logged_place(MetricId metric) {
   return n;
 }
 
-/// The integers of UnitTotals, in the order of the table and of the file (docs/file-format.md).
+/// The integers of UnitTotals, in the order of the file: first those that every version has, as versions before 1.6
+/// read them by their place, then others in the order of the table (docs/file-format.md).
 struct TotalColumn {
   MetricId metric;
   std::int64_t UnitTotals::*total;
   std::size_t logged;  ///< logged_place() of the metric
 };
+inline constexpr MetricId oldest_totals[] = {
+    MetricId::Wall,    MetricId::Time,       MetricId::Own,          MetricId::Cpu,    MetricId::Visits,
+    MetricId::Samples, MetricId::SamplesMpi, MetricId::SamplesOther, MetricId::Weight, MetricId::WeightMpi};
 inline constexpr std::size_t total_count = [] {
   std::size_t n = 0;
   for (const auto& row : metric_table) n += row.source.from == MetricSource::Total;
@@ -175,10 +179,13 @@ inline constexpr std::size_t total_count = [] {
 inline constexpr auto total_columns = [] {
   std::array<TotalColumn, total_count> columns{};
   std::size_t n = 0;
-  for (std::size_t i = 0; i < metric_count; ++i)
-    if (metric_table[i].source.from == MetricSource::Total)
-      columns[n++] = {MetricId{static_cast<std::uint8_t>(i)}, metric_table[i].source.total,
-                      logged_place(static_cast<MetricId>(i))};
+  const auto add = [&](MetricId metric) { columns[n++] = {metric, row_of(metric).source.total, logged_place(metric)}; };
+  for (const MetricId metric : oldest_totals) add(metric);
+  for (std::size_t i = 0; i < metric_count; ++i) {
+    bool is_old = metric_table[i].source.from != MetricSource::Total;
+    for (const MetricId metric : oldest_totals) is_old |= metric == static_cast<MetricId>(i);
+    if (!is_old) add(static_cast<MetricId>(i));
+  }
   return columns;
 }();
 

@@ -9,12 +9,12 @@
 #include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <unistd.h>
+#include <utility>
 
 #include "offline/analysis/iteration_metrics.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
 
@@ -60,38 +60,64 @@ class Progress {
   Clock::time_point last_{};
 };
 
-bool write_all(const std::string& text, std::FILE* out) {
-  return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
-}
-
 int complain(int code, const std::string& what) {
   fmt::print(stderr, "refrain report: {}\n", what);
   return code;
 }
 
+/// Where the report goes: standard output, or a file that is made when there is something to write, so that a request
+/// that fails leaves no empty one behind.
+class Output {
+ public:
+  explicit Output(const std::string& name) : name_(name) {}
+
+  /// Throws std::runtime_error, once, when it cannot be written.
+  void write(std::string_view text) {
+    if (out_ == nullptr) out_ = to_file() ? std::fopen(name_.c_str(), "w") : stdout;
+    if (out_ == nullptr || std::fwrite(text.data(), 1, text.size(), out_) != text.size()) fail();
+  }
+  void finish() {
+    if (out_ == nullptr) return;
+    std::FILE* out = std::exchange(out_, nullptr);
+    if (std::fflush(out) != 0 || (to_file() && std::fclose(out) != 0)) fail();
+  }
+  bool to_file() const { return name_ != "-"; }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw std::runtime_error((to_file() ? name_ : std::string("standard output")) + ": " + std::strerror(errno));
+  }
+  std::string name_;
+  std::FILE* out_ = nullptr;
+};
+
+/// The text says it itself; who reads another format learns it here.
+void tell_damage(const experiment::Experiment& experiment) {
+  constexpr std::size_t most = 5;
+  const auto damage = experiment.damage();
+  for (std::size_t i = 0; i < std::min(damage.size(), most); ++i) complain(exit_damaged, damage[i]);
+  if (experiment.damages() > most)
+    complain(exit_damaged, fmt::format("and {} more parts are damaged", experiment.damages() - most));
+}
+
 int run(Request request) {
   try {
-    static const std::map<std::string, report::Format> formats = {
-        {"text", report::Format::Text}, {"json", report::Format::Json}, {"csv", report::Format::Csv}};
-    request.options.format = formats.at(request.format);
+    const auto* format = std::ranges::find(report::format_names, request.format);
+    request.options.format = static_cast<report::Format>(format - report::format_names);
     for (const std::string& text : request.ranks) add_ranks(text, request.options.ranks);
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
-    const experiment::Experiment experiment = experiment::read_experiment(request.experiment);
+    const auto experiment = experiment::Experiment::open(request.experiment);
     analysis::Symbolizer symbolizer;
-    const bool to_file = request.output != "-";
-    // The file is made last: a request that fails leaves no empty one behind.
-    const report::Terminal terminal = to_file ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
-    const std::string text = render(experiment, request.options, terminal, symbolizer);
-    std::FILE* out = to_file ? std::fopen(request.output.c_str(), "w") : stdout;
-    if (out == nullptr) return complain(exit_usage, request.output + ": " + std::strerror(errno));
-    bool written = write_all(text, out);
-    if (to_file) written = std::fclose(out) == 0 && written;
-    if (!written)
-      return complain(exit_usage,
-                      (to_file ? request.output : std::string("standard output")) + ": " + std::strerror(errno));
-    return exit_ok;
+    Output output(request.output);
+    const report::Terminal terminal =
+        output.to_file() ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
+    render(experiment, request.options, terminal, symbolizer, [&](std::string_view text) { output.write(text); });
+    output.finish();
+    if (experiment->damages() == 0) return exit_ok;
+    if (request.options.format != report::Format::Text || output.to_file()) tell_damage(*experiment);
+    return exit_damaged;
   } catch (const experiment::ReadError& error) {
     return complain(exit_unreadable, error.what());
   } catch (const std::exception& error) {
@@ -122,15 +148,14 @@ std::vector<Option> add_loop_options(Command command, report::Options& options) 
   const std::vector<std::string> metrics = analysis::iteration_metric_names();
   command
       .option("--metric", options.metric,
-              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS", fmt::join(metrics, ", ")))
-      .likely_one_of(metrics, "NAME")
-      .needs(iterations)
-      .shows_default();
+              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS (default: wall); with --locations a metric "
+                          "of call paths",
+                          fmt::join(metrics, ", ")))
+      .likely_one_of(metrics, "NAME");
   command
       .option("--callpath", options.callpath,
-              "With --iterations: only below these functions, as in main/solve/MPI_Allreduce; reconstructed")
-      .type("NAMES")
-      .needs(iterations);
+              "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce")
+      .type("NAMES");
   command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME");
   command.option("--thread", options.thread, "Of marked loops only the threads of this number; 0 is a rank's first")
       .type("N")
@@ -156,13 +181,19 @@ void add_report(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("report", "Show where the time of an experiment went");
   command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
-  command.option("--format", request->format, "How to print").one_of({"text", "json", "csv"}).shows_default();
+  command.option("--format", request->format, "How to print")
+      .one_of({std::begin(report::format_names), std::end(report::format_names)})
+      .shows_default();
   Option flat = command.flag("--flat", request->options.flat, "By function instead of by call path");
   std::vector<Option> others = add_loop_options(command, request->options);
   others.insert(others.begin(), flat);
   Option windows =
       command.flag("--windows", request->options.windows, "One-sided operations by window, origin and target");
   for (Option other : others) windows.excludes(other);
+  Option locations = command.flag("--locations", request->options.locations,
+                                  "Rank by rank and thread by thread, with standard errors");
+  for (Option other : others) locations.excludes(other);
+  locations.excludes(windows);
   command.flag("--callsites", request->options.callsites,
                "Keep the call sites of one function apart, with module, file and line");
   within(command
@@ -182,7 +213,9 @@ void add_report(Command root, Invocation& invocation) {
   command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
   command.footer(
       "Values are sums over all locations (threads of all ranks).\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.");
+      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it "
+      "is\n"
+      "damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

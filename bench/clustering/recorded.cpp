@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "measurement/iterations.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 
 namespace refrain::bench {
 
@@ -86,7 +86,7 @@ Sequence sequence_of(const experiment::Profile& profile, const experiment::Locat
 }  // namespace
 
 std::vector<Sequence> recorded(const std::filesystem::path& experiment, const std::string& name) {
-  const experiment::Experiment read = experiment::read_experiment(experiment);
+  const experiment::WholeExperiment read = experiment::read_experiment(experiment);
   std::vector<Sequence> out;
   const auto& ranks = read.profile.ranks;
   for (std::size_t r = 0; r < ranks.size(); r += std::max<std::size_t>(1, ranks.size() / 2)) {

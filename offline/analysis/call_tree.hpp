@@ -5,13 +5,16 @@
 /// libc and of threads, Refrain's own frames) is left out; call sites of one function in one caller are merged unless
 /// asked otherwise; paths of `kind` Other that the time rules define stand at the top level.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "offline/analysis/symbols.hpp"
-#include "offline/experiment/profile.hpp"
+#include "offline/experiment/experiment.hpp"
 
 namespace refrain::analysis {
 
@@ -27,35 +30,33 @@ inline constexpr const char* truncated_name = "(truncated)";
 inline constexpr const char* arena_full_name = "(arena full)";
 inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
 
-/// Integer values, those of the MPI columns and the samples.
-struct Counts {
-  std::int64_t visits = 0, samples = 0;
-  std::int64_t messages_sent = 0, bytes_sent = 0, messages_received = 0, bytes_received = 0;
-  std::int64_t messages_completed = 0, bytes_completed = 0, bytes_read = 0, bytes_written = 0;
+/// The metrics of call paths that are counted, in the order of format/metrics.def.
+inline constexpr auto counted_metrics = [] {
+  constexpr auto is_counted = [](const format::MetricRow& row) {
+    return row.name && row.quantity == format::Quantity::Count &&
+           (row.kind == format::NodeKind::Region || row.kind == format::NodeKind::Function);
+  };
+  std::array<format::MetricId, std::ranges::count_if(format::metric_table, is_counted)> metrics{};
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < format::metric_count; ++i)
+    if (is_counted(format::metric_table[i])) metrics[n++] = static_cast<format::MetricId>(i);
+  return metrics;
+}();
+
+/// One integer of each.
+class Counts {
+ public:
+  constexpr std::int64_t& operator[](format::MetricId metric) { return value_[place(metric)]; }
+  constexpr std::int64_t operator[](format::MetricId metric) const { return value_[place(metric)]; }
   Counts& operator+=(const Counts& other);
   bool operator==(const Counts&) const = default;
-};
 
-/// The same as a table, in the order of reports.
-struct CountColumn {
-  const char* name;
-  std::int64_t Counts::*value;
-  format::MetricId metric;
+ private:
+  static constexpr std::size_t place(format::MetricId metric) {
+    return static_cast<std::size_t>(std::ranges::find(counted_metrics, metric) - counted_metrics.begin());
+  }
+  std::array<std::int64_t, counted_metrics.size()> value_{};
 };
-inline constexpr CountColumn count_columns[] = {
-    {"visits", &Counts::visits, format::MetricId::Visits},
-    {"samples", &Counts::samples, format::MetricId::Samples},
-    {"messages_sent", &Counts::messages_sent, format::MetricId::MessagesSent},
-    {"bytes_sent", &Counts::bytes_sent, format::MetricId::BytesSent},
-    {"messages_received", &Counts::messages_received, format::MetricId::MessagesReceived},
-    {"bytes_received", &Counts::bytes_received, format::MetricId::BytesReceived},
-    {"messages_completed", &Counts::messages_completed, format::MetricId::MessagesCompleted},
-    {"bytes_completed", &Counts::bytes_completed, format::MetricId::BytesCompleted},
-    {"bytes_read", &Counts::bytes_read, format::MetricId::BytesRead},
-    {"bytes_written", &Counts::bytes_written, format::MetricId::BytesWritten}};
-
-/// a + b, held at the ends of the range instead of overflowing (damaged data only).
-std::int64_t add_values(std::int64_t a, std::int64_t b);
 
 struct Spread {
   double min = 0, mean = 0, max = 0;
@@ -70,8 +71,9 @@ struct TreeNode {
   int line = 0;
   std::uint64_t offset = 0;  ///< ... in the module: where the call returns to
   double exclusive_s = 0, inclusive_s = 0;
-  double sampled_s = 0;         ///< part of inclusive_s that was shared out by samples
-  double standard_error_s = 0;  ///< of inclusive_s
+  double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
+  double standard_error_s = 0;   ///< of inclusive_s
+  double exclusive_error_s = 0;  ///< of exclusive_s
   Counts exclusive, inclusive;
   std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
   double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
@@ -94,7 +96,7 @@ struct Totals {
   double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
   std::int64_t mpi_calls = 0;
-  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_lost = 0;
+  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_other = 0;
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by format::Loss
   std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics
@@ -119,8 +121,28 @@ struct CallTreeOptions {
   int depth = 0;                        ///< frames kept below the root, 0: all; MPI functions stay below the last one
   std::function<bool(int rank)> ranks;  ///< empty: all
   std::function<void(std::size_t done, std::size_t all)> progress;
+  std::function<void(const experiment::Rank& rank)> also;  ///< gets every rank that is read
 };
 
+/// Makes the tree of names, then adds one location after the other; those of a rank follow each other. Holds no rank.
+class CallTreeBuilder {
+ public:
+  /// `one_rank`: the spread is over its threads. All must outlive it.
+  CallTreeBuilder(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,
+                  const CallTreeOptions& options, bool one_rank);
+  ~CallTreeBuilder();
+  void add(const experiment::Rank& rank, const experiment::Location& location, const experiment::RunTotals& totals);
+  /// Nothing may be added afterwards.
+  CallTree finish();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Of the run, with the chosen ranks, which are read one after the other.
+CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& symbolizer,
+                         const CallTreeOptions& options = {});
 CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symbolizer,
                          const CallTreeOptions& options = {});
 

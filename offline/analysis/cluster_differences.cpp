@@ -120,7 +120,12 @@ Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_
     own.weights[node] += value(MetricId::Weight);
     own.bytes_sent += value(MetricId::BytesSent);
   }
-  for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = static_cast<double>(unit->extra.total(m));
+  const auto& metrics = profiles.rank().extra_metrics;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    const auto at = std::ranges::find(tree.extra_metrics, metrics[m].name, &experiment::ExtraMetric::name);
+    if (at != tree.extra_metrics.end())
+      own.extra[static_cast<std::size_t>(at - tree.extra_metrics.begin())] = static_cast<double>(unit->extra.total(m));
+  }
   return own;
 }
 

@@ -69,11 +69,21 @@ struct ExtraOfIterations::Model {
   std::vector<OfMetric> metrics;
 };
 
-ExtraOfIterations::ExtraOfIterations(const experiment::Profile& profile, const experiment::Loop& loop,
+/// How call paths follow the total, as the clusters of a class tell: by metric.
+struct ExtraOfIterations::Regression {
+  double mean = 0;                          ///< of the total, over all members
+  double between = 0, within = 0;           ///< squares: of clusters from the mean, of members from their clusters
+  std::map<std::uint32_t, double> scatter;  ///< by call path
+
+  /// Trusted as far as clusters differ more among each other than their members do.
+  double trust() const { return between > 0 ? between / (between + within) : 0; }
+};
+
+ExtraOfIterations::ExtraOfIterations(std::span<const experiment::CallPath> paths,
+                                     std::span<const experiment::ExtraMetric> metrics, const experiment::Loop& loop,
                                      const std::vector<const experiment::Unit*>& units)
-    : profile_(profile), loop_(loop), units_(units) {
-  for (const experiment::ExtraMetric& metric : profile.extra_metrics)
-    columns_.push_back(overall_index(loop, metric.name));
+    : paths_(paths), loop_(loop), units_(units) {
+  for (const experiment::ExtraMetric& metric : metrics) columns_.push_back(overall_index(loop, metric.name));
 }
 
 ExtraOfIterations::~ExtraOfIterations() = default;
@@ -92,48 +102,58 @@ double ExtraOfIterations::total_of(std::span<const std::int64_t> row, std::size_
   return column < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(column)]);
 }
 
+const std::vector<ExtraOfIterations::Regression>& ExtraOfIterations::regressions(std::uint32_t class_index) const {
+  const auto [at, is_new] = regressions_.try_emplace(class_index);
+  if (!is_new) return at->second;
+  std::vector<std::int32_t> clusters;
+  for (std::size_t k = 0; k < units_.size(); ++k)
+    if (units_[k] != nullptr && loop_.clusters[k].class_index == class_index && loop_.clusters[k].members > 0)
+      clusters.push_back(static_cast<std::int32_t>(k));
+  for (std::size_t m = 0; m < columns_.size(); ++m) {
+    Regression& of = at->second.emplace_back();
+    double all = 0, all_members = 0;
+    for (const std::int32_t k : clusters) {
+      all += static_cast<double>(units_[static_cast<std::size_t>(k)]->extra.total(m));
+      all_members += members(k);
+    }
+    of.mean = all_members > 0 ? all / all_members : 0;
+    for (const std::int32_t k : clusters) {
+      const experiment::ExtraValues& extra = units_[static_cast<std::size_t>(k)]->extra;
+      const double apart = static_cast<double>(extra.total(m)) / members(k) - of.mean;
+      of.between += members(k) * apart * apart;
+      const auto& squares = loop_.clusters[static_cast<std::size_t>(k)].squares;
+      if (columns_[m] >= 0 && static_cast<std::size_t>(columns_[m]) < squares.size())
+        of.within += squares[static_cast<std::size_t>(columns_[m])];
+      for (const experiment::PathValues& row : extra.values)
+        of.scatter[row.path] += apart * static_cast<double>(extra.of(row, m));
+    }
+  }
+  return at->second;
+}
+
 const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) const {
   models_.resize(units_.size());
   auto& place = models_[static_cast<std::size_t>(index)];
   if (place) return *place;
   place = std::make_unique<Model>();
   const experiment::Unit& unit = *units_[static_cast<std::size_t>(index)];
-  const std::uint32_t class_index = loop_.clusters[static_cast<std::size_t>(index)].class_index;
-  const auto in_class = [&](std::size_t k) {
-    return units_[k] != nullptr && loop_.clusters[k].class_index == class_index && loop_.clusters[k].members > 0;
-  };
-  for (std::size_t m = 0; m < profile_.extra_metrics.size(); ++m) {
+  const auto& regressions = this->regressions(loop_.clusters[static_cast<std::size_t>(index)].class_index);
+  for (std::size_t m = 0; m < columns_.size(); ++m) {
     Model::OfMetric of;
-    const ExtraShares sums = share_extra(unit, profile_.paths, m);
+    const ExtraShares sums = share_extra(unit, paths_, m);
     const double n = members(index);
     of.mean = static_cast<double>(sums.total) / n;
     of.user = sums.user_paths;
     of.user_sum = static_cast<double>(sum_of(of.user));
-    // How a call path follows the total is told by the clusters of the class, as far as these differ more among each
-    // other than their members do; for the rest it is proportional to it (as in iteration_profile.cpp).
-    double all = 0, all_members = 0, between = 0, within = 0;
-    for (std::size_t k = 0; k < units_.size(); ++k)
-      if (in_class(k)) {
-        all += static_cast<double>(units_[k]->extra.total(m));
-        all_members += members(static_cast<std::int32_t>(k));
-      }
-    std::map<std::uint32_t, double> scatter;
-    for (std::size_t k = 0; k < units_.size(); ++k) {
-      if (!in_class(k)) continue;
-      const double size = members(static_cast<std::int32_t>(k));
-      const double apart = static_cast<double>(units_[k]->extra.total(m)) / size - all / all_members;
-      between += size * apart * apart;
-      const auto& squares = loop_.clusters[k].squares;
-      if (columns_[m] >= 0 && static_cast<std::size_t>(columns_[m]) < squares.size())
-        within += squares[static_cast<std::size_t>(columns_[m])];
-      for (const experiment::PathValues& row : units_[k]->extra.values)
-        scatter[row.path] += apart * static_cast<double>(units_[k]->extra.of(row, m));
-    }
-    const double trust = between > 0 ? between / (between + within) : 0;
+    // As the class tells, as far as it is trusted; for the rest in proportion to the total (as in
+    // iteration_profile.cpp).
+    const Regression& learned = regressions[m];
     for (const PathValue& path : sums.mpi_paths) {
       const double part = sums.total > 0 ? static_cast<double>(path.value) / static_cast<double>(sums.total) : 0;
-      const double learned = between > 0 ? scatter[path.path] / between : 0;
-      of.mpi.push_back({path.path, static_cast<double>(path.value) / n, part + trust * (learned - part)});
+      const auto scatter = learned.scatter.find(path.path);
+      const double slope =
+          learned.between > 0 && scatter != learned.scatter.end() ? scatter->second / learned.between : 0;
+      of.mpi.push_back({path.path, static_cast<double>(path.value) / n, part + learned.trust() * (slope - part)});
     }
     place->metrics.push_back(std::move(of));
   }
@@ -142,7 +162,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
 
 experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
   experiment::ExtraValues out;
-  const std::size_t width = profile_.extra_metrics.size();
+  const std::size_t width = columns_.size();
   if (width == 0) return out;
   if (has(cluster) && members(cluster) == 1) return units_[static_cast<std::size_t>(cluster)]->extra;
   out.totals.resize(width);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -35,8 +36,8 @@ ExtraShares share_extra(const experiment::Unit& unit, std::span<const experiment
 class ExtraOfIterations {
  public:
   /// `units` are the sums of the loop's clusters, null where the file has none. All must outlive it.
-  ExtraOfIterations(const experiment::Profile& profile, const experiment::Loop& loop,
-                    const std::vector<const experiment::Unit*>& units);
+  ExtraOfIterations(std::span<const experiment::CallPath> paths, std::span<const experiment::ExtraMetric> metrics,
+                    const experiment::Loop& loop, const std::vector<const experiment::Unit*>& units);
   ~ExtraOfIterations();
 
   /// Of one iteration. Its totals are exact; its values of MPI functions are the mean of its cluster, moved as the
@@ -49,16 +50,19 @@ class ExtraOfIterations {
 
  private:
   struct Model;
+  struct Regression;
   const Model& model(std::int32_t cluster) const;
+  const std::vector<Regression>& regressions(std::uint32_t class_index) const;
   bool has(std::int32_t cluster) const;
   double members(std::int32_t cluster) const;
   double total_of(std::span<const std::int64_t> row, std::size_t metric) const;
 
-  const experiment::Profile& profile_;
+  std::span<const experiment::CallPath> paths_;
   const experiment::Loop& loop_;
   const std::vector<const experiment::Unit*>& units_;
   std::vector<int> columns_;  ///< of the metrics in the iterations' vectors, -1: not there
   mutable std::vector<std::unique_ptr<Model>> models_;
+  mutable std::map<std::uint32_t, std::vector<Regression>> regressions_;  ///< by class
 };
 
 }  // namespace refrain::analysis

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "offline/analysis/run_totals.hpp"
+
 namespace refrain::analysis {
 namespace {
 

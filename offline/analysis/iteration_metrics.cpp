@@ -72,13 +72,12 @@ std::vector<std::string> iteration_metric_names() {
   return names;
 }
 
-std::vector<IterationMetric> callpath_metrics(const experiment::ProfileDefinitions& profile) {
+std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for) {
   std::vector<IterationMetric> metrics;
   for (std::size_t m = 0; m < format::metric_count; ++m)
     if (const auto& row = format::metric_table[m]; callpaths_have(static_cast<MetricId>(m)))
       metrics.push_back(metric_of(row.total_name, row.unit));
-  for (const experiment::ExtraMetric& metric : profile.extra_metrics)
-    metrics.push_back(metric_of(metric.name, metric.unit));
+  for (const experiment::ExtraMetric& metric : asked_for) metrics.push_back(metric_of(metric.name, metric.unit));
   return metrics;
 }
 
@@ -105,7 +104,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
-  const auto& extra = profiles.profile().extra_metrics;
+  const auto& extra = profiles.rank().extra_metrics;
   for (std::size_t m = 0; m < extra.size(); ++m)
     if (extra[m].name == metric)
       return [divisor = divisor_of(extra[m].unit), value = profiles.extra().selected(selection, m)](

@@ -30,7 +30,7 @@ std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop);
 /// The names that iteration_metrics() gives for files that this version writes, without those of REFRAIN_METRICS.
 std::vector<std::string> iteration_metric_names();
 /// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
-std::vector<IterationMetric> callpath_metrics(const experiment::ProfileDefinitions& profile);
+std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for);
 
 /// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
 /// or 1.

@@ -41,7 +41,7 @@ struct IterationProfiles::Pool {
   std::array<double, region_columns> overall_mean{}, between{}, within{};
 };
 
-IterationProfiles::IterationProfiles(const experiment::Profile& profile, const experiment::Rank& rank,
+IterationProfiles::IterationProfiles(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
                                      const experiment::Location& location, std::size_t loop)
     : profile_(profile),
       rank_(rank),
@@ -49,7 +49,7 @@ IterationProfiles::IterationProfiles(const experiment::Profile& profile, const e
       loop_index_(loop),
       constants_(constants_of(rank, location)),
       columns_(loop_),
-      extra_(profile, loop_, units_) {
+      extra_(profile.paths, rank.extra_metrics, loop_, units_) {
   units_.assign(loop_.clusters.size(), nullptr);
   for (const experiment::Unit& unit : location.units)
     if (unit.loop == static_cast<std::int32_t>(loop) && unit.cluster >= 0 &&

@@ -33,7 +33,7 @@ struct PathSelection {
 /// for first.
 class IterationProfiles {
  public:
-  IterationProfiles(const experiment::Profile& profile, const experiment::Rank& rank,
+  IterationProfiles(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
                     const experiment::Location& location, std::size_t loop);
   ~IterationProfiles();
 
@@ -59,7 +59,8 @@ class IterationProfiles {
   const experiment::Unit* cluster_unit(std::int32_t cluster) const;
   const experiment::Loop& loop() const { return loop_; }
   std::size_t loop_index() const { return loop_index_; }
-  const experiment::Profile& profile() const { return profile_; }
+  const experiment::ProfileDefinitions& profile() const { return profile_; }
+  const experiment::Rank& rank() const { return rank_; }
   const RankConstants& constants() const { return constants_; }
   const ExtraOfIterations& extra() const { return extra_; }
   const LoopColumns& columns() const { return columns_; }
@@ -106,7 +107,7 @@ class IterationProfiles {
   const experiment::ClassSlopes* learned_slopes(std::uint32_t class_index) const;
   int second_total(std::size_t column) const;
 
-  const experiment::Profile& profile_;
+  const experiment::ProfileDefinitions& profile_;
   const experiment::Rank& rank_;
   const experiment::Loop& loop_;
   const std::size_t loop_index_;

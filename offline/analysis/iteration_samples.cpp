@@ -6,7 +6,7 @@ namespace refrain::analysis {
 
 using experiment::NodeKind;
 
-IterationSamples::IterationSamples(const experiment::Profile& profile, const experiment::Rank& rank,
+IterationSamples::IterationSamples(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
                                    const experiment::Loop& loop)
     : profile_(profile), stored_(read_samples(rank, loop)) {
   const auto wanted = static_cast<std::int32_t>(format::column_of(format::MetricId::Samples));

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/sample_reader.hpp"
 
 namespace refrain::analysis {
@@ -18,8 +18,9 @@ struct SampledPath {
 /// Of one loop of one location. Not thread-safe.
 class IterationSamples {
  public:
-  /// Reads them from the file. Throws ReadError.
-  IterationSamples(const experiment::Profile& profile, const experiment::Rank& rank, const experiment::Loop& loop);
+  /// Reads them from the file. There are none when they are damaged.
+  IterationSamples(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
+                   const experiment::Loop& loop);
   // The reader looks into the data.
   IterationSamples(const IterationSamples&) = delete;
   IterationSamples& operator=(const IterationSamples&) = delete;
@@ -37,7 +38,7 @@ class IterationSamples {
   void restart();
   bool take();
 
-  const experiment::Profile& profile_;
+  const experiment::ProfileDefinitions& profile_;
   experiment::StoredSamples stored_;
   experiment::SampleReader reader_;
   std::size_t samples_column_ = 0;

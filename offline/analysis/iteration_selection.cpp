@@ -73,7 +73,8 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
         all.samples += get(MetricId::Samples);
       }
       all.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
-      for (const auto& [path, ticks] : times.mpi_paths) all.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
+      for (const auto& [path, ticks] : times.mpi_paths)
+        all.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
       for (const auto& [path, ticks] : times.user_paths)
         all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
       if (sums->weight_user_squared > 0) {
@@ -122,8 +123,8 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
     if (const int second = model.second[total]; second >= 0) {
       in.second_slope = static_cast<float>(of.second_slope[total]);
       in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
-      in.second_overall_value =
-          static_cast<double>(row[static_cast<std::size_t>(profiles_.columns_.of_path(static_cast<std::size_t>(second)))]);
+      in.second_overall_value = static_cast<double>(
+          row[static_cast<std::size_t>(profiles_.columns_.of_path(static_cast<std::size_t>(second)))]);
     }
     return std::max(0.0, reconstruct(in));
   };

@@ -1,44 +1,54 @@
 #include "offline/analysis/iterations.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
+#include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
-#include "offline/experiment/reader.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-/// From the label that an iteration was logged with to the cluster that holds it in the end.
+std::string cost_of(const experiment::Loop& loop) { return "iterations of loop " + loop.name + " are missing"; }
+
+/// From the label that an iteration was logged with to the cluster that holds it in the end: two bytes a label, of
+/// which there is at most one an iteration.
 class LabelResolver {
  public:
   explicit LabelResolver(const experiment::Loop& loop)
-      // Labels are given in ascending order, one an iteration at most: much larger ones are damage.
+      // Labels are given in ascending order: much larger ones are damage.
       : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
-    for (std::size_t i = 0; i < loop.clusters.size(); ++i) set(loop.clusters[i].label, static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < std::min<std::size_t>(loop.clusters.size(), none); ++i)
+      set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
+    const std::string cost = "some iterations of loop " + loop.name + " have no cluster";
     // Backwards: what a label became is known before what became that label.
     for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
-      const auto merges = read_merges(loop.merges[piece]);
+      const auto merges = read_merges(loop.merges[piece], cost);
       for (std::size_t i = merges.size(); i-- > 0;)
-        if (const std::int32_t cluster = (*this)(merges[i].second); cluster >= 0) set(merges[i].first, cluster);
+        if (const std::int32_t cluster = (*this)(merges[i].second); cluster >= 0)
+          set(merges[i].first, static_cast<std::uint16_t>(cluster));
     }
   }
-  std::int32_t operator()(std::uint32_t label) const { return label < cluster_.size() ? cluster_[label] : -1; }
+  std::int32_t operator()(std::uint32_t label) const {
+    return label < cluster_.size() && cluster_[label] != none ? cluster_[label] : -1;
+  }
 
  private:
-  void set(std::uint32_t label, std::int32_t cluster) {
+  static constexpr std::uint16_t none = 0xffff;
+  void set(std::uint32_t label, std::uint16_t cluster) {
     if (label >= most_labels_) return;
-    if (label >= cluster_.size()) cluster_.resize(std::size_t{label} + 1, -1);
+    if (label >= cluster_.size()) cluster_.resize(std::size_t{label} + 1, none);
     cluster_[label] = cluster;
   }
   std::uint64_t most_labels_;
-  std::vector<std::int32_t> cluster_;
+  std::vector<std::uint16_t> cluster_;
 };
 
 /// The same for one label, without a table of all.
 std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label) {
   for (const experiment::FramePlace& piece : loop.merges)
-    for (const auto& [from, to] : read_merges(piece))
+    for (const auto& [from, to] : read_merges(piece, cost_of(loop)))
       if (from == label) label = to;
   for (std::size_t i = 0; i < loop.clusters.size(); ++i)
     if (loop.clusters[i].label == label) return static_cast<std::int32_t>(i);
@@ -87,11 +97,13 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
   if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
   const auto columns = columns_of(loop);
+  const std::string cost = cost_of(loop);
   std::int64_t count = 0;
   std::uint64_t next = 0;
   for (const experiment::FramePlace& place : loop.log) {
-    const auto piece = experiment::read_frame(place);
-    const bool whole = for_each_block(piece, columns, [&](experiment::IterationLogReader& block) {
+    const auto piece = experiment::read_frame(place, cost);
+    if (!piece) continue;
+    const bool whole = for_each_block(*piece, columns, [&](experiment::IterationLogReader& block) {
       if (block.first() < next || block.first() >= impossible) return false;
       next = block.first();  // after iterations that were lost it is not the next one
       format::Label label{};
@@ -100,7 +112,7 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
         take(static_cast<std::int64_t>(next++), cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
       return true;
     });
-    if (!whole) break;
+    if (!whole) note_damage(place, "the log of iterations is not what it should be", cost);
   }
   return count;
 }
@@ -112,7 +124,8 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
                                     [&](const experiment::FramePlace& place) { return first_of(place) <= wanted; });
   const auto columns = columns_of(loop);
   bool found = false;
-  for_each_block(experiment::read_frame(*--after), columns, [&](experiment::IterationLogReader& block) {
+  const auto piece = experiment::read_frame(*--after, cost_of(loop));
+  for_each_block(piece ? *piece : std::vector<std::byte>{}, columns, [&](experiment::IterationLogReader& block) {
     if (block.first() > wanted || wanted - block.first() >= block.count()) return true;
     format::Label label{};
     std::int64_t row[format::max_overall];

@@ -11,7 +11,7 @@
 
 namespace refrain::analysis {
 
-/// Index of an overall metric by name (format/overall.def), -1 when the file does not have it.
+/// Index of a metric of whole iterations by name (format/metrics.def), -1 when the file does not have it.
 int overall_index(const experiment::Loop& loop, std::string_view name);
 
 using TakeIteration =
@@ -19,7 +19,7 @@ using TakeIteration =
 
 /// Calls `take` for every iteration of the log in order; `row` is by Loop::metrics, the metrics that are not kept being
 /// 0, and valid during the call. The log is read piece by piece, and one piece is held at a time. Returns the number of
-/// iterations read: fewer than Loop::iterations when some were lost. Throws experiment::ReadError.
+/// iterations read: fewer than Loop::iterations when some were lost; those of a damaged piece are left out.
 std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take);
 
 /// Calls `take` for one iteration, and reads no more than it has to for that. False: there is none of this number.

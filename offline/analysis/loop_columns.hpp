@@ -20,7 +20,8 @@ class LoopColumns {
   explicit LoopColumns(const experiment::Loop& loop) {
     for (std::size_t m = 0; m < columns_.size(); ++m) {
       const char* name = format::metric_table[m].total_name;
-      const auto at = std::ranges::find_if(loop.metrics, [&](const auto& metric) { return name && metric.name == name; });
+      const auto at =
+          std::ranges::find_if(loop.metrics, [&](const auto& metric) { return name && metric.name == name; });
       columns_[m] = at == loop.metrics.end() ? -1 : static_cast<int>(at - loop.metrics.begin());
     }
   }

@@ -65,12 +65,13 @@ std::int32_t world_rank(const experiment::Rank& rank, const experiment::Window& 
   return communicator && at < communicator->members.size() ? communicator->members[at] : -1;
 }
 
-JobWindows match_windows(const experiment::Profile& profile) {
+JobWindows match_windows(std::span<const experiment::Rank* const> ranks) {
   JobWindows job;
   CommunicatorNumbers numbers;
   /// By communicator and place among its windows. Where the communicator is not known, the rank is one of its own.
   std::map<std::tuple<std::int64_t, std::int32_t, std::size_t>, std::size_t> known;
-  for (const experiment::Rank& rank : profile.ranks) {
+  for (const experiment::Rank* of : ranks) {
+    const experiment::Rank& rank = *of;
     const auto of_communicators = numbers.of(rank);
     std::map<std::int64_t, std::size_t> before;
     auto& own = job.of_rank.emplace_back();

@@ -6,6 +6,7 @@
 /// among its windows: to make one is collective.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct JobWindow {
 
 struct JobWindows {
   std::vector<JobWindow> windows;                 ///< in the order in which the lowest rank of each has made them
-  std::vector<std::vector<std::size_t>> of_rank;  ///< by index of the rank in the profile and number of its window
+  std::vector<std::vector<std::size_t>> of_rank;  ///< by place in `ranks` and number of its window
 };
 
 const char* name_of(format::WindowKind kind);
@@ -37,6 +38,7 @@ const char* name_of(format::WindowKind kind);
 /// Of a rank in the window; -1: not known.
 std::int32_t world_rank(const experiment::Rank& rank, const experiment::Window& window, std::int32_t target);
 
-JobWindows match_windows(const experiment::Profile& profile);
+/// `ranks`: all that are to be looked at, ascending.
+JobWindows match_windows(std::span<const experiment::Rank* const> ranks);
 
 }  // namespace refrain::analysis

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "offline/experiment/clean_text.hpp"
-#include "offline/experiment/reader.hpp"
 
 namespace refrain::experiment {
 
@@ -28,14 +27,15 @@ void InputFile::open(FileSource& found) {
   found.number = status.st_ino;
 }
 
-InputFile::InputFile(const std::filesystem::path& path) {
-  FileSource found{path, clean_text(path.string()), {}};
+InputFile::InputFile(const std::filesystem::path& path, std::shared_ptr<DamageLog> damage) {
+  FileSource found{path, clean_text(path.string()), {}, 0, 0, std::move(damage)};
   open(found);
   source_ = std::make_shared<const FileSource>(std::move(found));
 }
 
-InputFile::InputFile(std::string name, std::span<const std::byte> bytes)
-    : source_(std::make_shared<const FileSource>(FileSource{{}, std::move(name), bytes})), size_(bytes.size()) {}
+InputFile::InputFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<DamageLog> damage)
+    : source_(std::make_shared<const FileSource>(FileSource{{}, std::move(name), bytes, 0, 0, std::move(damage)})),
+      size_(bytes.size()) {}
 
 InputFile::InputFile(std::shared_ptr<const FileSource> source) : source_(std::move(source)) {
   if (source_->path.empty()) {
@@ -71,8 +71,10 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
   return bytes;
 }
 
-void InputFile::fail(std::uint64_t offset, std::string_view what) const {
-  throw ReadError(name() + ": at byte " + std::to_string(offset) + ": " + std::string(what));
+std::string InputFile::place(std::uint64_t offset, std::string_view what) const {
+  return name() + ": at byte " + std::to_string(offset) + ": " + std::string(what);
 }
+
+void InputFile::fail(std::uint64_t offset, std::string_view what) const { throw ReadError(place(offset, what)); }
 
 }  // namespace refrain::experiment

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "offline/experiment/damage.hpp"
+
 namespace refrain::experiment {
 
 /// What to open again later: files of thousands of ranks are not all kept open.
@@ -18,14 +20,17 @@ struct FileSource {
   std::string name;  ///< stands in the messages
   std::span<const std::byte> memory;
   std::uint64_t device = 0, number = 0;  ///< of the file that was opened first: another one of its name is not taken
+  std::shared_ptr<DamageLog> damage;     ///< never null
 };
 
 class InputFile {
  public:
   /// Throws ReadError.
-  explicit InputFile(const std::filesystem::path& path);
+  explicit InputFile(const std::filesystem::path& path,
+                     std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
   /// `bytes` must outlive this; `name` stands in the messages.
-  InputFile(std::string name, std::span<const std::byte> bytes);
+  InputFile(std::string name, std::span<const std::byte> bytes,
+            std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
   /// The same file once more. Throws ReadError when it has been replaced.
   explicit InputFile(std::shared_ptr<const FileSource> source);
   InputFile(const InputFile&) = delete;
@@ -35,10 +40,13 @@ class InputFile {
   std::uint64_t size() const { return size_; }
   const std::string& name() const { return source_->name; }
   const std::shared_ptr<const FileSource>& source() const { return source_; }
+  DamageLog& damage() const { return *source_->damage; }
   /// Bytes [offset, offset + size). Throws ReadError, which calls them `what`, when they are not all there; nothing is
   /// allocated before that is known.
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t size, std::string_view what) const;
-  /// Throws ReadError: "NAME: at byte OFFSET: WHAT".
+  /// "NAME: at byte OFFSET: WHAT".
+  std::string place(std::uint64_t offset, std::string_view what) const;
+  /// Throws ReadError with that.
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
 
  private:

@@ -7,7 +7,6 @@
 #include "format/bytes.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
-#include "offline/experiment/reader.hpp"
 #include "offline/experiment/unpack.hpp"
 
 namespace refrain::experiment {
@@ -42,6 +41,22 @@ Head read_head(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   return head;
 }
 
+bool begins_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
+  if (end - at < around) return false;
+  const auto bytes = file.read(at, sizeof format::frame_magic, frame_text);
+  return format::load_little_endian<std::uint32_t>(bytes.data()) == format::frame_magic;
+}
+
+/// With its head. Throws ReadError when the checksum is not right.
+std::pair<Head, std::vector<std::byte>> read_whole(const InputFile& file, std::uint64_t at, std::uint64_t end) {
+  const Head head = read_head(file, at, end);
+  auto whole = file.read(at, head.stored + around, frame_text);
+  const std::size_t summed = whole.size() - format::checksum_size;
+  if (format::load_little_endian<std::uint64_t>(&whole[summed]) != format::checksum(whole.data(), summed))
+    file.fail(at, "a frame of iterations has a wrong checksum");
+  return {head, std::move(whole)};
+}
+
 Loop* find_loop(Rank& rank, std::int32_t thread, std::uint32_t loop) {
   for (Location& location : rank.locations)
     if (location.thread == thread) return loop < location.loops.size() ? &location.loops[loop] : nullptr;
@@ -70,21 +85,65 @@ void append(std::vector<FramePlace>& places, const std::vector<FramePlace>& more
 
 }  // namespace
 
+namespace {
+
+/// The next place from `at` on where a frame begins that is whole; `end`: there is none.
+std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
+  constexpr std::uint64_t piece = 1 << 20;
+  std::byte magic[sizeof format::frame_magic];
+  format::store_little_endian(magic, format::frame_magic);
+  while (at < end) {
+    const auto bytes = file.read(at, std::min(piece, end - at), frame_text);
+    for (auto found = bytes.begin();; ++found) {
+      found = std::search(found, bytes.end(), std::begin(magic), std::end(magic));
+      if (found == bytes.end()) break;
+      const std::uint64_t place = at + static_cast<std::uint64_t>(found - bytes.begin());
+      try {
+        (void)read_whole(file, place, end);
+        return place;
+      } catch (const ReadError&) {  // these bytes were no frame
+      }
+    }
+    if (bytes.size() < piece) break;
+    at += piece - sizeof magic + 1;  // one may begin at the end of the piece
+  }
+  return end;
+}
+
+}  // namespace
+
 void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t size, Rank& rank) {
   const std::uint64_t end = offset + size;
   for (std::uint64_t at = offset; at < end;) {
-    const Head head = read_head(file, at, end);
-    Loop* loop = find_loop(rank, head.thread, head.loop);
-    if (std::vector<FramePlace>* places = loop ? places_of(*loop, head.kind) : nullptr)
-      places->push_back({file.source(), at, head.stored + around, nullptr});
-    at += head.stored + around;
+    std::optional<Head> head;
+    const auto lost = [&] { return " of rank " + std::to_string(rank.rank) + " are missing"; };
+    try {
+      head = read_head(file, at, end);
+      const std::uint64_t next = at + head->stored + around;
+      if (next < end && !begins_frame(file, next, end)) head.reset();  // its size is wrong, or the next one is damaged
+    } catch (const ReadError&) {
+    }
+    if (!head) {
+      // A frame that is whole is kept although what follows it is not.
+      const std::uint64_t whole = next_frame(file, at, end);
+      if (whole > at || whole == end) {
+        file.damage().add(file.place(at, "a damaged frame of iterations"),
+                          std::to_string(whole - at) + " bytes of iterations" + lost());
+        at = whole;
+        continue;
+      }
+      head = read_head(file, at, end);
+    }
+    Loop* loop = find_loop(rank, head->thread, head->loop);
+    if (std::vector<FramePlace>* places = loop ? places_of(*loop, head->kind) : nullptr)
+      places->push_back({file.source(), at, head->stored + around, nullptr});
+    at += head->stored + around;
   }
 }
 
-void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank) {
+void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
+                             const std::shared_ptr<DamageLog>& damage) {
   if (rank.spilled_bytes == 0) return;
-  const InputFile file(directory / (format::spill_name_begin + std::to_string(rank.rank) + format::spill_name_end));
-  if (file.size() < rank.spilled_bytes) file.fail(file.size(), "is shorter than the profile says");
   struct Later {
     std::vector<FramePlace> log, merges;
   };
@@ -94,7 +153,14 @@ void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank)
     loop.log.clear();
     loop.merges.clear();
   });
-  find_iterations(file, 0, rank.spilled_bytes, rank);
+  const std::string cost = "early iterations of rank " + std::to_string(rank.rank) + " are missing";
+  damage->survives(cost, [&] {
+    const InputFile file(directory / (format::spill_name_begin + std::to_string(rank.rank) + format::spill_name_end),
+                         damage);
+    if (file.size() < rank.spilled_bytes)
+      damage->add(file.place(file.size(), "is shorter than the profile says"), cost);
+    find_iterations(file, 0, std::min(file.size(), rank.spilled_bytes), rank);
+  });
   auto next = later.begin();
   for_each_loop(rank, [&](Loop& loop) {
     append(loop.log, next->log);
@@ -103,63 +169,70 @@ void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank)
   });
 }
 
-std::vector<std::byte> read_frame(const FramePlace& place) {
+std::optional<std::vector<std::byte>> read_frame(const FramePlace& place, const std::string& cost) {
   if (!place.file) return place.contents ? *place.contents : std::vector<std::byte>{};
-  const InputFile file(place.file);
-  const auto whole = file.read(place.offset, place.size, frame_text);
-  const std::size_t summed = whole.size() - format::checksum_size;
-  if (format::load_little_endian<std::uint64_t>(&whole[summed]) != format::checksum(whole.data(), summed))
-    file.fail(place.offset, "a frame of iterations has a wrong checksum");
-  const Head head = read_head(file, place.offset, place.offset + place.size);
-  std::vector<std::byte> payload(whole.begin() + format::frame_head_size, whole.begin() + static_cast<long>(summed));
-  return unpack(file, place.offset, frame_text, head.encoding, std::move(payload), head.raw);
+  std::optional<std::vector<std::byte>> contents;
+  place.file->damage->survives(cost, [&] {
+    const InputFile file(place.file);
+    const auto [head, whole] = read_whole(file, place.offset, place.offset + place.size);
+    std::vector<std::byte> payload(whole.begin() + format::frame_head_size,
+                                   whole.end() - static_cast<long>(format::checksum_size));
+    contents = unpack(file, place.offset, frame_text, head.encoding, std::move(payload), head.raw);
+  });
+  return contents;
 }
 
 std::vector<std::byte> begin_of_frame(const FramePlace& place, std::size_t size) {
   if (!place.file) {
-    auto contents = read_frame(place);
+    auto contents = place.contents ? *place.contents : std::vector<std::byte>{};
     contents.resize(std::min(size, contents.size()));
     return contents;
   }
-  const InputFile file(place.file);
-  const Head head = read_head(file, place.offset, place.offset + place.size);
-  const std::uint64_t enough = bytes_to_begin(head.encoding, size);
-  const auto stored = file.read(place.offset + format::frame_head_size, std::min(head.stored, enough), frame_text);
-  return unpack_begin(head.encoding, stored, size);
+  try {
+    const InputFile file(place.file);
+    const Head head = read_head(file, place.offset, place.offset + place.size);
+    const std::uint64_t enough = bytes_to_begin(head.encoding, size);
+    const auto stored = file.read(place.offset + format::frame_head_size, std::min(head.stored, enough), frame_text);
+    return unpack_begin(head.encoding, stored, size);
+  } catch (const ReadError&) {  // who reads the whole frame says so
+    return {};
+  }
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlace& place) {
+void note_damage(const FramePlace& place, const char* what, const std::string& cost) {
+  if (place.file)
+    place.file->damage->add(place.file->name + ": at byte " + std::to_string(place.offset) + ": " + what, cost);
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlace& place, const std::string& cost) {
   constexpr std::size_t pair_size = 8;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> merges;
-  const auto payload = read_frame(place);
-  if (payload.size() % pair_size != 0)
-    throw ReadError((place.file ? place.file->name : std::string("a loop")) +
-                    ": merges of iterations that are no pairs");
-  merges.reserve(payload.size() / pair_size);
-  for (std::size_t i = 0; i < payload.size(); i += pair_size)
-    merges.emplace_back(format::load_little_endian<std::uint32_t>(&payload[i]),
-                        format::load_little_endian<std::uint32_t>(&payload[i + 4]));
+  const auto payload = read_frame(place, cost);
+  if (!payload) return merges;
+  if (payload->size() % pair_size != 0) note_damage(place, "merges of iterations that are no pairs", cost);
+  const std::size_t pairs = payload->size() / pair_size;
+  merges.reserve(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const std::byte* at = payload->data() + i * pair_size;
+    merges.emplace_back(format::load_little_endian<std::uint32_t>(at),
+                        format::load_little_endian<std::uint32_t>(at + 4));
+  }
   return merges;
 }
 
-StoredSamples read_samples(const Rank& rank, const Loop& loop) {
-  StoredSamples samples;
-  if (loop.samples.empty()) return samples;
-  const FramePlace& place = loop.samples.back();
-  const auto payload = read_frame(place);
-  const auto refuse = [&](const char* what) {
-    throw ReadError((place.file ? place.file->name : std::string("a loop")) + ": samples of iterations: " + what);
-  };
+namespace {
+
+/// Of a payload. A text: what is wrong with it.
+const char* parse_samples(const std::vector<std::byte>& payload, const Rank& rank, StoredSamples& samples) {
   format::ByteCursor in(payload);
-  samples.kept.hashed = loop.samples_hashed;
-  if (loop.samples_hashed) {
+  if (samples.kept.hashed) {
     const std::uint64_t level = in.varint();
-    if (level > format::highest_level) refuse("of too few iterations");
+    if (level > format::highest_level) return "of too few iterations";
     samples.kept.level = static_cast<unsigned>(level);
     samples.kept.seed = in.varint();
   } else {
     const std::uint64_t stride = in.varint();
-    if (!std::has_single_bit(stride) || stride >> format::highest_level > 1) refuse("of too few iterations");
+    if (!std::has_single_bit(stride) || stride >> format::highest_level > 1) return "of too few iterations";
     samples.kept.level = static_cast<unsigned>(std::countr_zero(stride));
   }
   samples.count = in.varint();
@@ -168,7 +241,7 @@ StoredSamples read_samples(const Rank& rank, const Loop& loop) {
   for (std::size_t i = 0; i < nodes && !in.failed(); ++i) {
     const std::int64_t step = in.signed_varint();
     const auto paths = static_cast<std::int64_t>(rank.paths.size());
-    if (step < -expected || step >= paths - expected) refuse("of a call path that is not there");
+    if (step < -expected || step >= paths - expected) return "of a call path that is not there";
     samples.paths.push_back(rank.paths[static_cast<std::size_t>(expected + step)]);
     expected += step + 1;
   }
@@ -177,13 +250,27 @@ StoredSamples read_samples(const Rank& rank, const Loop& loop) {
   for (std::size_t n = in.count(1); n > 0; --n)
     samples.references.push_back(static_cast<std::int32_t>(static_cast<std::uint64_t>(in.signed_varint())));
   const auto data = in.raw(in.remaining());
-  if (in.failed()) refuse("malformed or shorter than they say");
-  if (kind != static_cast<std::uint8_t>(NodeKind::Function)) return {};  // of a later version
+  if (in.failed()) return "malformed or shorter than they say";
+  if (kind != static_cast<std::uint8_t>(NodeKind::Function)) return nullptr;  // of a later version: no data
   if (samples.references.size() != rank.function_columns.size() + 1 || samples.visits >= rank.function_columns.size())
-    refuse("other columns than call paths have");
+    return "other columns than call paths have";
   samples.columns = rank.function_columns;
   samples.data.assign(data.begin(), data.end());
-  return samples;
+  return nullptr;
+}
+
+}  // namespace
+
+StoredSamples read_samples(const Rank& rank, const Loop& loop) {
+  if (loop.samples.empty()) return {};
+  const FramePlace& place = loop.samples.back();
+  const std::string cost = "the samples of single iterations of loop " + loop.name + " are missing";
+  const auto payload = read_frame(place, cost);
+  StoredSamples samples;
+  samples.kept.hashed = loop.samples_hashed;
+  const char* error = payload ? parse_samples(*payload, rank, samples) : "";
+  if (payload && error) note_damage(place, (std::string("samples of iterations: ") + error).c_str(), cost);
+  return error ? StoredSamples{} : samples;
 }
 
 }  // namespace refrain::experiment

@@ -84,8 +84,8 @@ Manifest parse_manifest(const InputFile& file) {
   int format_version = format::major_version;
   members.integer("format", format_version);
   if (format_version > format::major_version)
-    file.fail(0, "written by a newer Refrain (format " + std::to_string(format_version) + "; this one reads " +
-                     std::to_string(format::major_version) + ")");
+    throw NewerFormatError(file.place(0, "written by a newer Refrain (format " + std::to_string(format_version) +
+                                             "; this one reads " + std::to_string(format::major_version) + ")"));
   Manifest manifest;
   members.text("refrain", manifest.version);
   members.texts("command", manifest.command);

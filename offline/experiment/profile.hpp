@@ -1,6 +1,6 @@
 #pragma once
-/// The profile of a whole experiment as the offline tools see it: definitions unified over all ranks, values sparse per
-/// location and unit. Read by reader.hpp. Ordinary C++20; nothing here is used inside a measured process.
+/// What an experiment holds: definitions that all ranks share, and what each rank has measured, sparse per location and
+/// unit. An Experiment (experiment.hpp) hands it out rank by rank. Nothing here is used inside a measured process.
 ///
 /// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
 
@@ -51,7 +51,7 @@ struct ExtraMetric {
 
 /// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
 struct ExtraValues {
-  std::vector<std::int64_t> totals;  ///< by ProfileDefinitions::extra_metrics; of the whole unit
+  std::vector<std::int64_t> totals;  ///< by RankDefinition::extra_metrics; of the whole unit
   /// Ascending by path: of MPI functions what was counted in their calls, of sampled functions what ticks have found.
   std::vector<PathValues> values;
   std::vector<std::int64_t> columns;
@@ -85,9 +85,10 @@ struct Cluster {
   std::vector<double> squares;  ///< sums of squared distances from the mean
 };
 
-struct FileSource;  // offline/experiment/input_file.hpp
+struct FileSource;  // input_file.hpp
 
-/// A piece of what a loop has for every iteration, which stays in the file until it is asked for (reader.hpp).
+/// A piece of what a loop has for every iteration, which stays in the file until it is asked for
+/// (iteration_frames_reader.hpp).
 struct FramePlace {
   std::shared_ptr<const FileSource> file;
   std::uint64_t offset = 0, size = 0;
@@ -155,9 +156,9 @@ struct LocationDefinition {
 };
 
 struct Location : LocationDefinition {
-  std::optional<RunTotals> run;  ///< since format 1.6
-  std::vector<Unit> units;
-  std::vector<Loop> loops;  ///< by Unit::loop
+  std::optional<RunTotals> run;  ///< of all units, where the file has it
+  std::vector<Unit> units;       ///< none when only the run was read (Depth::Run)
+  std::vector<Loop> loops;       ///< by Unit::loop
 };
 
 /// World ranks, as runs: communicators of whole jobs are one run each.
@@ -223,6 +224,8 @@ struct RankDefinition {
   double ticks_per_second = 1e9;
   std::int64_t begin_epoch_ns = 0;
   Cost call_cost, tick_cost;
+  /// What can be counted on one machine may be missing on another: each rank has a list of its own.
+  std::vector<ExtraMetric> extra_metrics;
   std::vector<Communicator> communicators;
   std::vector<Window> windows;
 };
@@ -242,9 +245,9 @@ struct ProfileDefinitions {
   std::vector<std::string> regions;
   std::vector<ProfileModule> modules;
   std::vector<CallPath> paths;
-  std::vector<ExtraMetric> extra_metrics;  ///< of all ranks
 };
 
+/// All of it in memory: for tests, and for who has put an experiment together.
 struct Profile : ProfileDefinitions {
   std::vector<Rank> ranks;  ///< ascending by rank; fewer than expected in an incomplete experiment
 };

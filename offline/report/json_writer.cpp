@@ -13,6 +13,8 @@ class Output {
  public:
   using Ch = char;
   explicit Output(std::string& text) : text_(text) {}
+  explicit Output(std::function<void(std::string_view)> sink) : text_(own_), sink_(std::move(sink)) {}
+  Output(const Output&) = delete;
   void Put(char c) {
     const bool begins_line = line_depth_ >= 0;
     if (begins_line && c != ',') begin_line();
@@ -20,6 +22,17 @@ class Output {
     if (begins_line && c == ',') begin_line();
   }
   void Flush() {}
+  void raw(std::string_view text) {
+    text_ += text;
+    hand_over(piece);
+  }
+  /// When there is so much of it.
+  void hand_over(std::size_t least) {
+    if (!sink_ || text_.size() < least) return;
+    sink_(text_);
+    text_.clear();
+  }
+  static constexpr std::size_t piece = 64 << 10;
   /// What is written next begins a line, after the comma in front of it.
   void next_on_line(int depth) { line_depth_ = depth; }
 
@@ -30,7 +43,9 @@ class Output {
     line_depth_ = -1;
   }
 
+  std::string own_;
   std::string& text_;
+  std::function<void(std::string_view)> sink_;
   int line_depth_ = -1;
 };
 
@@ -57,11 +72,13 @@ std::string as_utf8(std::string_view text) {
 }  // namespace
 
 struct JsonWriter::Impl {
-  Impl(std::string& out, int line_depth) : output(out), writer(output), line_depth(line_depth) {}
+  template <class To>
+  Impl(To&& out, int line_depth) : output(std::forward<To>(out)), writer(output), line_depth(line_depth) {}
 
   void before_element() {
     if (depth > 0 && depth <= line_depth && !after_key) output.next_on_line(depth);
     after_key = false;
+    output.hand_over(Output::piece);
   }
 
   Output output;
@@ -72,9 +89,18 @@ struct JsonWriter::Impl {
 };
 
 JsonWriter::JsonWriter(std::string& out, int line_depth) : impl_(std::make_unique<Impl>(out, line_depth)) {}
+JsonWriter::JsonWriter(std::function<void(std::string_view)> out, int line_depth)
+    : impl_(std::make_unique<Impl>(std::move(out), line_depth)) {}
 JsonWriter::~JsonWriter() = default;
 
-void JsonWriter::set_line_depth(int depth) { impl_->line_depth = depth; }
+int JsonWriter::set_line_depth(int depth) { return std::exchange(impl_->line_depth, depth); }
+
+void JsonWriter::end_document() {
+  impl_->output.raw("\n");
+  impl_->output.hand_over(1);
+}
+
+void JsonWriter::raw(std::string_view text) { impl_->output.raw(text); }
 
 void JsonWriter::value(bool value) {
   impl_->before_element();

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,9 +17,13 @@ class JsonWriter {
  public:
   /// Appends to `out`, which must stay.
   explicit JsonWriter(std::string& out, int line_depth = 0);
+  /// Hands over pieces of the text as it grows, and the rest at the end.
+  explicit JsonWriter(std::function<void(std::string_view)> out, int line_depth = 0);
   ~JsonWriter();
-  /// Each element and member down to this depth stands on a line of its own.
-  void set_line_depth(int depth);
+  /// Each element and member down to this depth stands on a line of its own. Returns what it was before.
+  int set_line_depth(int depth);
+  /// A new line after everything.
+  void end_document();
 
   void value(bool value);
   void value(double value);
@@ -71,11 +76,20 @@ class JsonWriter {
     key(name);
     array(std::forward<Elements>(elements));
   }
+  /// `give(take)` calls take(text) with the elements as JSON, commas between them, in pieces of any size.
+  template <class Give>
+  void member_raw_array(std::string_view name, Give&& give) {
+    key(name);
+    begin('[');
+    give([this](std::string_view text) { raw(text); });
+    end(']');
+  }
 
  private:
   void key(std::string_view name);
   void integer(std::int64_t value);
   void natural(std::uint64_t value);
+  void raw(std::string_view text);
   void begin(char bracket);
   void end(char bracket);
 

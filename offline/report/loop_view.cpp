@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "offline/analysis/iterations.hpp"
+#include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
@@ -35,51 +35,74 @@ analysis::IterationMetric choose_metric(const std::vector<analysis::IterationMet
 LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree) {
   LoopView view;
   std::vector<std::string> names;
+  std::vector<std::vector<analysis::IterationMetric>> metrics;  // of each loop
+  std::vector<experiment::ExtraMetric> asked_for;
   bool any_thread = false;
-  for (const auto& rank : experiment.profile.ranks) {
-    const bool chosen = options.ranks.empty() ||
-                        std::find(options.ranks.begin(), options.ranks.end(), rank.rank) != options.ranks.end();
-    for (const auto& location : rank.locations)
-      for (std::size_t l = 0; l < location.loops.size(); ++l) {
-        const experiment::Loop& loop = location.loops[l];
-        if (std::find(names.begin(), names.end(), loop.name) == names.end()) names.push_back(loop.name);
-        if (!chosen || (!options.loop.empty() && loop.name != options.loop)) continue;
-        any_thread = true;
-        if (options.thread && location.thread != *options.thread) continue;
-        auto at = std::find_if(view.groups.begin(), view.groups.end(),
-                               [&](const LoopGroup& group) { return group.name == loop.name; });
-        if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
-        at->iterations = std::max(at->iterations, loop.iterations);
-        at->locations.push_back(
-            {&rank, &location,
-             std::make_unique<const analysis::IterationProfiles>(experiment.profile, rank, location, l)});
-      }
+  // A loop may be asked for by a name that only other ranks have: then all are looked at.
+  for (const bool others : {false, true}) {
+    if (others && (options.loop.empty() || !view.groups.empty() || any_thread)) break;
+    for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+      if (options.chosen(experiment.ranks()[place]) == others) continue;
+      const auto rank = experiment.rank(place, experiment::Depth::Loops);
+      if (!rank) continue;
+      for (const auto& metric : rank->extra_metrics)
+        if (std::ranges::find(asked_for, metric.name, &experiment::ExtraMetric::name) == asked_for.end())
+          asked_for.push_back(metric);
+      for (std::size_t l = 0; l < rank->locations.size(); ++l)
+        for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
+          const experiment::Loop& loop = rank->locations[l].loops[number];
+          if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
+          if (others || (!options.loop.empty() && loop.name != options.loop)) continue;
+          any_thread = true;
+          const std::int32_t thread = rank->locations[l].thread;
+          if (options.thread && thread != *options.thread) continue;
+          auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
+          if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
+          at->iterations = std::max(at->iterations, loop.iterations);
+          at->threads = at->threads || thread != 0;
+          at->locations.push_back({place, l, number, rank->rank, thread, loop.iterations, loop.clusters.size()});
+          metrics.push_back(analysis::iteration_metrics(loop));
+        }
+    }
   }
   if (any_thread && view.groups.empty())
     throw UsageError(fmt::format("--thread {}: no thread of this number has iterations here", *options.thread));
   if (!options.loop.empty() && view.groups.empty() && !names.empty()) {
-    const bool known = std::find(names.begin(), names.end(), options.loop) != names.end();
+    const bool known = std::ranges::find(names, options.loop) != names.end();
     throw UsageError(known ? fmt::format("--loop {}: not on these ranks", options.loop)
                            : fmt::format("--loop {}: the marked loops are {}", options.loop, joined(names)));
   }
-  if (view.groups.empty() && !names.empty()) throw UsageError("--rank: no loop is marked on these ranks");
   if (view.groups.empty()) return view;
+  view.metrics = metrics.front();
+  const std::string metric = options.metric.empty() ? "wall" : options.metric;
   if (options.callpath.empty()) {
-    for (const LoopGroup& group : view.groups)
-      for (const auto& loop : group.locations)
-        view.metric = choose_metric(analysis::iteration_metrics(loop.profiles->loop()), options.metric, "an iteration");
+    for (const auto& of_loop : metrics) view.metric = choose_metric(of_loop, metric, "an iteration");
     return view;
   }
-  view.metric =
-      choose_metric(analysis::callpath_metrics(experiment.profile), options.metric, "a call path of an iteration");
-  view.callpath = analysis::match_callpath(tree, options.callpath);
+  view.metric = choose_metric(analysis::callpath_metrics(asked_for), metric, "a call path of an iteration");
+  view.callpath = match_or_refuse(tree, options.callpath);
   view.callpath_name = options.callpath;
-  if (view.callpath->nodes.empty()) {
-    const auto similar = analysis::similar_functions(tree, options.callpath, 5);
-    throw UsageError(fmt::format("--callpath {}: no such call path{}", options.callpath,
-                                 similar.empty() ? "" : "; near it: " + joined(similar)));
-  }
   return view;
+}
+
+analysis::CallPathMatch match_or_refuse(const analysis::CallTree& tree, const std::string& wanted) {
+  auto match = analysis::match_callpath(tree, wanted);
+  if (!match.nodes.empty()) return match;
+  const auto similar = analysis::similar_functions(tree, wanted, 5);
+  throw UsageError(fmt::format("--callpath {}: no such call path{}", wanted,
+                               similar.empty() ? "" : "; near it: " + joined(similar)));
+}
+
+std::optional<OpenLoop> LoopView::open(const experiment::Experiment& experiment, const LoopOfLocation& of) const {
+  OpenLoop open;
+  open.rank = last_ = experiment.rank(of.place, experiment::Depth::Whole);
+  if (!open.rank || of.location >= open.rank->locations.size() ||
+      of.loop >= open.rank->locations[of.location].loops.size())
+    return std::nullopt;
+  open.location = &open.rank->locations[of.location];
+  open.profiles = std::make_unique<const analysis::IterationProfiles>(experiment.definitions(), *open.rank,
+                                                                      *open.location, of.loop);
+  return open;
 }
 
 void require_loops(const LoopView& view) {
@@ -87,24 +110,33 @@ void require_loops(const LoopView& view) {
     throw UsageError("no loop is marked in this experiment: see REFRAIN_LOOP_BEGIN in refrain/refrain.h");
 }
 
-bool was_absent(const LoopOfLocation& loop, std::int32_t cluster, std::span<const std::int64_t> row) {
+bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const {
   if (cluster >= 0) return false;
-  const int wall = analysis::overall_index(loop.profiles->loop(), "wall");
+  const int wall = profiles->columns()[format::MetricId::Wall];
   return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
 }
 
-analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation& loop) {
+analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop) {
   return view.callpath ? value_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name)
                        : value_of_metric(*loop.profiles, view.metric.name);
 }
 
-analysis::IterationValue shown_error(const LoopView& view, const LoopOfLocation& loop) {
+analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop) {
   return view.callpath ? error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
 }
 
-std::string name_of(const experiment::Location& location) {
-  return location.thread == 0 ? fmt::format("rank {}", location.rank)
-                              : fmt::format("rank {} thread {}", location.rank, location.thread);
+std::string name_of(const LoopOfLocation& of) {
+  return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {} thread {}", of.rank, of.thread);
+}
+
+std::string count_of(std::int64_t count, const LoopGroup& group) {
+  return plural(count, group.threads ? "thread" : "rank", group.threads ? "threads" : "ranks");
+}
+
+std::string about(const LoopGroup& group) {
+  const std::string loop = fmt::format("loop {}: {}", group.name, plural(group.iterations, "iteration", "iterations"));
+  if (group.locations.size() == 1) return loop;  // the heading says of what, and a program without MPI has no ranks
+  return loop + " on " + count_of(static_cast<std::int64_t>(group.locations.size()), group);
 }
 
 std::string human_value(analysis::Quantity quantity, double value) {

@@ -1,5 +1,6 @@
 #pragma once
-/// The loops that a report of iterations or clusters is about, and what it shows of them.
+/// The loops that a report of iterations or clusters is about. They are found once; what a location has is read when it
+/// is its turn, so no more than one rank is held.
 
 #include <memory>
 #include <optional>
@@ -9,16 +10,27 @@
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_profile.hpp"
-#include "offline/report/json_writer.hpp"
 #include "offline/report/overview.hpp"
 
 namespace refrain::report {
 
 /// A loop of one location.
 struct LoopOfLocation {
-  const experiment::Rank* rank;
-  const experiment::Location* location;
+  std::size_t place = 0, location = 0, loop = 0;  ///< in Experiment::ranks(), Rank::locations, Location::loops
+  std::int32_t rank = 0, thread = 0;
+  std::int64_t iterations = 0;
+  std::size_t clusters = 0;
+};
+
+/// The same, read.
+struct OpenLoop {
+  experiment::RankHandle rank;
+  const experiment::Location* location = nullptr;
   std::unique_ptr<const analysis::IterationProfiles> profiles;
+
+  const experiment::Loop& loop() const { return profiles->loop(); }
+  /// Whether the location had no thread in an iteration of these, so that there is nothing to show: not even a zero.
+  bool was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const;
 };
 
 /// A loop of all chosen ranks.
@@ -26,35 +38,63 @@ struct LoopGroup {
   std::string name;
   std::int64_t iterations = 0;  ///< of the location that has most
   std::vector<LoopOfLocation> locations;
+  bool threads = false;  ///< some are not the first of their rank
 };
 
 struct LoopView {
   std::vector<LoopGroup> groups;  ///< in the order in which the locations have them; none: no loop is marked
   analysis::IterationMetric metric;
+  std::vector<analysis::IterationMetric> metrics;  ///< of the first loop: what tables of all loops have
   std::optional<analysis::CallPathMatch> callpath;
   std::string callpath_name;
+
+  /// Nothing: the rank cannot be read (Experiment::damage()).
+  std::optional<OpenLoop> open(const experiment::Experiment& experiment, const LoopOfLocation& of) const;
+
+ private:
+  mutable experiment::RankHandle last_;  ///< locations of a rank come one after the other
 };
 
 /// Throws UsageError when a loop, metric or call path is asked for that is not there, with those that are.
 LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
+/// Throws UsageError, with what is similar, when the tree has no such call path.
+analysis::CallPathMatch match_or_refuse(const analysis::CallTree& tree, const std::string& wanted);
 /// Throws UsageError when there is no loop at all.
 void require_loops(const LoopView& view);
 
-/// Whether the location had no thread in an iteration of these, so that there is nothing to show: not even a zero.
-bool was_absent(const LoopOfLocation& loop, std::int32_t cluster, std::span<const std::int64_t> row);
-
-analysis::IterationValue shown_value(const LoopView& view, const LoopOfLocation& loop);
+analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
 /// Its standard error; null: it has none.
-analysis::IterationValue shown_error(const LoopView& view, const LoopOfLocation& loop);
+analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop);
 
 /// "rank 3", or "rank 3 thread 1".
-std::string name_of(const experiment::Location& location);
+std::string name_of(const LoopOfLocation& of);
+/// "2 ranks", or "2 threads" where some ranks have several.
+std::string count_of(std::int64_t count, const LoopGroup& group);
+/// The loop's name, its iterations and on how many ranks or threads it ran.
+std::string about(const LoopGroup& group);
 /// Of iterations, as people read it.
 std::string human_value(analysis::Quantity quantity, double value);
 
-std::string loops_text(const Document& document, const Terminal& terminal);
-std::string loops_csv(const Document& document);
-/// The member `loops` of the JSON document.
-void loops_json(JsonWriter& json, const Document& document);
+/// The member `loops` of JSON documents.
+Table loops_table(const Document& document);
+/// The columns of a location's clusters, and their rows.
+Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in);
+
+/// The view's metric as a graph over the iterations, and as a map of ranks and iterations; the clusters, location by
+/// location.
+std::string graphs_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
+std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
+/// Warnings, heading, then for each loop what is asked for.
+std::string loops_page(const Document& document, const Terminal& terminal);
+
+/// One iteration, or one cluster of iterations, instead of the run: the tree of it. Throws UsageError when the loop is
+/// not clear or has no such iteration or cluster.
+struct PartTree {
+  analysis::CallTree tree;
+  PartOfRun part;
+  std::optional<std::int32_t> rank;  ///< of a cluster, which is of one
+};
+PartTree part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view,
+                     analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& tree_options);
 
 }  // namespace refrain::report

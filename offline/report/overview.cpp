@@ -3,23 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace refrain::report {
 namespace {
-
-experiment::Cost mean_cost(const std::vector<experiment::Rank>& ranks, experiment::Cost experiment::Rank::*member) {
-  experiment::Cost mean;
-  bool first = true;
-  for (const auto& rank : ranks) {
-    const experiment::Cost& cost = rank.*member;
-    const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
-    mean.median += cost.median * ns / static_cast<double>(ranks.size());
-    mean.low = first ? cost.low * ns : std::min(mean.low, cost.low * ns);
-    mean.high = std::max(mean.high, cost.high * ns);
-    first = false;
-  }
-  return mean;
-}
 
 /// Seconds from the begin of the rank's first thread to the end of its last one.
 double end_of(const experiment::Rank& rank) {
@@ -31,48 +18,22 @@ double end_of(const experiment::Rank& rank) {
   return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
 }
 
+format::UnitTotals totals_of(const experiment::Location& location) {
+  if (location.run) return location.run->totals;
+  format::UnitTotals totals;
+  for (const experiment::Unit& unit : location.units) totals += unit;
+  return totals;
+}
+
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  std::int64_t calls = 0, ticks = 0;
-  for (const experiment::Unit& unit : location.units) {
-    calls += unit.mpi_calls;
-    ticks += unit.ticks_user + unit.ticks_mpi + unit.ticks_lost;
-  }
+  const format::UnitTotals totals = totals_of(location);
+  const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);
     case format::OwnTime::Tick: return static_cast<double>(ticks);
     default: return static_cast<double>(location.own_times[of].timed);
   }
-}
-
-OwnTimeLine own_time_of(const std::vector<experiment::Rank>& ranks, std::size_t of) {
-  OwnTimeLine line;
-  double count = 0, sum = 0, squares = 0;
-  for (const auto& rank : ranks) {
-    const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
-    for (const auto& location : rank.locations) {
-      const format::OwnTimeMean& mean = location.own_times[of];
-      const double here = count_of(location, of);
-      if (mean.timed == 0 || !(here > 0)) continue;
-      line.timed += mean.timed;
-      count += here;
-      sum += here * mean.mean * ns;
-      squares += here * mean.error * ns * here * mean.error * ns;
-    }
-  }
-  if (count > 0) line.mean_ns = sum / count, line.error_ns = std::sqrt(squares) / count;
-  return line;
-}
-
-void look_at_ends(const experiment::Experiment& experiment, Overview& overview) {
-  bool first = true;
-  for (const experiment::Rank& rank : experiment.profile.ranks) {
-    const double end = end_of(rank);
-    overview.first_end_s = first ? end : std::min(overview.first_end_s, end);
-    overview.last_end_s = std::max(overview.last_end_s, end);
-    first = false;
-  }
-  overview.rank_0_is_snapshot = experiment.manifest.state == "running";
 }
 
 /// From the settings in force.
@@ -92,34 +53,73 @@ void look_at_sampling(const experiment::Manifest& manifest, Overview& overview) 
 
 }  // namespace
 
-Overview overview_of(const experiment::Experiment& experiment, const analysis::CallTree& tree) {
-  const experiment::Profile& profile = experiment.profile;
-  Overview overview;
-  overview.ranks = std::max(profile.ranks_expected, static_cast<std::int32_t>(profile.ranks.size()));
-  std::vector<bool> present(static_cast<std::size_t>(std::max(overview.ranks, 0)), false);
-  for (const auto& rank : profile.ranks) {
-    if (rank.rank >= 0 && rank.rank < overview.ranks && !rank.locations.empty())
-      present[static_cast<std::size_t>(rank.rank)] = true;
-    if (std::find(overview.hosts.begin(), overview.hosts.end(), rank.host) == overview.hosts.end())
-      overview.hosts.push_back(rank.host);
+void OverviewBuilder::add(const experiment::Rank& rank) {
+  if (!rank.locations.empty()) present_.push_back(rank.rank);
+  if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
+  const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+  const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
+    all.median += cost.median * ns;
+    all.low = ranks_ == 0 ? cost.low * ns : std::min(all.low, cost.low * ns);
+    all.high = std::max(all.high, cost.high * ns);
+  };
+  add_cost(rank.call_cost, overview_.call_cost_ns);
+  add_cost(rank.tick_cost, overview_.tick_cost_ns);
+  for (const auto& location : rank.locations)
+    for (std::size_t of = 0; of < own_.size(); ++of) {
+      const format::OwnTimeMean& mean = location.own_times[of];
+      const double here = count_of(location, of);
+      if (mean.timed == 0 || !(here > 0)) continue;
+      overview_.own_times[of].timed += mean.timed;
+      own_[of].count += here;
+      own_[of].sum += here * mean.mean * ns;
+      own_[of].squares += here * mean.error * ns * here * mean.error * ns;
+    }
+  const double end = end_of(rank);
+  overview_.first_end_s = ranks_ == 0 ? end : std::min(overview_.first_end_s, end);
+  overview_.last_end_s = std::max(overview_.last_end_s, end);
+  ++ranks_;
+}
+
+Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Options& options,
+                                 const analysis::CallTree& tree) {
+  const experiment::ProfileDefinitions& definitions = experiment.definitions();
+  Overview overview = std::move(overview_);
+  if (ranks_ > 0) {
+    overview.call_cost_ns.median /= ranks_;
+    overview.tick_cost_ns.median /= ranks_;
   }
-  for (std::int32_t rank = 0; rank < overview.ranks; ++rank)
-    if (!present[static_cast<std::size_t>(rank)]) overview.missing_ranks.push_back(rank);
-  const bool complete = profile.complete && experiment.manifest.state != "incomplete" && overview.missing_ranks.empty();
+  for (std::size_t of = 0; of < own_.size(); ++of)
+    if (own_[of].count > 0) {
+      overview.own_times[of].mean_ns = own_[of].sum / own_[of].count;
+      overview.own_times[of].error_ns = std::sqrt(own_[of].squares) / own_[of].count;
+    }
+  overview.ranks = std::max(definitions.ranks_expected, static_cast<std::int32_t>(experiment.ranks().size()));
+  for (std::int32_t rank = 0; rank < overview.ranks; ++rank) {
+    const auto& there = options.chosen(rank) ? present_ : experiment.ranks();
+    if (!std::ranges::binary_search(there, rank)) overview.missing_ranks.push_back(rank);
+  }
+  // What is damaged was written once: the program ended as it should.
+  const bool none_missing = overview.missing_ranks.empty() || experiment.damages() > 0;
+  const bool complete = definitions.complete && experiment.manifest().state != "incomplete" && none_missing;
   overview.state = complete ? "complete" : "incomplete";
-  if (!complete) look_at_ends(experiment, overview);
+  if (complete) overview.first_end_s = overview.last_end_s = 0;
+  else overview.rank_0_is_snapshot = experiment.manifest().state == "running";
   for (std::size_t i = 0; i < tree.totals.losses.size(); ++i)
     if (tree.totals.losses[i] != 0)
       overview.losses.push_back({format::loss_table[i].name, format::loss_table[i].help, tree.totals.losses[i],
                                  format::loss_table[i].is_time});
   overview.not_on_cpu_uncertain = tree.totals.not_on_cpu_at_stake_s > tree.totals.user_s / 10;
-  overview.without_mpi = overview.ranks <= 1 && experiment.manifest.mpi_library.empty() && tree.totals.mpi_calls == 0;
-  look_at_sampling(experiment.manifest, overview);
-  overview.call_cost_ns = mean_cost(profile.ranks, &experiment::Rank::call_cost);
-  overview.tick_cost_ns = mean_cost(profile.ranks, &experiment::Rank::tick_cost);
-  for (std::size_t of = 0; of < overview.own_times.size(); ++of)
-    overview.own_times[of] = own_time_of(profile.ranks, of);
+  overview.without_mpi = overview.ranks <= 1 && experiment.manifest().mpi_library.empty() && tree.totals.mpi_calls == 0;
+  look_at_sampling(experiment.manifest(), overview);
   return overview;
+}
+
+bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+
+void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
+  for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
+    if (chosen(experiment->ranks()[place]))
+      if (const auto rank = experiment->rank(place, depth)) use(*rank);
 }
 
 }  // namespace refrain::report

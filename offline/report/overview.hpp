@@ -2,13 +2,15 @@
 /// What every format says about the experiment as a whole.
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/functions.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "offline/report/report.hpp"
 
 namespace refrain::report {
@@ -28,8 +30,8 @@ struct OwnTimeLine {
 
 struct Overview {
   std::string state;  ///< "complete" or "incomplete"
-  std::int32_t ranks;
-  std::vector<std::int32_t> missing_ranks;
+  std::int32_t ranks = 0;
+  std::vector<std::int32_t> missing_ranks;  ///< that have written nothing, or nothing that can be read
   /// Of an incomplete one: when the data of ranks end, seconds after their start; and whether that of rank 0 is a
   /// snapshot.
   double first_end_s = 0, last_end_s = 0;
@@ -46,32 +48,51 @@ struct Overview {
   std::array<OwnTimeLine, format::own_time_count> own_times{};  ///< over all locations
 };
 
-Overview overview_of(const experiment::Experiment& experiment, const analysis::CallTree& tree);
+/// Put together from the chosen ranks, which are added in ascending order.
+class OverviewBuilder {
+ public:
+  void add(const experiment::Rank& rank);
+  /// `tree` is that of these ranks, or of a part of their run. Nothing may be added afterwards.
+  Overview finish(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
 
-struct LoopView;  // offline/report/loop_view.hpp
+ private:
+  struct Own {
+    double count = 0, sum = 0, squares = 0;
+  };
+  Overview overview_;
+  std::vector<std::int32_t> present_;
+  std::set<std::string> hosts_;
+  std::array<Own, format::own_time_count> own_{};
+  int ranks_ = 0;
+};
 
 /// By how many samples the user code of one iteration is divided, over its locations.
 struct SamplesOfPools {
   double least = 0, most = 0;
 };
 
-/// Everything a format needs.
-struct Document {
-  const experiment::Experiment& experiment;
-  const Options& options;
-  const analysis::CallTree& tree;
-  const std::vector<analysis::FunctionTotals>& functions;  ///< filled for the flat view
-  const Overview& overview;
-  std::vector<std::string> subject = {};      ///< lines that say which part of the run this is; none: all of it
-  const LoopView* loops = nullptr;            ///< when iterations or clusters are asked for
-  std::optional<bool> samples_recorded = {};  ///< of one iteration: no sample is an estimate
-  std::optional<SamplesOfPools> pool_samples = {};
-  std::optional<bool> reconstructed = {};  ///< of one iteration: what call paths to MPI have is an estimate
+/// Of one iteration or cluster: what the report is about, and how its values were found.
+struct PartOfRun {
+  std::vector<std::string> subject;      ///< lines that say what it is; none: the whole run
+  std::optional<bool> samples_recorded;  ///< of an iteration: all its samples are those that were recorded in it
+  std::optional<SamplesOfPools> pool_samples;
+  std::optional<bool> reconstructed;  ///< of an iteration: what call paths to MPI have is an estimate
 };
 
-std::string text_report(const Document& document, const Terminal& terminal);
-std::string json_report(const Document& document);
-/// RFC 4180, one row per call path (or function), with a header row.
-std::string csv_report(const Document& document);
+struct LoopView;  // loop_view.hpp
+
+/// What views are made of. Ranks are read where a view needs more of them than the tree has.
+struct Document {
+  const std::shared_ptr<const experiment::Experiment>& experiment;
+  const Options& options;
+  const analysis::CallTree& tree;  ///< of the run or the part
+  const Overview& overview;
+  PartOfRun part = {};
+  const LoopView* loops = nullptr;  ///< when iterations or clusters are asked for
+
+  bool chosen(std::int32_t rank) const;
+  /// Calls `use` with the chosen ranks, one after the other.
+  void for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const;
+};
 
 }  // namespace refrain::report

@@ -1,35 +1,16 @@
-#include "offline/report/part_of_run.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/run_totals.hpp"
+#include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
 namespace {
-
-/// The experiment without any time in it.
-experiment::Experiment shell_of(const experiment::Experiment& experiment) {
-  experiment::Experiment shell;
-  shell.directory = experiment.directory;
-  shell.manifest = experiment.manifest;
-  static_cast<experiment::ProfileDefinitions&>(shell.profile) = experiment.profile;
-  for (const auto& rank : experiment.profile.ranks)
-    static_cast<experiment::RankDefinition&>(shell.profile.ranks.emplace_back()) = rank;
-  return shell;
-}
-
-void put(experiment::Experiment& shell, const LoopOfLocation& of, experiment::Unit unit) {
-  experiment::Location location;
-  static_cast<experiment::LocationDefinition&>(location) = *of.location;
-  location.units.push_back(std::move(unit));
-  for (auto& rank : shell.profile.ranks)
-    if (rank.rank == of.rank->rank) rank.locations.push_back(std::move(location));
-}
 
 const LoopGroup& only_loop(const LoopView& view, const char* option) {
   if (view.groups.size() == 1) return view.groups[0];
@@ -110,77 +91,104 @@ struct Origins {
   }
 };
 
-PartOfRun iteration(const experiment::Experiment& experiment, const Options& options, const LoopGroup& group,
-                    std::int64_t number) {
-  PartOfRun part{shell_of(experiment), options, {}, {}};
-  std::vector<std::string> absent;
-  Origins origins;
-  for (const LoopOfLocation& of : group.locations) {
-    origins.threads = origins.threads || of.location->thread != 0;
-    bool found = false;
-    analysis::with_iteration(
-        of.profiles->loop(), number, [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-          if (was_absent(of, cluster, row)) return;
-          found = true;
-          std::optional<std::vector<analysis::SampledPath>> recorded;
-          if (const auto* samples = of.profiles->recorded_samples(number)) recorded = *samples;
-          origins.add(*of.profiles, cluster, recorded || of.profiles->is_exact(cluster));
-          origins.add_pool(*of.profiles, number, cluster, row);
-          put(part.experiment, of, of.profiles->unit_of(number, cluster, row, recorded ? &*recorded : nullptr));
-        });
-    if (!found) absent.push_back(report::name_of(*of.location));
-  }
-  if (absent.size() == group.locations.size())
-    throw UsageError(fmt::format("--iteration {}: loop {} has {}, counted from 0", number, group.name,
-                                 plural(group.iterations, "iteration", "iterations")));
-  std::string what = fmt::format("iteration {} of loop {}", human_count(number), group.name);
-  if (!absent.empty()) {
-    what += ", which " + absent[0];
-    if (absent.size() > 1) what += fmt::format(" and {} more", absent.size() - 1);
-    what += " did not reach";
-  }
-  part.subject = {what, origins.text()};
-  part.samples_recorded = origins.recorded == origins.all();
-  part.pool_samples = origins.pool;
-  part.reconstructed = origins.shared > 0;
-  return part;
-}
+/// Makes the tree of one iteration or cluster.
+class PartMaker {
+ public:
+  PartMaker(const experiment::Experiment& experiment, const LoopView& view, const LoopGroup& group,
+            analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& options, bool one_rank)
+      : experiment_(experiment),
+        view_(view),
+        group_(group),
+        builder_(experiment.definitions(), symbolizer, options, one_rank) {}
 
-PartOfRun cluster(const experiment::Experiment& experiment, const Options& options, const LoopGroup& group,
-                  std::int32_t number) {
-  const LoopOfLocation& of = group.locations[0];
-  const experiment::Loop& loop = of.profiles->loop();
-  const experiment::Unit* unit = of.profiles->cluster_unit(number);
-  if (unit == nullptr)
-    throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group.name,
-                                 report::name_of(*of.location),
-                                 plural(static_cast<std::int64_t>(loop.clusters.size()), "cluster", "clusters")));
-  PartOfRun part{shell_of(experiment), options, {}, {}};
-  part.options.ranks = {of.rank->rank};
-  put(part.experiment, of, *unit);
-  const experiment::Cluster& cluster = loop.clusters[static_cast<std::size_t>(number)];
-  part.subject.push_back(fmt::format("cluster {} of loop {} on {}: {}, exact sums over them", number, group.name,
-                                     report::name_of(*of.location),
-                                     plural(cluster.members, "iteration", "iterations")));
-  part.subject.push_back(fmt::format(
-      "first {}, last {}, nearest to their mean {}; {} per iteration{}", human_count(cluster.first),
-      human_count(cluster.last), human_count(cluster.exemplar),
-      human_time(static_cast<double>(unit->wall) / static_cast<double>(std::max<std::int64_t>(1, cluster.members)) /
-                 of.profiles->constants().ticks_per_second),
-      cluster.overflow ? "; of several classes (overflow)" : ""));
-  const auto is_thread = [](const LoopOfLocation& one) { return one.location->thread != 0; };
-  if (group.locations.size() > 1)
-    part.subject.push_back(std::ranges::any_of(group.locations, is_thread)
-                               ? "Every thread has clusters of its own: --rank and --thread choose another."
-                               : "Every rank has clusters of its own: --rank chooses another.");
-  return part;
-}
+  PartTree iteration(std::int64_t number) {
+    std::vector<std::string> absent;
+    Origins origins;
+    origins.threads = group_.threads;
+    for (const LoopOfLocation& of : group_.locations)
+      if (!add_iteration(of, number, origins)) absent.push_back(report::name_of(of));
+    if (absent.size() == group_.locations.size())
+      throw UsageError(fmt::format("--iteration {}: loop {} has {}, counted from 0", number, group_.name,
+                                   plural(group_.iterations, "iteration", "iterations")));
+    std::string what = fmt::format("iteration {} of loop {}", human_count(number), group_.name);
+    if (!absent.empty()) {
+      what += ", which " + absent[0];
+      if (absent.size() > 1) what += fmt::format(" and {} more", absent.size() - 1);
+      what += " did not reach";
+    }
+    PartTree made{builder_.finish(), {{what, origins.text()}, {}, {}, {}}, {}};
+    made.part.samples_recorded = origins.recorded == origins.all();
+    made.part.pool_samples = origins.pool;
+    made.part.reconstructed = origins.shared > 0;
+    return made;
+  }
+
+  PartTree cluster(std::int32_t number) {
+    const LoopOfLocation& of = group_.locations[0];
+    const auto open = view_.open(experiment_, of);
+    const experiment::Unit* unit = open ? open->profiles->cluster_unit(number) : nullptr;
+    if (unit == nullptr)
+      throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group_.name,
+                                   report::name_of(of),
+                                   plural(static_cast<std::int64_t>(of.clusters), "cluster", "clusters")));
+    add(*open, *unit);
+    const experiment::Cluster& cluster = open->loop().clusters[static_cast<std::size_t>(number)];
+    PartTree made{builder_.finish(), {}, of.rank};
+    auto& subject = made.part.subject;
+    subject.push_back(fmt::format("cluster {} of loop {} on {}: {}, exact sums over them", number, group_.name,
+                                  report::name_of(of), plural(cluster.members, "iteration", "iterations")));
+    subject.push_back(fmt::format(
+        "first {}, last {}, nearest to their mean {}; {} per iteration{}", human_count(cluster.first),
+        human_count(cluster.last), human_count(cluster.exemplar),
+        human_time(static_cast<double>(unit->wall) / static_cast<double>(std::max<std::int64_t>(1, cluster.members)) /
+                   open->profiles->constants().ticks_per_second),
+        cluster.overflow ? "; of several classes (overflow)" : ""));
+    if (group_.locations.size() > 1)
+      subject.push_back(group_.threads ? "Every thread has clusters of its own: --rank and --thread choose another."
+                                       : "Every rank has clusters of its own: --rank chooses another.");
+    return made;
+  }
+
+ private:
+  void add(const OpenLoop& open, const experiment::Unit& unit) {
+    builder_.add(*open.rank, *open.location,
+                 analysis::totals_of({&unit, 1}, *open.rank, *open.location, experiment_.definitions().paths));
+  }
+
+  /// False: the location has no such iteration.
+  bool add_iteration(const LoopOfLocation& of, std::int64_t number, Origins& origins) {
+    const auto open = view_.open(experiment_, of);
+    bool found = false;
+    if (!open) return found;
+    analysis::with_iteration(open->loop(), number,
+                             [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+                               if (open->was_absent(cluster, row)) return;
+                               found = true;
+                               const analysis::IterationProfiles& profiles = *open->profiles;
+                               std::optional<std::vector<analysis::SampledPath>> recorded;
+                               if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
+                               origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
+                               origins.add_pool(profiles, number, cluster, row);
+                               add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr));
+                             });
+    return found;
+  }
+
+  const experiment::Experiment& experiment_;
+  const LoopView& view_;
+  const LoopGroup& group_;
+  analysis::CallTreeBuilder builder_;
+};
 
 }  // namespace
 
-PartOfRun part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view) {
-  if (options.iteration) return iteration(experiment, options, only_loop(view, "--iteration"), *options.iteration);
-  return cluster(experiment, options, only_loop(view, "--cluster"), *options.cluster);
+PartTree part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view,
+                     analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& tree_options) {
+  const LoopGroup& group = only_loop(view, options.iteration ? "--iteration" : "--cluster");
+  const auto is_first = [&](const LoopOfLocation& of) { return of.rank == group.locations[0].rank; };
+  const bool one_rank = options.cluster || std::ranges::all_of(group.locations, is_first);
+  PartMaker maker(experiment, view, group, symbolizer, tree_options, one_rank);
+  return options.iteration ? maker.iteration(*options.iteration) : maker.cluster(*options.cluster);
 }
 
 }  // namespace refrain::report

@@ -3,112 +3,141 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/functions.hpp"
+#include "offline/report/json_tables.hpp"
 #include "offline/report/loop_view.hpp"
-#include "offline/report/overview.hpp"
-#include "offline/report/part_of_run.hpp"
-#include "offline/report/windows.hpp"
+#include "offline/report/text_page.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
 
-void check_ranks(const experiment::Profile& profile, const std::vector<std::int32_t>& wanted) {
-  for (const std::int32_t rank : wanted) {
-    const bool known = std::any_of(profile.ranks.begin(), profile.ranks.end(),
-                                   [&](const experiment::Rank& r) { return r.rank == rank; });
-    if (known) continue;
-    throw UsageError("--rank " + std::to_string(rank) + ": the experiment has no data of that rank (its job had " +
-                     std::to_string(profile.ranks_expected) + (profile.ranks_expected == 1 ? " rank)" : " ranks)"));
-  }
+void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted) {
+  for (const std::int32_t rank : wanted)
+    if (!std::ranges::binary_search(experiment.ranks(), rank))
+      throw UsageError(fmt::format("--rank {}: the experiment has no data of that rank (its job had {})", rank,
+                                   plural(experiment.definitions().ranks_expected, "rank", "ranks")));
 }
 
-/// Text and CSV show one thing: an option that is about another one is refused. JSON has a member for each.
-void check_options(const Options& options) {
-  const bool loops = options.iterations || options.clusters, part = options.iteration || options.cluster;
-  const char* view = options.iterations ? "--iterations"
-                     : options.clusters ? "--clusters"
-                     : options.windows  ? "--windows"
-                                        : nullptr;
-  const bool no_tree = view != nullptr && options.format != Format::Json;
+/// An option that was given: a view that does not know it would not change.
+struct Given {
+  const char* option;
+  const char* about;  ///< what it is of
+  bool given;
+};
+
+std::vector<Given> given_options(const Options& o) {
+  return {{"--callsites", "of call paths", o.callsites},
+          {"--callpath-depth", "of call paths", o.callpath_depth > 0},
+          {"--min-share", "of call paths", o.min_share.has_value()},
+          {"--iteration", "of call paths", o.iteration.has_value()},
+          {"--cluster", "of call paths", o.cluster.has_value()},
+          {"--metric", "of iterations and locations", !o.metric.empty()},
+          {"--callpath", "of iterations and locations", !o.callpath.empty()},
+          {"--loop", "of marked loops", !o.loop.empty()},
+          {"--thread", "of marked loops", o.thread.has_value()}};
+}
+
+/// In this order; the first one is what formats of one table print.
+std::vector<const View*> wanted_views(const Options& options) {
+  std::vector<const View*> wanted;
+  for (const View* view : views())
+    if (view->wanted(options)) wanted.push_back(view);
+  return wanted;
+}
+
+void check_options(const Options& options, const std::vector<const View*>& wanted) {
   const auto refuse = [](const char* option, const std::string& why) {
     throw UsageError(fmt::format("{}: {}", option, why));
   };
-  const std::string not_in_it = no_tree ? fmt::format("of call paths, which {} does not show", view) : "";
-  if (options.iterations && options.clusters && options.format == Format::Csv)
-    refuse("--format csv", "one table at a time, --iterations or --clusters");
-  if (no_tree && options.flat) refuse("--flat", not_in_it);
-  if (no_tree && options.callsites) refuse("--callsites", not_in_it);
-  if (no_tree && options.callpath_depth > 0 && options.callpath.empty()) refuse("--callpath-depth", not_in_it);
-  if (no_tree && options.min_share) refuse("--min-share", not_in_it);
-  if (options.flat && options.callsites) refuse("--callsites", "--flat does not keep call sites apart");
+  const View& first = *wanted[0];
+  const bool part = options.iteration || options.cluster;
+  // JSON has the call paths of every document.
+  const bool has_call_paths = options.format == Format::Json || &first == &call_tree_view;
+  if (options.format == Format::Csv && wanted.size() > 2)
+    refuse("--format csv", fmt::format("one table at a time, {} or {}", first.option, wanted[1]->option));
+  for (const auto& [option, about, given] : given_options(options)) {
+    if (!given) continue;
+    const auto knows = [&](const View* view) {
+      return std::ranges::any_of(view->knows, [&](std::string_view known) { return known == option; });
+    };
+    const bool of_loops = std::string_view(about) == "of marked loops";
+    if (of_loops && !part && !options.iterations && !options.clusters)
+      refuse(option, "goes with --iterations, --clusters, --iteration or --cluster");
+    if (std::any_of(wanted.begin(), wanted.end() - 1, knows) || (has_call_paths && knows(wanted.back()))) continue;
+    if (&first == &functions_view) refuse(option, "--flat does not keep call sites apart");
+    if (&first == &call_tree_view) refuse(option, fmt::format("{}: goes with --iterations or --locations", about));
+    refuse(option, fmt::format("{}, which {} does not show", about, first.option));
+  }
+  if (options.flat && &first != &functions_view && options.format != Format::Json)
+    refuse("--flat", fmt::format("of call paths, which {} does not show", first.option));
+  if (!options.callpath.empty() || options.callpath_depth == 0) {
+  } else if (!has_call_paths && &first != &functions_view) {
+    refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
+  }
   if (options.min_share && options.format != Format::Text)
     refuse("--min-share", "only text folds call paths; here all of them are shown");
-  if (!loops && !part && !options.loop.empty())
-    refuse("--loop", "goes with --iterations, --clusters, --iteration or --cluster");
-  if (!loops && !part && options.thread)
-    refuse("--thread", "goes with --iterations, --clusters, --iteration or --cluster");
 }
 
-analysis::CallTree tree_of(const experiment::Experiment& experiment, const Options& options,
-                           analysis::Symbolizer& symbolizer) {
-  analysis::CallTreeOptions tree_options;
-  tree_options.callsites = options.callsites;
-  tree_options.depth = options.callpath_depth;
-  tree_options.progress = options.progress;
-  if (!options.ranks.empty())
-    tree_options.ranks = [&](int rank) {
-      return std::find(options.ranks.begin(), options.ranks.end(), rank) != options.ranks.end();
-    };
-  return build_call_tree(experiment.profile, symbolizer, tree_options);
-}
-
-/// The call tree, or the functions, of a run or a part of it.
-std::string whole(const Document& document, const Terminal& terminal) {
-  switch (document.options.format) {
-    case Format::Json: return json_report(document);
-    case Format::Csv: return csv_report(document);
-    case Format::Text: break;
+std::vector<Table> document_tables(const Document& d, const std::vector<const View*>& wanted) {
+  std::vector<Table> tables{experiment_table(d), totals_table(d), threads_table(d), call_paths_table(d)};
+  for (const View* view : wanted) {
+    if (!view->tables) continue;
+    for (Table& table : view->tables(d))
+      if (std::ranges::find(tables, table.name, &Table::name) == tables.end()) tables.push_back(std::move(table));
   }
-  return text_report(document, terminal);
-}
-
-/// `run` is the experiment that this is a part of: a rank without this part is not a rank without data.
-std::string render_part(const experiment::Experiment& run, const PartOfRun& part, const Terminal& terminal,
-                        analysis::Symbolizer& symbolizer) {
-  const analysis::CallTree tree = tree_of(part.experiment, part.options, symbolizer);
-  std::vector<analysis::FunctionTotals> functions;
-  if (part.options.flat) functions = function_totals(tree);
-  const Overview overview = overview_of(run, tree);
-  return whole({part.experiment, part.options, tree, functions, overview, part.subject, nullptr, part.samples_recorded,
-                part.pool_samples, part.reconstructed},
-               terminal);
+  tables.push_back(communicators_table(d));
+  for (Table& table : windows_tables(d)) tables.push_back(std::move(table));
+  tables.push_back(damage_table(d));
+  return tables;
 }
 
 }  // namespace
 
-std::string render(const experiment::Experiment& experiment, const Options& options, const Terminal& terminal,
-                   analysis::Symbolizer& symbolizer) {
-  check_options(options);
-  check_ranks(experiment.profile, options.ranks);
-  const bool part = options.iteration || options.cluster;
-  const bool loops = options.iterations || options.clusters;
-  const analysis::CallTree tree = tree_of(experiment, options, symbolizer);
+void print_document(const Document& document, const Terminal& terminal, const Sink& out) {
+  const auto wanted = wanted_views(document.options);
+  const View& view = *wanted[0];
+  switch (document.options.format) {
+    case Format::Json: return write_json(document_tables(document, wanted), out);
+    case Format::Csv: return write_csv(view.table(document), out);
+    case Format::Text: return out(view.page(document, terminal));
+  }
+}
+
+std::span<const View* const> views() {
+  static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,
+                                    &locations_view,  &functions_view, &call_tree_view};
+  return all;
+}
+
+bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end(); }
+
+void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
+            const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
+  check_options(options, wanted_views(options));
+  check_ranks(*experiment, options.ranks);
+  OverviewBuilder overview;
+  analysis::CallTreeOptions tree_options;
+  tree_options.callsites = options.callsites;
+  tree_options.depth = options.callpath_depth;
+  tree_options.progress = options.progress;
+  if (!options.ranks.empty()) tree_options.ranks = [&](int rank) { return options.chosen(rank); };
+  tree_options.also = [&](const experiment::Rank& rank) { overview.add(rank); };
+  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, tree_options);
+
+  const bool part = options.iteration || options.cluster, loops = options.iterations || options.clusters;
   LoopView view;
-  if (part || loops) view = view_loops(experiment, options, tree);
+  if (part || loops) view = view_loops(*experiment, options, tree);
   // Programs that read JSON know an empty list when they see one.
   if (part || (loops && options.format != Format::Json)) require_loops(view);
-  if (part) return render_part(experiment, part_of_run(experiment, options, view), terminal, symbolizer);
-
-  std::vector<analysis::FunctionTotals> functions;
-  if (options.flat) functions = function_totals(tree);
-  const Overview overview = overview_of(experiment, tree);
-  const Document document{experiment, options, tree, functions, overview, {}, loops ? &view : nullptr};
-  if (options.windows && options.format == Format::Text) return windows_text(document, terminal);
-  if (options.windows && options.format == Format::Csv) return windows_csv(document);
-  if (loops && options.format == Format::Text) return loops_text(document, terminal);
-  if (loops && options.format == Format::Csv) return loops_csv(document);
-  return whole(document, terminal);
+  if (part) {
+    const PartTree of = part_of_run(*experiment, options, view, symbolizer, tree_options);
+    Options of_part = options;
+    if (of.rank) of_part.ranks = {*of.rank};
+    const Overview about = overview.finish(*experiment, options, of.tree);
+    return print_document({experiment, of_part, of.tree, about, of.part}, terminal, out);
+  }
+  const Overview about = overview.finish(*experiment, options, tree);
+  print_document({experiment, options, tree, about, {}, loops ? &view : nullptr}, terminal, out);
 }
 
 }  // namespace refrain::report

@@ -1,19 +1,25 @@
 #pragma once
-/// The report of an experiment, as text for people or as JSON or CSV for programs.
+/// The report of an experiment: a view of it, printed for people or for programs.
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "offline/analysis/symbols.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
+#include "offline/report/table.hpp"
 #include "offline/report/terminal.hpp"
 
 namespace refrain::report {
 
 enum class Format : std::uint8_t { Text, Json, Csv };
+
+/// The words of --format, in the order of Format.
+inline constexpr const char* format_names[] = {"text", "json", "csv"};
 
 inline constexpr double usual_min_share = 0.5;
 
@@ -23,17 +29,20 @@ struct Options {
   bool iterations = false;                ///< every iteration of the marked loops
   bool windows = false;                   ///< one-sided operations by window, origin and target
   bool clusters = false;                  ///< the clusters of iterations of every location
+  bool locations = false;                 ///< rank by rank, thread by thread
   std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
   std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank
   std::string loop;                       ///< only this loop; empty: all
   std::optional<std::int32_t> thread;     ///< of loops: only threads of this number
-  std::string metric = "wall";            ///< of iterations: what is drawn
+  std::string metric;                     ///< of iterations and locations: what is shown; empty: what is usual
   std::string callpath;             ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
   bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
   int callpath_depth = 0;           ///< 0: all
   std::vector<std::int32_t> ranks;  ///< empty: all
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
+
+  bool chosen(std::int32_t rank) const;
 };
 
 /// The request does not fit the experiment, or itself.
@@ -42,9 +51,10 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws UsageError when something is asked for that the experiment does not have (a rank, a thread, a loop, a metric,
-/// a call path, an iteration, a cluster), or when an option would change nothing in what is shown.
-std::string render(const experiment::Experiment& experiment, const Options& options, const Terminal& terminal,
-                   analysis::Symbolizer& symbolizer);
+/// Nothing is handed to `out` before the request is known to be good. Throws UsageError when something is asked for
+/// that the experiment does not have (a rank, a thread, a loop, a metric, a call path, an iteration, a cluster), or
+/// when an option would change nothing in what is shown. Damage is in experiment->damage() afterwards.
+void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
+            const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out);
 
 }  // namespace refrain::report

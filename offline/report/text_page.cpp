@@ -21,6 +21,40 @@ std::string short_time(const std::string& iso) {
   return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
 }
 
+constexpr std::size_t least_text_width = 20;
+
+std::size_t width_of(const Column& column) {
+  switch (column.kind) {
+    case Kind::Share: return 8;
+    case Kind::Count: return 12;
+    case Kind::Seconds:
+    case Kind::Bytes: return 10;
+    default: return 9;
+  }
+}
+
+/// As people read it; zeros of what is counted are left out.
+struct CellText {
+  Kind kind;
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(bool value) const { return value ? "yes" : ""; }
+  std::string operator()(std::int64_t value) const {
+    if (value == 0 && kind != Kind::Number) return "";
+    return kind == Kind::Bytes ? human_bytes(value) : human_count(value);
+  }
+  std::string operator()(double value) const {
+    if (kind == Kind::Share) return percent(value, 1);
+    return kind == Kind::Seconds ? human_time(value) : fmt::format("{:.3g}", value);
+  }
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::vector<std::string>& names) const {
+    return fmt::format("{}", fmt::join(names, "/"));
+  }
+  std::string operator()(const std::vector<std::int64_t>& numbers) const {
+    return fmt::format("{}", fmt::join(numbers, ", "));
+  }
+};
+
 }  // namespace
 
 std::string right(std::string_view text, std::size_t width) {
@@ -65,6 +99,46 @@ void TextPage::wrapped(const std::string& first, const std::string& text, std::s
   line(paint(style, now));
 }
 
+void TextPage::print(const Table& table, const std::function<const char*(const Row&)>& style) {
+  std::vector<std::size_t> shown, widths;
+  std::size_t used = 0;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
+    if (!(column.in & InText)) continue;
+    shown.push_back(c);
+    const std::string& head = column.head.empty() ? column.name : column.head;
+    const bool first = shown.size() == 1;
+    widths.push_back(std::max(width_of(column) - first, display_width(head) + (first ? 0 : 2)));
+    used += widths.back();
+  }
+  const bool has_text = !shown.empty() && table.columns[shown.back()].kind == Kind::Text;
+  if (has_text) used -= widths.back();
+  while (shown.size() > 2 && used + (has_text ? least_text_width : 0) > width()) {  // the last number
+    const auto drop = static_cast<std::ptrdiff_t>(shown.size() - 1 - has_text);
+    used -= widths[static_cast<std::size_t>(drop)];
+    shown.erase(shown.begin() + drop);
+    widths.erase(widths.begin() + drop);
+  }
+  const std::size_t room = width() > used + 2 ? std::max(width() - used - 2, std::size_t{1}) : 1;
+  const auto put = [&](auto text_of, const char* of) {
+    std::string row;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const bool last = has_text && i + 1 == shown.size();
+      row += last ? "  " + paint(of, fit_name(text_of(shown[i]), room, glyphs_.ellipsis))
+                  : right(text_of(shown[i]), widths[i]);
+    }
+    return row;
+  };
+  const auto head_of = [&](std::size_t c) {
+    return table.columns[c].head.empty() ? table.columns[c].name : table.columns[c].head;
+  };
+  line(paint(style_.faint, put(head_of, "")));
+  table.rows([&](const Row& row) {
+    line(put([&](std::size_t c) { return std::visit(CellText{table.columns[c].kind}, row.cells[c]); },
+             style ? style(row) : ""));
+  });
+}
+
 void TextPage::warnings(const Document& d) {
   const Overview& o = d.overview;
   if (o.state != "complete") {
@@ -80,12 +154,18 @@ void TextPage::warnings(const Document& d) {
       text += "; of rank 0 its last snapshot is shown";
     warning(text);
   }
+  constexpr std::size_t most_damage = 5;
+  const auto damage = d.experiment->damage();
+  for (std::size_t i = 0; i < std::min(damage.size(), most_damage); ++i) warning(damage[i]);
+  if (const std::size_t all = d.experiment->damages(); all > most_damage)
+    warning(
+        fmt::format("and {} more parts of the experiment are damaged; --format json lists them", all - most_damage));
   for (const std::string& note : d.tree.notes) warning(note);
   if (!out_.empty()) line();
 }
 
 void TextPage::heading(const Document& d) {
-  const experiment::Manifest& manifest = d.experiment.manifest;
+  const experiment::Manifest& manifest = d.experiment->manifest();
   std::string command;
   for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
   if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
@@ -105,7 +185,7 @@ void TextPage::heading(const Document& d) {
   if (!manifest.started.empty()) about += ", " + short_time(manifest.started);
   about += ", " + d.overview.state;
   wrapped("", about, 0);
-  for (const std::string& text : d.subject) wrapped("", text, 0);
+  for (const std::string& text : d.part.subject) wrapped("", text, 0);
   line();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// What all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,10 @@ class TextPage {
   /// Breaks `text` at spaces; lines after the first are indented.
   void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "");
   void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
+
+  /// Columns for people, as many as fit; the last one is a text and gets the room that is left. `style` of a row: one
+  /// of style_.
+  void print(const Table& table, const std::function<const char*(const Row&)>& style = {});
 
   void warnings(const Document& document);
   void heading(const Document& document);

@@ -14,6 +14,14 @@ std::string three_digits(double value) {
                         : fmt::format("{:.0f}", value);
 }
 
+/// At most three significant digits, and none whose step is less than half of the error.
+std::string digits_by_error(double value, double error) {
+  const double size = std::abs(value);
+  int digits = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+  for (double step = std::pow(10.0, -digits); digits > 0 && step < error / 2; step *= 10) --digits;
+  return fmt::format("{:.{}f}", value, digits);
+}
+
 /// Replaces what stands between the outermost `open` and `close` brackets.
 std::string collapse(std::string_view name, char open, char close, std::string_view ellipsis) {
   std::string result;
@@ -57,6 +65,15 @@ std::string human_time(double seconds) {
   return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
+std::string human_time(double seconds, double error) {
+  if (!(error > 0)) return human_time(seconds);
+  const double size = std::abs(seconds);
+  if (size < 0.9995e-6 || size >= 999.5) return human_time(seconds);
+  if (size < 0.9995e-3) return digits_by_error(seconds * 1e6, error * 1e6) + " us";
+  if (size < 0.9995) return digits_by_error(seconds * 1e3, error * 1e3) + " ms";
+  return digits_by_error(seconds, error) + " s";
+}
+
 std::string human_bytes(std::int64_t bytes) {
   if (bytes > -1024 && bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes);
@@ -80,6 +97,20 @@ std::string percent(double part, double whole) {
   if (part == 0 || whole == 0) return "";
   const double value = 100 * part / whole;
   return value >= 0.0995 ? fmt::format("{:.1f}", value) : value >= 0.005 ? fmt::format("{:.2f}", value) : "<0.01";
+}
+
+std::string percent(double part, double whole, double error) {
+  if (part == 0 || whole == 0 || !(error > 0)) return percent(part, whole);
+  const double value = 100 * part / whole, points = 100 * error / whole;
+  return value >= 0.0995 && points >= 0.5   ? fmt::format("{:.0f}", value)
+         : value < 0.0995 && points >= 0.05 ? fmt::format("{:.1f}", value)
+                                            : percent(part, whole);
+}
+
+std::string error_in_percent(double error, double whole) {
+  if (!(error > 0) || whole == 0) return "";
+  const double points = 100 * error / whole;
+  return points >= 9.95 ? fmt::format("{:.0f}", points) : points >= 0.0995 ? fmt::format("{:.1f}", points) : "<0.1";
 }
 
 std::string rank_list(const std::vector<std::int32_t>& ranks) {

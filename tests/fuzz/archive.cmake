@@ -3,12 +3,13 @@ refrain_unit_test(fuzz_archive_mutations fuzz.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp
-  LIBRARIES refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_platform)
+  LIBRARIES refrain_report refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_platform)
 
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)
 if(REFRAIN_FUZZ)
   add_executable(archive_fuzzer ${CMAKE_CURRENT_LIST_DIR}/archive_fuzzer.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp)
-  foreach(source block_reader clean_text input_file manifest_reader profile_merger profile_parser reader iteration_frames_reader schema totals_reader unpack)
+  foreach(source block_reader clean_text damage definition_merger experiment input_file
+    iteration_frames_reader loops_reader manifest_reader profile_file rank_reader schema totals_reader unpack)
     target_sources(archive_fuzzer PRIVATE ${REFRAIN_SOURCE}/offline/experiment/${source}.cpp)  # compiled again, with coverage
   endforeach()
   target_compile_options(archive_fuzzer PRIVATE -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)

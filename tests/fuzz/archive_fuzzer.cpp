@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "offline/experiment/experiment.hpp"
+#include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/manifest_reader.hpp"
-#include "offline/experiment/profile_merger.hpp"
-#include "offline/experiment/profile_parser.hpp"
-#include "offline/experiment/reader.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -20,16 +19,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return 0;
     }
     if (data[0] % 3 == 1) testing::reseal(bytes);
-    experiment::ProfileMerger merger;
-    merger.add(experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(bytes)))), "f");
-    const experiment::Profile profile = merger.take();
-    for (const auto& rank : profile.ranks)
-      for (const auto& location : rank.locations)
-        for (const auto& loop : location.loops) {
-          for (const auto& place : loop.log) experiment::read_frame(place);
-          for (const auto& place : loop.merges) experiment::read_merges(place);
-          experiment::read_samples(rank, loop);
-        }
+    const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
+    for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
+      if (const auto rank = experiment->rank(place, experiment::Depth::Whole))
+        for (const auto& location : rank->locations)
+          for (const auto& loop : location.loops) {
+            for (const auto& frame : loop.log) experiment::read_frame(frame);
+            for (const auto& frame : loop.merges) experiment::read_merges(frame);
+            experiment::read_samples(*rank, loop);
+          }
   } catch (const experiment::ReadError&) {
   }
   return 0;

@@ -1,4 +1,5 @@
-// 100,000 damaged files, the same ones every time: each is read or refused with a ReadError, nothing else.
+// 100,000 damaged files, the same ones every time: each is read or refused with a ReadError, nothing else. And one view
+// of each is printed, with what is left of the file.
 
 #include <gtest/gtest.h>
 #include <map>
@@ -9,10 +10,9 @@
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/windows.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
-#include "offline/experiment/profile_merger.hpp"
-#include "offline/experiment/profile_parser.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/report/report.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -37,8 +37,8 @@ std::string sample_file(int ranks) {
   return read_file(directory.path + "/profile.refrain");
 }
 
-void check_run(const Profile& profile, const experiment::RunTotals& run) {
-  ASSERT_LE(run.extra.totals.size(), profile.extra_metrics.size());
+void check_run(const Profile& profile, const experiment::Rank& rank, const experiment::RunTotals& run) {
+  ASSERT_LE(run.extra.totals.size(), rank.extra_metrics.size());
   ASSERT_EQ(run.extra_no_path.size(), run.extra.totals.size());
   std::int64_t last_path = -1;
   for (const auto& row : run.paths) {
@@ -67,7 +67,9 @@ void check_invariants(const Profile& profile) {
       ASSERT_LT(path.offset, profile.regions.size());
     }
   }
-  const analysis::JobWindows job = analysis::match_windows(profile);
+  std::vector<const experiment::Rank*> ranks;
+  for (const auto& rank : profile.ranks) ranks.push_back(&rank);
+  const analysis::JobWindows job = analysis::match_windows(ranks);
   for (std::size_t r = 0; r < profile.ranks.size(); ++r) {
     ASSERT_EQ(job.of_rank[r].size(), profile.ranks[r].windows.size());
     for (const std::size_t number : job.of_rank[r]) ASSERT_LT(number, job.windows.size());
@@ -85,7 +87,7 @@ void check_invariants(const Profile& profile) {
     }
     for (const auto& location : rank.locations) {
       ASSERT_EQ(location.losses.size(), format::loss_count);
-      if (location.run) check_run(profile, *location.run);
+      if (location.run) check_run(profile, rank, *location.run);
       if (::testing::Test::HasFatalFailure()) return;
       for (const auto& loop : location.loops) {
         const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
@@ -117,7 +119,7 @@ void check_invariants(const Profile& profile) {
           ASSERT_LT(row.path, profile.paths.size());
           ASSERT_LE(row.first + unit.extra.totals.size(), unit.extra.columns.size());
         }
-        ASSERT_LE(unit.extra.totals.size(), profile.extra_metrics.size());
+        ASSERT_LE(unit.extra.totals.size(), rank.extra_metrics.size());
         std::int64_t last_path = -1;
         for (const auto& row : unit.values) {
           ASSERT_GT(row.path, last_path);
@@ -165,6 +167,34 @@ std::string mutate(std::string bytes, Random& random) {
   return bytes;
 }
 
+/// Prints one view in one format. Damage is named; what is asked for may be gone with it.
+void print_something(const std::string& bytes, Random& random) {
+  static analysis::Symbolizer symbolizer;  // modules that are not there are looked for once
+  report::Options options;
+  options.format = static_cast<report::Format>(random() % std::size(report::format_names));
+  switch (random() % 10) {
+    case 0: options.flat = true; break;
+    case 1: options.iterations = true; break;
+    case 2: options.clusters = true; break;
+    case 3: options.windows = true; break;
+    case 4: options.locations = true; break;
+    case 5: options.iteration = static_cast<std::int64_t>(random() % 150), options.loop = "timestep"; break;
+    case 6: options.cluster = static_cast<std::int32_t>(random() % 5), options.loop = "timestep"; break;
+    case 7: options.iterations = true, options.callpath = "MPI_Send", options.metric = "wall"; break;
+    case 8: options.callsites = true; break;
+    default: break;
+  }
+  if (random() % 4 == 0) options.ranks = {1};
+  std::size_t printed = 0;
+  try {
+    const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
+    render(experiment, options, {80, false, false}, symbolizer, [&](std::string_view text) { printed += text.size(); });
+    ASSERT_GT(printed, 0u);
+  } catch (const experiment::ReadError&) {
+  } catch (const report::UsageError&) {
+  }
+}
+
 void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, std::size_t least_kinds) {
   const rlimit memory{std::uint64_t{4} << 30, RLIM_INFINITY};
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -172,7 +202,7 @@ void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, s
 #else
   (void)memory;
 #endif
-  Random random(seed);
+  Random random(seed), views(seed);
   std::map<std::string, int> refused;
   int accepted = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -181,13 +211,11 @@ void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, s
     try {
       Profile profile = experiment::parse_profile(experiment::InputFile("f", std::as_bytes(std::span(bytes))));
       check_invariants(profile);
-      experiment::ProfileMerger merger;
-      merger.add(std::move(profile), "f");
-      check_invariants(merger.take());
       ++accepted;
     } catch (const experiment::ReadError& error) {
       ++refused[kind_of(error.what())];
     }
+    if (i % 4 == 0) print_something(bytes, views);
     if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", round " << i;
   }
   EXPECT_GE(refused.size(), least_kinds) << "the damage no longer reaches the decoders";

@@ -84,11 +84,11 @@ TEST(CallTree, frames_and_functions_of_one_name_are_one_node) {
   EXPECT_NEAR(nodes.at("/0x10")->exclusive_s, 100e-9, 1e-18);
   EXPECT_NEAR(nodes.at("/0x10/0x20")->exclusive_s, 500e-9, 1e-18);
   EXPECT_EQ(nodes.at("/0x10/MPI_Send")->kind, PathKind::Mpi);
-  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive.visits, 3);
-  EXPECT_EQ(nodes.at("/0x10")->exclusive.visits, 0);
-  EXPECT_EQ(nodes.at("/0x10")->inclusive.visits, 3);
+  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive[format::MetricId::Visits], 3);
+  EXPECT_EQ(nodes.at("/0x10")->exclusive[format::MetricId::Visits], 0);
+  EXPECT_EQ(nodes.at("/0x10")->inclusive[format::MetricId::Visits], 3);
   EXPECT_EQ(nodes.at("/(truncated)")->kind, PathKind::Other);
-  EXPECT_EQ(nodes.at("/(truncated)/0x30")->exclusive.samples, 1);
+  EXPECT_EQ(nodes.at("/(truncated)/0x30")->exclusive[format::MetricId::Samples], 1);
   EXPECT_NEAR(nodes.at("/0x10")->inclusive_s, 700e-9, 1e-18);
   EXPECT_FALSE(nodes.contains("/(no sample)"));  // nothing there
   EXPECT_NEAR(exclusive_sum(tree), 1'000e-9, 1e-18);
@@ -124,7 +124,7 @@ TEST(CallTree, depth_keeps_mpi_functions_and_all_time) {
   const CallTree tree = build_call_tree(profile, symbolizer, options);
   const auto nodes = by_path(tree);
   ASSERT_TRUE(nodes.contains("/0x10/MPI_Send"));
-  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive.visits, 5);
+  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive[format::MetricId::Visits], 5);
   EXPECT_FALSE(nodes.contains("/0x10/0x20"));
   EXPECT_NEAR(exclusive_sum(tree), 1'000e-9, 1e-18);
 }
@@ -135,13 +135,14 @@ TEST(CallTree, callsites_keep_calls_apart) {
   for (auto& path : profile.paths)
     if (path.kind == NodeKind::Frame) path.module = 0;  // both call sites are in one function, "[vdso]"
   Symbolizer symbolizer;
-  EXPECT_EQ(by_path(build_call_tree(profile, symbolizer)).at("/[vdso]/MPI_Send")->exclusive.visits, 7);
+  EXPECT_EQ(by_path(build_call_tree(profile, symbolizer)).at("/[vdso]/MPI_Send")->exclusive[format::MetricId::Visits],
+            7);
   CallTreeOptions options;
   options.callsites = true;
   const CallTree tree = build_call_tree(profile, symbolizer, options);
   std::multimap<std::string, std::int64_t> visits;
   for (const auto& node : tree.nodes)
-    if (node.kind == PathKind::Mpi) visits.emplace(node.name, node.exclusive.visits);
+    if (node.kind == PathKind::Mpi) visits.emplace(node.name, node.exclusive[format::MetricId::Visits]);
   EXPECT_EQ(visits, (std::multimap<std::string, std::int64_t>{{"MPI_Send", 3}, {"MPI_Send", 4}}));
 }
 
@@ -166,7 +167,8 @@ TEST(CallTree, samples_in_refrains_own_functions_are_the_callers) {
   const auto tree = build_call_tree(profile, symbolizer);
   EXPECT_FALSE(by_path(tree).contains("/0x10/librefrain-openmpi.so+0x20"));
   const auto* both = by_path(tree).at("/0x10");
-  EXPECT_EQ(both->exclusive.samples, caller->exclusive.samples + callee->exclusive.samples);
+  EXPECT_EQ(both->exclusive[format::MetricId::Samples],
+            caller->exclusive[format::MetricId::Samples] + callee->exclusive[format::MetricId::Samples]);
   EXPECT_NEAR(both->exclusive_s, caller->exclusive_s + callee->exclusive_s, 1e-18);
   profile.paths[5].module = 0;  // without a caller it has a name
   EXPECT_TRUE(by_path(build_call_tree(profile, symbolizer)).contains("/librefrain-openmpi.so+0x10"));

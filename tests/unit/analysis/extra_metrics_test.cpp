@@ -80,13 +80,13 @@ TEST(ExtraShares, of_damaged_data_still_add_up) {
 /// Two clusters of one class: in the first everything happens in user code, in the second half of it in MPI.
 struct TwoClusters {
   TwoClusters() {
-    profile.extra_metrics = {{"faults", "1"}};
     loop.metrics = {{"wall", "ticks", format::Precision::Exact}, {"faults", "1", format::Precision::Exact}};
     loop.clusters = {{.label = 0, .members = 2, .squares = {0, 200}}, {.label = 1, .members = 1, .squares = {0, 0}}};
     first = unit_with(60, {{send, 20}, {function_10, 3}, {function_20, 1}});
     second = unit_with(100, {{send, 50}, {function_20, 5}});
   }
   experiment::Profile profile = empty_profile();
+  std::vector<experiment::ExtraMetric> metrics{{"faults", "1"}};
   experiment::Loop loop;
   experiment::Unit first, second;
   std::vector<const experiment::Unit*> units{&first, &second};
@@ -100,7 +100,7 @@ std::int64_t sum(const experiment::ExtraValues& values) {
 
 TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::int64_t total : {0, 1, 20, 30, 1000}) {
     const std::int64_t row[] = {1, total};
     const experiment::ExtraValues values = iterations.values_of(0, row);
@@ -111,7 +111,7 @@ TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
 
 TEST(ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 30};
   const experiment::ExtraValues values = iterations.values_of(0, row);
   ASSERT_EQ(values.values.size(), 3u);
@@ -120,21 +120,21 @@ TEST(ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
 
 TEST(ExtraOfIterations, alone_in_their_cluster_are_as_they_were) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 100};
   EXPECT_EQ(iterations.values_of(1, row).columns, (std::vector<std::int64_t>{50, 5}));
 }
 
 TEST(ExtraOfIterations, without_a_cluster_have_their_total) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 77};
   EXPECT_EQ(iterations.values_of(-1, row).totals, std::vector<std::int64_t>{77});
 }
 
 TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::uint32_t path : {send, function_10, function_20}) {
     PathSelection selection;
     selection.paths.resize(path_count);

@@ -271,5 +271,10 @@ TEST(StandardError, of_equal_weights_is_the_binomial_one) {
   EXPECT_EQ(standard_error_of_share(.5, 0, 0), 0);
 }
 
+TEST(StandardError, is_not_0_when_all_of_a_few_samples_hit_one_place) {
+  EXPECT_EQ(standard_error_of_share(1, 1, 1), 1);
+  EXPECT_EQ(standard_error_of_share(1, 8, 8), .125);
+}
+
 }  // namespace
 }  // namespace refrain::analysis

@@ -6,8 +6,7 @@
 #include "archive/writer.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
-#include "offline/experiment/profile_parser.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {

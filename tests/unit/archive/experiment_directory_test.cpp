@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "archive/calendar.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {

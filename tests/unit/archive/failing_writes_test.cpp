@@ -13,7 +13,7 @@
 #include "archive/experiment_directory.hpp"
 #include "archive/manifest.hpp"
 #include "archive/writer.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 

@@ -8,7 +8,7 @@
 #include "archive/writer.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -37,7 +37,7 @@ TEST(Golden, writes_a_new_one_on_demand) {
 }
 
 TEST(Golden, version_1_0) {
-  const experiment::Experiment experiment = experiment::read_experiment(GOLDEN "/profile-1.0");
+  const experiment::WholeExperiment experiment = experiment::read_experiment(GOLDEN "/profile-1.0");
   const experiment::Profile& profile = experiment.profile;
   EXPECT_EQ(experiment.manifest.state, "incomplete");
   EXPECT_EQ(profile.version, "0.1.0");

@@ -12,7 +12,7 @@
 #include "archive/writer.hpp"
 #include "measurement/iterations.hpp"
 #include "offline/analysis/iteration_samples.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using format::FrameKind;
 
-experiment::Experiment write_and_read(archive::RankRecord& record, const ScratchDirectory& directory) {
+experiment::WholeExperiment write_and_read(archive::RankRecord& record, const ScratchDirectory& directory) {
   put_manifest(directory.path, 1);
   EXPECT_TRUE(archive::write_profile(record, {}, directory.c_str(), 0).written);
   return experiment::read_experiment(directory.path);
@@ -48,7 +48,7 @@ void expect_sample_iterations(const experiment::Loop& loop, int from, int count,
 TEST(Iterations, of_several_loops_and_threads_come_back) {
   SampleRank sample = sample_rank_with_loops(0, 1, 2, 30);
   const ScratchDirectory directory;
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   const experiment::Rank& rank = experiment.profile.ranks[0];
   ASSERT_EQ(rank.locations[0].loops.size(), 1u);
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
@@ -78,7 +78,7 @@ TEST(Iterations, of_several_loops_and_threads_come_back) {
 TEST(Iterations, are_found_one_by_one) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   const experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
   for (int i = -1; i < 152; ++i) {
     int found = 0;
@@ -96,7 +96,7 @@ TEST(Iterations, are_found_one_by_one) {
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   const experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
   ASSERT_EQ(loop.log.size(), 2u);
   std::string bytes = read_file(directory.path + "/profile.refrain");
@@ -201,14 +201,14 @@ TEST(Iterations, have_fewer_samples_when_there_was_little_room) {
     sample.add_samples_and_slopes(thread, 1024);
   }
   const ScratchDirectory directory;
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   expect_sample_samples_and_slopes(experiment.profile, 1, 1);
 }
 
 TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   const std::string path = directory.path + "/profile.refrain";
   write_file(path + ".new", read_file(path));
   std::filesystem::rename(path + ".new", path);
@@ -252,7 +252,7 @@ class Spilled : public ::testing::Test {
 TEST_F(Spilled, iterations_stay_in_their_file) {
   SampleRank sample = later();
   sample.record().spilled_bytes = file.bytes();
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 
@@ -264,7 +264,7 @@ TEST_F(Spilled, iterations_are_taken_into_the_profile) {
   const std::uint64_t spilled = file.bytes();
   file.remove(directory.c_str(), 0);
   EXPECT_GT(spilled, 0u);
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 
@@ -273,7 +273,7 @@ TEST_F(Spilled, what_a_snapshot_did_not_know_yet_is_left_alone) {
   sample.record().spilled_bytes = file.bytes();
   write_file(directory.path + "/iterations-0.refrain",
              read_file(directory.path + "/iterations-0.refrain") + "half a fra");
-  const experiment::Experiment experiment = write_and_read(sample.record(), directory);
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   expect_sample_iterations(experiment.profile.ranks[0].locations[0].loops[0], 0, 150, 4);
 }
 

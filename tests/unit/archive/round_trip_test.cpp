@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "archive/writer.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
@@ -163,7 +163,7 @@ std::map<std::string, Columns> extra_of(const Profile& profile, const experiment
   std::map<std::string, Columns> values;
   for (const auto& row : unit.extra.values) {
     Columns& columns = values[std::to_string(static_cast<int>(profile.paths[row.path].kind))];
-    for (std::size_t m = 0; m < profile.extra_metrics.size(); ++m) columns.push_back(unit.extra.of(row, m));
+    for (std::size_t m = 0; m < profile.ranks[0].extra_metrics.size(); ++m) columns.push_back(unit.extra.of(row, m));
   }
   return values;
 }
@@ -177,9 +177,9 @@ TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
   sample.unit(0).extra[0] = 1'000;
   sample.unit(0).extra[1] = 2'000'000'000'000;
   const Profile profile = write_and_read(sample);
-  ASSERT_EQ(profile.extra_metrics.size(), 2u);
-  EXPECT_EQ(profile.extra_metrics[0].name, "perf::PAGE-FAULTS");
-  EXPECT_EQ(profile.extra_metrics[1].unit, "ns");
+  ASSERT_EQ(profile.ranks[0].extra_metrics.size(), 2u);
+  EXPECT_EQ(profile.ranks[0].extra_metrics[0].name, "perf::PAGE-FAULTS");
+  EXPECT_EQ(profile.ranks[0].extra_metrics[1].unit, "ns");
   const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];
   EXPECT_EQ(unit.extra.totals, (Columns{1'000, 2'000'000'000'000}));
   EXPECT_EQ(extra_of(profile, unit), (std::map<std::string, Columns>{{"2", {7, -8}}, {"3", {70, 80}}, {"4", {9, 0}}}));

@@ -6,7 +6,7 @@
 #include "archive/writer.hpp"
 #include "offline/analysis/extra_metrics.hpp"
 #include "offline/analysis/time_rules.hpp"
-#include "offline/experiment/reader.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "offline/experiment/totals_reader.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -61,7 +61,7 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
     own_number[path] = static_cast<std::uint32_t>(own_paths.size());
     own_paths.push_back(profile.paths[path]);
   }
-  const std::size_t metrics = profile.extra_metrics.size();
+  const std::size_t metrics = rank.extra_metrics.size();
   sums.extra.resize(metrics);
   sums.extra_no_path.resize(metrics);
   const auto of_path = [&](std::uint32_t own) -> PathSums& {
@@ -95,7 +95,7 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
 }
 
 Sums sums_of_run(const Profile& profile, const RunTotals& run) {
-  const std::size_t metrics = profile.extra_metrics.size();
+  const std::size_t metrics = run.extra.totals.size();
   Sums sums{run.totals, run.times, run.extra.totals, run.extra_no_path, {}};
   sums.extra.resize(metrics);
   sums.extra_no_path.resize(metrics);
@@ -273,8 +273,9 @@ TEST(Totals, of_parts_are_put_together) {
   }
   const Profile profile = experiment::read_experiment(directory.path).profile;
   EXPECT_EQ(expect_all_equal(profile), 6);
-  ASSERT_EQ(profile.extra_metrics.size(), 3u);
-  EXPECT_EQ(profile.ranks[2].locations[0].run->extra.totals, (Columns{0, 2'000'777, 2'700'000'000'000}));
+  EXPECT_TRUE(profile.ranks[0].extra_metrics.empty());
+  ASSERT_EQ(profile.ranks[2].extra_metrics.size(), 2u);
+  EXPECT_EQ(profile.ranks[2].locations[0].run->extra.totals, (Columns{2'000'777, 2'700'000'000'000}));
 }
 
 TEST(Totals, take_several_nodes_of_one_path_as_one) {
@@ -376,7 +377,8 @@ struct Contents {
 /// What is read of it in a file whose call paths have columns that this program does not know, and not all others.
 struct Reading {
   Profile profile;
-  std::vector<experiment::LocationRun> runs;
+  experiment::Rank rank;
+  experiment::RankTotals read;
   std::string error;
 
   Reading(const std::vector<std::byte>& bytes, std::vector<std::uint32_t> mapping = {0, 1, 2, 3}) {
@@ -388,12 +390,15 @@ struct Reading {
     experiment::Schema schema;
     schema.totals = {std::nullopt, 1};  // the second one of the file is the second one of ours
     schema.losses = {2};
-    schema.columns[static_cast<std::size_t>(NodeKind::Region)] = {std::nullopt, 1};
-    schema.columns[static_cast<std::size_t>(NodeKind::Function)] = {1, 0};
-    schema.columns[static_cast<std::size_t>(NodeKind::Marked)] = {0};
+    schema.columns[static_cast<std::size_t>(NodeKind::Region)] = {{}, {1}};
+    schema.columns[static_cast<std::size_t>(NodeKind::Function)] = {{1}, {0}};
+    schema.columns[static_cast<std::size_t>(NodeKind::Marked)] = {{0}};
+    rank.rank = 4;
+    rank.paths = std::move(mapping);
     const experiment::InputFile file("f", bytes);
     try {
-      runs = experiment::read_totals(experiment::SectionReader(file, "totals", 0, bytes), schema, profile, mapping, 4);
+      experiment::SectionReader section(file, "totals", 0, bytes);
+      read = experiment::read_totals(section, schema, profile, rank);
     } catch (const experiment::ReadError& failure) {
       error = failure.what();
     }
@@ -403,8 +408,8 @@ struct Reading {
 TEST(TotalsSection, is_read_by_itself_and_by_name) {
   const Reading read(Contents{}.bytes());
   ASSERT_EQ(read.error, "");
-  ASSERT_EQ(read.runs.size(), 1u);
-  const experiment::LocationDefinition& definition = read.runs[0].definition;
+  ASSERT_EQ(read.read.locations.size(), 1u);
+  const experiment::LocationDefinition& definition = read.read.locations[0];
   EXPECT_EQ(definition.rank, 4);
   EXPECT_EQ(definition.thread, 3);
   EXPECT_EQ(definition.os_thread_id, 5003);
@@ -412,14 +417,14 @@ TEST(TotalsSection, is_read_by_itself_and_by_name) {
   EXPECT_EQ(definition.end, 90);
   EXPECT_EQ(definition.arena_bytes, 4096);
   EXPECT_EQ(definition.losses[2], 77);
-  const RunTotals& run = read.runs[0].totals;
+  const RunTotals& run = *read.read.locations[0].run;
   EXPECT_EQ(run.totals.*format::total_columns[1].total, 1001);
   EXPECT_EQ(run.totals.*format::total_columns[0].total, 0);
   EXPECT_EQ(run.totals.weight_user_squared, 0.5);
   EXPECT_EQ(run.times.wall, 2000);
   EXPECT_EQ(run.times.user, 2001);
   EXPECT_EQ(run.times.mpi, 0);
-  EXPECT_EQ(read.profile.extra_metrics.size(), 1u);
+  EXPECT_EQ(read.read.extra_metrics.size(), 1u);
   EXPECT_EQ(run.extra.totals, (Columns{3000}));
   EXPECT_EQ(run.extra_no_path, (Columns{3001}));
   ASSERT_EQ(run.paths.size(), 3u);
@@ -439,8 +444,8 @@ TEST(TotalsSection, of_a_later_version_has_more) {
   later.totals = 5;
   const Reading read(later.bytes());
   ASSERT_EQ(read.error, "");
-  EXPECT_EQ(read.runs[0].totals.times.user, 2000);
-  EXPECT_EQ(read.runs[0].totals.times.wall, 2002);
+  EXPECT_EQ(read.read.locations[0].run->times.user, 2000);
+  EXPECT_EQ(read.read.locations[0].run->times.wall, 2002);
 }
 
 TEST(TotalsSection, that_is_damaged_is_refused) {
@@ -466,7 +471,7 @@ TEST(TotalsSection, that_is_damaged_is_refused) {
                    c.extra.clear();
                    for (int i = 0; i < 65; ++i) c.extra.push_back(std::to_string(i));
                  }),
-                 "more metrics than anybody asks for"),
+                 "more metrics than any version has"),
             "");
   EXPECT_EQ(says(Reading(Contents{}.bytes(), {0, 1, 1, 3}).error, "two call paths of a rank are one"), "");
 }

@@ -162,8 +162,7 @@ class Followers : public testing::Test {
       std::int64_t logged_wall = 0;
       for (std::size_t n = 0; n < logged.size(); ++n) {
         const auto at = account.events.find(spans_[of][n]);
-        ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], MetricId::Visits))
-            << "iteration " << n;
+        ASSERT_EQ(at == account.events.end() ? 0 : at->second, value(logged[n], MetricId::Visits)) << "iteration " << n;
         const std::int64_t row_wall = value(logged[n], MetricId::Wall);
         ASSERT_TRUE(0 <= row_wall && row_wall <= walls_[of][n]) << row_wall << " of " << walls_[of][n];
         logged_wall += row_wall;

@@ -41,8 +41,8 @@ struct NamedLoop {
 };
 
 /// One rank per element.
-experiment::Experiment experiment_of(const std::vector<std::vector<NamedLoop>>& ranks) {
-  experiment::Experiment experiment;
+experiment::WholeExperiment experiment_of(const std::vector<std::vector<NamedLoop>>& ranks) {
+  experiment::WholeExperiment experiment;
   experiment.directory = "/data/refrain-heat";
   experiment.manifest.command = {"./heat"};
   experiment.manifest.state = "complete";
@@ -82,14 +82,17 @@ std::vector<Iteration> ten_iterations(std::int64_t ms) {
   return iterations;
 }
 
-experiment::Experiment two_ranks() {
+experiment::WholeExperiment two_ranks() {
   return experiment_of({{{"step", ten_iterations(1)}}, {{"step", ten_iterations(2)}}});
 }
 
-std::string rendered(const experiment::Experiment& experiment, const Options& options,
+std::string rendered(const experiment::WholeExperiment& experiment, const Options& options,
                      const Terminal& terminal = {80, false, false}) {
   analysis::Symbolizer symbolizer;
-  return render(experiment, options, terminal, symbolizer);
+  std::string out;
+  render(experiment::Experiment::of(experiment), options, terminal, symbolizer,
+         [&](std::string_view text) { out += text; });
+  return out;
 }
 Options iterations(Format format = Format::Text) {
   Options options;
@@ -97,7 +100,7 @@ Options iterations(Format format = Format::Text) {
   options.format = format;
   return options;
 }
-std::string error_of(const experiment::Experiment& experiment, const Options& options) {
+std::string error_of(const experiment::WholeExperiment& experiment, const Options& options) {
   try {
     rendered(experiment, options);
   } catch (const UsageError& error) {
@@ -264,7 +267,7 @@ TEST(Iterations, json_has_them_per_location) {
 TEST(Iterations, those_that_are_not_in_the_log_leave_a_gap) {
   std::vector<Iteration> many(3000, ten_iterations(1)[0]);
   for (std::size_t i = 0; i < many.size(); ++i) many[i].wall += static_cast<std::int64_t>(i);
-  const auto walls = [](const experiment::Experiment& of) {
+  const auto walls = [](const experiment::WholeExperiment& of) {
     return Json::parse(rendered(of, iterations(Format::Json)))["loops"][0]["per_location"][0]["wall_s"];
   };
   auto experiment = experiment_of({{{"step", many}}});
@@ -356,7 +359,8 @@ TEST(Loops, wrong_requests_say_what_is_there) {
   const auto several = experiment_of({{{"step", ten_iterations(1)}, {"output", ten_iterations(3)}}});
   Options options = iterations();
   options.metric = "weather";
-  EXPECT_TRUE(error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, "));
+  EXPECT_TRUE(
+      error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, "));
   options = iterations();
   options.loop = "setup";
   EXPECT_EQ(error_of(several, options), "--loop setup: the marked loops are step, output");

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "offline/report/overview.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -46,46 +46,53 @@ class Sample {
     const auto deep = add(solve, "dive", PathKind::User, 0);
     const auto deeper = add(deep, "dive", PathKind::User, 0);
     add(add(deeper, "dive", PathKind::User, 20), "MPI_Allreduce", PathKind::Mpi, 28,
-        {2'000, 0, 2'000, 16'000, 2'000, 16'000});
+        {2'000, 2'000, 16'000, 2'000, 16'000});
     add(main, "output", PathKind::User, 5.8);
     for (int i = 0; i < 3; ++i) add(main, "tiny" + std::to_string(i), PathKind::User, .2);
-    add(add(main, "setup", PathKind::User, 0), "MPI_Bcast", PathKind::Mpi, 2, {2, 0, 2, 3'000'000, 2, 3'000'000});
+    add(add(main, "setup", PathKind::User, 0), "MPI_Bcast", PathKind::Mpi, 2, {2, 2, 3'000'000, 2, 3'000'000});
     add(0, analysis::not_on_cpu_name, PathKind::Other, 1.4);
     add(0, analysis::refrain_name, PathKind::Other, .2);
     finish();
   }
   std::uint32_t add(std::uint32_t parent, const std::string& name, PathKind kind, double seconds,
-                    analysis::Counts counts = {}) {
+                    std::vector<std::int64_t> calls_and_traffic = {}) {
     analysis::TreeNode node;
     node.parent = static_cast<std::int32_t>(parent);
     node.kind = kind;
     node.name = name;
     node.exclusive_s = seconds;
-    node.exclusive = counts;
+    using format::MetricId;
+    constexpr MetricId metrics[] = {MetricId::Visits, MetricId::MessagesSent, MetricId::BytesSent,
+                                    MetricId::MessagesReceived, MetricId::BytesReceived};
+    for (std::size_t i = 0; i < calls_and_traffic.size(); ++i) node.exclusive[metrics[i]] = calls_and_traffic[i];
     tree.nodes[parent].children.push_back(static_cast<std::uint32_t>(tree.nodes.size()));
     tree.nodes.push_back(node);
     return static_cast<std::uint32_t>(tree.nodes.size() - 1);
   }
-  std::string text(const Terminal& terminal, const Options& options = {}) {
-    const auto functions = function_totals(tree);
-    const Overview overview = overview_of(experiment, tree);
-    return text_report({experiment, options, tree, functions, overview}, terminal);
+  std::string text(const Terminal& terminal, const Options& options = {}) { return printed(options, terminal); }
+  std::string json(Options options = {}) {
+    options.format = Format::Json;
+    return printed(options);
   }
-  std::string json(const Options& options = {}) {
-    const auto functions = function_totals(tree);
-    const Overview overview = overview_of(experiment, tree);
-    return json_report({experiment, options, tree, functions, overview});
-  }
-  std::string csv(const Options& options = {}) {
-    const auto functions = function_totals(tree);
-    const Overview overview = overview_of(experiment, tree);
-    return csv_report({experiment, options, tree, functions, overview});
+  std::string csv(Options options = {}) {
+    options.format = Format::Csv;
+    return printed(options);
   }
 
-  experiment::Experiment experiment;
+  experiment::WholeExperiment experiment;
   CallTree tree;
 
  private:
+  std::string printed(const Options& options, const Terminal& terminal = {}) {
+    const auto held = experiment::Experiment::of(experiment);
+    OverviewBuilder builder;
+    for (const auto& rank : experiment.profile.ranks) builder.add(rank);
+    const Overview overview = builder.finish(*held, options, tree);
+    std::string out;
+    print_document({held, options, tree, overview}, terminal, [&](std::string_view text) { out += text; });
+    return out;
+  }
+
   void finish() {
     for (auto& node : tree.nodes) node.inclusive_s = node.exclusive_s, node.inclusive = node.exclusive;
     for (std::size_t i = tree.nodes.size(); i-- > 1;) {
@@ -264,15 +271,15 @@ wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
     not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
   Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
 
- excl %      time  incl %      time   MPI calls  samples      sent  received  function
-   40.0    40.0 s    88.0    88.0 s                                           solve(…)
-   28.0    28.0 s    28.0    28.0 s       2,000           15.6 KiB  15.6 KiB  MPI_Allreduce
-   20.0    20.0 s    48.0    48.0 s                                           dive
-    5.8    5.80 s     5.8    5.80 s                                           output
-    2.0    2.00 s    98.4    98.4 s                                           main
-    2.0    2.00 s     2.0    2.00 s           2           2.86 MiB  2.86 MiB  MPI_Bcast
-    1.4    1.40 s     1.4    1.40 s                                           (not on CPU)
-    0.2    200 ms     0.2    200 ms                                           (refrain)
+ excl %      time  incl %      time   MPI calls     samples      sent  received  function
+   40.0    40.0 s    88.0    88.0 s                                              solve(…)
+   28.0    28.0 s    28.0    28.0 s       2,000              15.6 KiB  15.6 KiB  MPI_Allreduce
+   20.0    20.0 s    48.0    48.0 s                                              dive
+    5.8    5.80 s     5.8    5.80 s                                              output
+    2.0    2.00 s    98.4    98.4 s                                              main
+    2.0    2.00 s     2.0    2.00 s           2              2.86 MiB  2.86 MiB  MPI_Bcast
+    1.4    1.40 s     1.4    1.40 s                                              (not on CPU)
+    0.2    200 ms     0.2    200 ms                                              (refrain)
 
 4 functions below 0.5 % of the wall time are not shown (0.6 % in all); --min-share 0 shows
 everything.
@@ -342,10 +349,10 @@ TEST(CsvReport, fields_are_quoted_by_rfc_4180) {
   Sample sample;
   sample.tree.nodes[1].name = "a \"b\", c";
   const std::string csv = sample.csv();
-  EXPECT_TRUE(
-      csv.starts_with("path,kind,exclusive_s,inclusive_s,visits,samples,messages_sent,bytes_sent,"
-                      "messages_received,bytes_received,messages_completed,bytes_completed,bytes_read,bytes_written,"
-                      "inclusive_min_s,inclusive_mean_s,inclusive_max_s,precision\r\n"));
+  EXPECT_TRUE(csv.starts_with(
+      "path,kind,exclusive_s,inclusive_s,visits,messages_sent,bytes_sent,"
+      "messages_received,bytes_received,messages_completed,bytes_completed,bytes_read,bytes_written,samples,"
+      "inclusive_min_s,inclusive_mean_s,inclusive_max_s,inclusive_standard_error_s,precision\r\n"));
   EXPECT_NE(csv.find("\r\n\"a \"\"b\"\", c\",user,2,98.4"), csv.npos) << csv;
   EXPECT_NE(csv.find("\r\n(not on CPU),other,1.4,1.4,0,0,0,0,0,0,0,0,0,0,"), csv.npos) << csv;
 }
@@ -355,19 +362,23 @@ TEST(Render, ranks_that_are_not_there_are_a_usage_error) {
   analysis::Symbolizer symbolizer;
   Options options;
   options.ranks = {1};
-  EXPECT_NO_THROW(render(sample.experiment, options, {}, symbolizer));
+  const auto held = experiment::Experiment::of(sample.experiment);
+  const Sink nowhere = [](std::string_view) {};
+  EXPECT_NO_THROW(render(held, options, {}, symbolizer, nowhere));
   options.ranks = {7};
-  EXPECT_THROW(render(sample.experiment, options, {}, symbolizer), UsageError);
+  EXPECT_THROW(render(held, options, {}, symbolizer, nowhere), UsageError);
 }
 
 TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
-  experiment::Experiment empty;
+  experiment::WholeExperiment empty;
   analysis::Symbolizer symbolizer;
   for (const Format format : {Format::Text, Format::Json, Format::Csv})
     for (const bool flat : {false, true}) {
       Options options;
       options.format = format, options.flat = flat;
-      EXPECT_FALSE(render(empty, options, {}, symbolizer).empty());
+      std::string out;
+      render(experiment::Experiment::of(empty), options, {}, symbolizer, [&](std::string_view text) { out += text; });
+      EXPECT_FALSE(out.empty());
     }
 }
 

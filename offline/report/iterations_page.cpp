@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "offline/analysis/iterations.hpp"
-#include "offline/report/loop_pages.hpp"
+#include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 
@@ -45,7 +45,7 @@ struct Place {
   double value;
   double error = 0;  ///< of the value; 0: it has none
   std::int64_t iteration = -1;
-  const experiment::Location* location = nullptr;
+  const LoopOfLocation* location = nullptr;
 };
 
 /// What one pass over the iterations of a loop leaves: a bin per location and column, however many there are.
@@ -58,26 +58,38 @@ struct Picture {
   double largest_error = 0;   ///< of values above 0
   double largest_unseen = 0;  ///< what values of 0 are below
   std::size_t clusters = 0;
+  // Of the samples of single iterations.
+  bool samples_kept = false, samples_everywhere = true;
+  std::uint64_t largest_stride = 0;
 };
 
-Picture take_picture(const LoopView& view, const LoopGroup& group, std::size_t columns) {
+Picture take_picture(const Document& d, const LoopGroup& group, std::size_t columns) {
   Picture picture;
   picture.columns = columns;
   for (const LoopOfLocation& of : group.locations) {
-    const experiment::Loop& loop = of.profiles->loop();
-    const auto value = shown_value(view, of), error = shown_error(view, of);
     auto& bins = picture.bins.emplace_back(columns);
-    picture.clusters += loop.clusters.size();
+    picture.clusters += of.clusters;
+    const auto open = d.loops->open(*d.experiment, of);
+    if (!open) {
+      picture.unreadable += of.iterations;
+      continue;
+    }
+    const experiment::Loop& loop = open->loop();
+    const auto value = shown_value(*d.loops, *open), error = shown_error(*d.loops, *open);
+    const std::uint64_t stride = open->profiles->samples_stride();
+    picture.samples_kept |= stride > 0;
+    picture.samples_everywhere &= stride == 1;
+    picture.largest_stride = std::max(picture.largest_stride, stride);
     const auto read = analysis::for_each_iteration(
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-          if (i < 0 || i >= group.iterations || was_absent(of, cluster, row)) return;
+          if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
           const double v = value(i, cluster, row);
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
           const double e = error ? error(i, cluster, row) : 0;
           if (v > 0) picture.largest_error = std::max(picture.largest_error, e);
           else picture.largest_unseen = std::max(picture.largest_unseen, errors_that_hold_nothing * e);
-          if (v < picture.least.value) picture.least = {v, e, i, of.location};
-          if (v > picture.largest.value) picture.largest = {v, e, i, of.location};
+          if (v < picture.least.value) picture.least = {v, e, i, &of};
+          if (v > picture.largest.value) picture.largest = {v, e, i, &of};
           picture.without_cluster += cluster < 0;
           picture.in_overflow += cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].overflow;
         });
@@ -96,7 +108,8 @@ double median(std::vector<double>& values) {
 
 class LoopGraphs : TextPage {
  public:
-  LoopGraphs(const LoopView& view, const Terminal& terminal) : TextPage(terminal), view_(view) {}
+  LoopGraphs(const Document& document, const Terminal& terminal)
+      : TextPage(terminal), d_(document), view_(*document.loops) {}
 
   std::string of(const LoopGroup& group) {
     iterations(group);
@@ -125,13 +138,13 @@ class LoopGraphs : TextPage {
         (terminal_.width > 0 ? width() : default_columns) - std::min(width(), label_width + 2), 20);
     const auto count = static_cast<std::size_t>(std::max<std::int64_t>(group.iterations, 0));
     const std::size_t columns = std::min(room, count);
-    const Picture picture = take_picture(view_, group, std::max<std::size_t>(columns, 1));
+    const Picture picture = take_picture(d_, group, std::max<std::size_t>(columns, 1));
     if (picture.all.count == 0) {
       line("no iteration of this loop has been recorded");
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
-    if (view_.callpath) reconstructed(group, picture);
+    if (view_.callpath) reconstructed(picture);
     wrapped("",
             fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least), where(picture.least, group),
                         value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest),
@@ -147,8 +160,8 @@ class LoopGraphs : TextPage {
                           plural(picture.unreadable, "iteration", "iterations")));
   }
 
-  void reconstructed(const LoopGroup& group, const Picture& picture) {
-    if (view_.metric.name == "samples" && recorded(group)) return;
+  void reconstructed(const Picture& picture) {
+    if (view_.metric.name == "samples" && recorded(picture)) return;
     wrapped("",
             fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by "
                         "the exact totals of the iteration.",
@@ -175,37 +188,24 @@ class LoopGraphs : TextPage {
   }
 
   /// Says where the samples are those of the iterations themselves; true: everywhere.
-  bool recorded(const LoopGroup& group) {
-    std::uint64_t largest = 0;
-    bool kept = false, everywhere = true;
-    for (const LoopOfLocation& of : group.locations) {
-      const std::uint64_t stride = of.profiles->samples_stride();
-      kept |= stride > 0;
-      everywhere &= stride == 1;
-      largest = std::max(largest, stride);
-    }
-    if (!kept) return false;
+  bool recorded(const Picture& picture) {
+    if (!picture.samples_kept) return false;
     wrapped("",
-            largest > 1 ? fmt::format("Samples as they were recorded in every iteration, or one in up to {}.",
-                                      human_count(static_cast<std::int64_t>(largest)))
-                        : "Samples as they were recorded in each iteration.",
+            picture.largest_stride > 1
+                ? fmt::format("Samples as they were recorded in every iteration, or one in up to {}.",
+                              human_count(static_cast<std::int64_t>(picture.largest_stride)))
+                : "Samples as they were recorded in each iteration.",
             0);
-    return everywhere;
+    return picture.samples_everywhere;
   }
 
   void unequal(const LoopGroup& group) {
-    std::int64_t fewest = group.iterations;
-    const experiment::Location* location = nullptr;
-    for (const auto& of : group.locations)
-      if (of.profiles->loop().iterations < fewest) {
-        fewest = of.profiles->loop().iterations;
-        location = of.location;
-      }
-    if (location != nullptr)
-      wrapped(
-          "",
-          fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*location), human_count(fewest)),
-          0);
+    const auto fewest = std::ranges::min_element(group.locations, {}, &LoopOfLocation::iterations);
+    if (fewest->iterations < group.iterations)
+      wrapped("",
+              fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*fewest),
+                          human_count(fewest->iterations)),
+              0);
   }
 
   std::string repeated(const char* glyph) const {
@@ -366,21 +366,21 @@ class LoopGraphs : TextPage {
 
   static std::string row_label(const LoopGroup& group, std::size_t first, std::size_t last) {
     const auto one = [&](std::size_t i) {
-      const experiment::Location& location = *group.locations[i].location;
-      return location.thread == 0 ? fmt::format("{}", location.rank)
-                                  : fmt::format("{}.{}", location.rank, location.thread);
+      const LoopOfLocation& of = group.locations[i];
+      return of.thread == 0 ? fmt::format("{}", of.rank) : fmt::format("{}.{}", of.rank, of.thread);
     };
     return first == last ? "rank " + one(first) : one(first) + "-" + one(last);
   }
 
+  const Document& d_;
   const LoopView& view_;
   std::size_t repeat_ = 1;  ///< places that a column takes
 };
 
 }  // namespace
 
-std::string graphs_text(const LoopView& view, const LoopGroup& group, const Terminal& terminal) {
-  return LoopGraphs(view, terminal).of(group);
+std::string graphs_text(const Document& document, const LoopGroup& group, const Terminal& terminal) {
+  return LoopGraphs(document, terminal).of(group);
 }
 
 }  // namespace refrain::report

@@ -1,11 +1,13 @@
+// The clusters of iterations of every location, and what sets them apart.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "offline/analysis/cluster_differences.hpp"
-#include "offline/report/loop_pages.hpp"
+#include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -34,7 +36,7 @@ class ClusterTables : TextPage {
       if (!all && shown == most_tables) {
         wrapped("",
                 fmt::format("{} more: choose ranks with --rank to see theirs.",
-                            plural(static_cast<std::int64_t>(group.locations.size() - shown), "rank", "ranks")),
+                            count_of(static_cast<std::int64_t>(group.locations.size() - shown), group)),
                 0, style_.faint);
         break;
       }
@@ -49,13 +51,15 @@ class ClusterTables : TextPage {
   }
 
   void table(const LoopOfLocation& of, bool all) {
-    const auto summaries = summarise_clusters(*of.profiles, d_.tree);
+    const auto open = d_.loops->open(*d_.experiment, of);
+    if (!open) return;
+    const auto summaries = summarise_clusters(*open->profiles, d_.tree);
     std::vector<std::size_t> order(summaries.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return summaries[a].share > summaries[b].share; });
     line();
-    line(fmt::format("{}: {}", report::name_of(*of.location),
+    line(fmt::format("{}: {}", report::name_of(of),
                      plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
     // What sets a cluster apart says most: the rest makes room for it.
     const bool wide = width() >= 100, deviation = width() >= 80, kind = width() >= 70;
@@ -85,9 +89,8 @@ class ClusterTables : TextPage {
       line(row);
     }
     if (rows < order.size())
-      line(
-          paint(style_.faint, fmt::format("{} {} more clusters with {} % of the wall time; --rank {} shows all",
-                                          glyphs_.ellipsis, order.size() - rows, percent(rest, 1), of.location->rank)));
+      line(paint(style_.faint, fmt::format("{} {} more clusters with {} % of the wall time; --rank {} shows all",
+                                           glyphs_.ellipsis, order.size() - rows, percent(rest, 1), of.rank)));
     const bool overflow =
         std::any_of(summaries.begin(), summaries.end(), [](const auto& s) { return s.cluster->overflow; });
     if (overflow)
@@ -150,10 +153,76 @@ class ClusterTables : TextPage {
   const Document& d_;
 };
 
+Table apart_table(const analysis::CallTree& tree, const ClusterSummary& summary) {
+  return {"apart",
+          {{"metric"}, {"path", Kind::Path}, {"cluster_mean", Kind::Number}, {"loop_mean", Kind::Number}},
+          [&tree, &summary](const TakeRow& take) {
+            for (const ClusterDifference& one : summary.differences)
+              take({{one.metric + (one.seconds ? "_s" : ""),
+                     one.node == 0 ? std::vector<std::string>() : path_to(tree, one.node), one.cluster_mean,
+                     one.loop_mean}});
+          }};
+}
+
+Table all_clusters_table(const Document& d) {
+  return {
+      "loops", {{"loop"}}, [&d](const TakeRow& take) {
+        for (const LoopGroup& group : d.loops->groups)
+          take({{group.name},
+                {{"per_location", {{"rank", Kind::Count}, {"thread", Kind::Count}}, [&](const TakeRow& take_location) {
+                    for (const LoopOfLocation& of : group.locations)
+                      take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {clusters_table(d, of, InCsv)}});
+                  }}}});
+      }};
+}
+
 }  // namespace
+
+Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in) {
+  std::vector<Column> columns = {{"cluster", Kind::Count, InCsv}, {"size", Kind::Count},
+                                 {"class", Kind::Count},          {"exemplar", Kind::Count},
+                                 {"first", Kind::Count},          {"last", Kind::Count},
+                                 {"overflow", Kind::Flag},        {"wall_share", Kind::Share},
+                                 {"mean_wall_s", Kind::Seconds},  {"deviation_wall_s", Kind::Seconds},
+                                 {"min_wall_s", Kind::Seconds},   {"max_wall_s", Kind::Seconds},
+                                 {"mean_mpi_s", Kind::Seconds}};
+  // The first of what sets a cluster apart; documents have all of it.
+  for (const auto& [name, kind] : {std::pair("apart_metric", Kind::Text),
+                                   {"apart_path", Kind::Path},
+                                   {"apart_cluster_mean", Kind::Number},
+                                   {"apart_loop_mean", Kind::Number}})
+    columns.push_back({name, kind, InCsv});
+  return {"clusters", std::move(columns), [&d, &of, in](const TakeRow& take) {
+            const auto open = d.loops->open(*d.experiment, of);
+            if (!open) return;
+            const auto summaries = summarise_clusters(*open->profiles, d.tree);
+            for (std::size_t k = 0; k < summaries.size(); ++k) {
+              const ClusterSummary& s = summaries[k];
+              const experiment::Cluster& cluster = *s.cluster;
+              Row row{{static_cast<std::int64_t>(k), cluster.members, std::int64_t{cluster.class_index},
+                       cluster.exemplar, cluster.first, cluster.last, cluster.overflow, s.share, s.mean_wall_s,
+                       s.deviation_wall_s, s.min_wall_s, s.max_wall_s, s.mean_mpi_s}};
+              if (s.differences.empty()) {
+                row.cells.resize(row.cells.size() + 4);
+              } else {
+                const ClusterDifference& most = s.differences[0];
+                row.cells.insert(row.cells.end(),
+                                 {most.metric + (most.seconds ? "_s" : ""),
+                                  most.node == 0 ? std::vector<std::string>() : path_to(d.tree, most.node),
+                                  most.cluster_mean, most.loop_mean});
+              }
+              if (in & InJson) row.tables.push_back(apart_table(d.tree, s));
+              take(row);
+            }
+          }};
+}
 
 std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal) {
   return ClusterTables(document, terminal).of(group);
 }
+
+const View clusters_view{"--clusters",           [](const Options& options) { return options.clusters; },
+                         {"--loop", "--thread"}, [](const Document& d) { return std::vector{loops_table(d)}; },
+                         all_clusters_table,     loops_page};
 
 }  // namespace refrain::report

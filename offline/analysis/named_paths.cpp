@@ -1,0 +1,191 @@
+#include "offline/analysis/named_paths.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "offline/analysis/names.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using experiment::NodeKind;
+
+constexpr std::string_view start_up_functions[] = {"_start",
+                                                   "__libc_start_main",
+                                                   "__libc_start_main_impl",
+                                                   "__libc_start_call_main",
+                                                   "generic_start_main",
+                                                   "clone",
+                                                   "__clone",
+                                                   "clone3",
+                                                   "__clone3",
+                                                   "start_thread"};
+
+/// True when `function` ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc") is MPI's Fortran layer of `region`
+/// ("MPI_Send").
+bool is_fortran_layer_of(std::string_view function, std::string_view region) {
+  const auto small = [](std::string_view text) {
+    std::string letters(text);
+    for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return letters;
+  };
+  std::string name = small(function), wanted = small(region);
+  if (name != function && !function.ends_with("_cdesc") &&
+      std::any_of(function.begin(), function.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
+    return false;  // C's own
+  const auto strip = [](std::string& text, std::string_view suffix) {
+    if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  };
+  while (name.ends_with('_')) name.pop_back();
+  for (const std::string_view suffix : {"_cdesc", "_large", "_f08ts", "_f08", "_cptr"}) strip(name, suffix);
+  for (const std::string_view prefix : {"pmpixr_", "pmpir_", "mpixr_", "mpir_", "pmpix_", "pmpi_", "mpix_", "mpi_"}) {
+    if (!name.starts_with(prefix)) continue;
+    strip(wanted, "_c");
+    return name.substr(prefix.size()) == wanted.substr(wanted.find('_') + 1);
+  }
+  return false;
+}
+
+bool is_start_up_function(std::string_view name) {
+  return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
+}
+/// A sample ends in Refrain's own library when it came in the first instructions of a function of it, or the last ones.
+bool is_refrain(std::string_view file) { return file.starts_with("librefrain-"); }
+/// Libraries whose frames say nothing about the program: Refrain's own, and the Fortran layers of the MPIs, which stand
+/// between the program's call and the MPI function that is shown.
+bool is_layer(std::string_view file) {
+  constexpr std::string_view layers[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort"};
+  return is_refrain(file) ||
+         std::any_of(std::begin(layers), std::end(layers), [&](auto layer) { return file.starts_with(layer); });
+}
+/// Constructors and destructors of the marks' C++ objects, which are always inlined: what they do belongs to the
+/// function around them, and so does the unwinding of an exception that goes on from where one of them ends a scope.
+bool is_scope_object(std::string_view function) {
+  constexpr std::string_view objects[] = {"refrain::Loop::", "refrain::Iteration::", "refrain::Region::"};
+  return std::any_of(std::begin(objects), std::end(objects), [&](auto object) { return function.starts_with(object); });
+}
+bool is_libc(std::string_view file) {
+  return file.starts_with("libc.so") || file.starts_with("libc-") || file.starts_with("libpthread");
+}
+
+const char* name_of_special(std::uint64_t path) {
+  return path == static_cast<std::uint64_t>(format::SpecialPath::ArenaFull) ? arena_full_name : truncated_name;
+}
+
+}  // namespace
+
+NamedPaths::NamedPaths(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,
+                       const CallTreeOptions& options)
+    : profile_(definitions), symbolizer_(symbolizer), options_(options) {
+  nodes_.emplace_back();
+  depths_.push_back(0);
+}
+
+void NamedPaths::place_all() {
+  const auto& paths = profile_.paths;
+  places_.resize(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    places_[i] = i == 0 || paths[i].parent >= i ? Place{} : place(paths[i]);
+    if (options_.progress && i % 64 == 0) options_.progress(i, paths.size());
+  }
+  if (options_.progress) options_.progress(paths.size(), paths.size());
+}
+
+std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
+                                bool marked) {
+  const auto [at, fresh] =
+      index_.try_emplace({parent, name, kind, marked, site}, static_cast<std::uint32_t>(nodes_.size()));
+  if (!fresh) return at->second;
+  TreeNode node;
+  node.parent = static_cast<std::int32_t>(parent);
+  node.kind = kind;
+  node.marked = marked;
+  node.name = name;
+  node.module = site.module;
+  node.file = site.file;
+  node.line = site.line;
+  node.offset = site.address;
+  nodes_[parent].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
+  nodes_.push_back(std::move(node));
+  depths_.push_back(depths_[parent] + 1);
+  return at->second;
+}
+
+NamedPaths::Place NamedPaths::place(const experiment::CallPath& path) {
+  const Place& parent = places_[path.parent];
+  switch (path.kind) {
+    case NodeKind::Root: return {};
+    case NodeKind::Region: {
+      const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "MPI";
+      std::uint32_t node = parent.node;  // below MPI's Fortran layer, when it is linked into the program
+      while (node != 0 && is_fortran_layer_of(nodes_[node].name, name))
+        node = static_cast<std::uint32_t>(nodes_[node].parent);
+      return {child(node, name, PathKind::Mpi, {}), StartUp::Done};
+    }
+    case NodeKind::Special:
+      return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
+    case NodeKind::Marked: {
+      const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "region";
+      return {child(parent.node, name, PathKind::User, {}, true), StartUp::Done, path.parent};
+    }
+    case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
+    case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
+  }
+  return parent;
+}
+
+const experiment::ProfileModule& NamedPaths::module_of(const experiment::CallPath& path) const {
+  static const experiment::ProfileModule no_module;
+  const bool known = path.module >= 0 && static_cast<std::size_t>(path.module) < profile_.modules.size();
+  return known ? profile_.modules[path.module] : no_module;
+}
+
+/// How many of the functions at a place, from the outermost on, a mark in the same activation lies below already: the
+/// one that is no inlined one, and those inlined ones that the mark is in too.
+std::size_t NamedPaths::shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site) {
+  const experiment::CallPath& site = profile_.paths[mark_site];
+  const auto& module = module_of(site);
+  const auto& of_mark = symbolizer_.resolve(module.path, module.build_id, site.offset, Lookup::ReturnAddress);
+  std::size_t shared = 1;
+  while (shared < frames.size() && shared < of_mark.size() &&
+         frames[frames.size() - 1 - shared].function == of_mark[of_mark.size() - 1 - shared].function)
+    ++shared;
+  return shared;
+}
+
+NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Place at, Lookup lookup) {
+  const std::uint32_t mark_site = at.mark_site;
+  at.mark_site = 0;
+  const auto& module = module_of(path);
+  const std::string_view file = base_name(module.path);
+  const bool has_values = path.kind == NodeKind::Function;
+  if (has_values ? at.node != 0 && is_refrain(file) : is_layer(file)) return at;
+  const auto& frames = symbolizer_.resolve(module.path, module.build_id, path.offset, lookup);
+  const SourceFrame& outer = frames.back();
+  if (!has_values && at.node == 0 && at.stage != StartUp::Done) {
+    // libc seldom has the names of its hidden functions; what it calls on the way to main is known.
+    const bool hidden_in_libc = !outer.named && is_libc(file);
+    if (is_start_up_function(outer.function) || hidden_in_libc) {
+      const bool libc_main = outer.function.starts_with("__libc_start_main");
+      const bool calls_main =
+          outer.function == "__libc_start_call_main" || (hidden_in_libc && at.stage == StartUp::LibcMain);
+      at.stage = calls_main ? StartUp::CallsMain : libc_main ? StartUp::LibcMain : StartUp::Outside;
+      return at;
+    }
+  }
+  const bool is_main = at.node == 0 && at.stage == StartUp::CallsMain && !outer.named;
+  at.stage = StartUp::Done;
+  for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
+    const SourceFrame& frame = frames[i];
+    if (is_scope_object(frame.function)) continue;
+    if (options_.depth > 0 && depths_[at.node] >= options_.depth) break;
+    if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
+    Site site;
+    if (options_.callsites) site = {module.path, frame.file, frame.line, path.offset};
+    at.node = child(at.node, is_main ? "main" : frame.function, PathKind::User, site);
+  }
+  return at;
+}
+
+}  // namespace refrain::analysis

@@ -1,0 +1,58 @@
+#pragma once
+/// Call paths by name: from the addresses of an experiment to nodes of a tree (call_tree.hpp says which).
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+
+namespace refrain::analysis {
+
+/// Finds the tree node of every call path.
+class NamedPaths {
+ public:
+  /// All must outlive it.
+  NamedPaths(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer, const CallTreeOptions& options);
+
+  void place_all();
+  std::uint32_t node_of(std::uint32_t path) const { return places_[path].node; }
+  /// A node below the root that no call path leads to.
+  std::uint32_t pseudo_node(const char* name, PathKind kind) { return child(0, name, kind, {}); }
+  std::size_t size() const { return nodes_.size(); }
+  std::vector<TreeNode> take_nodes() { return std::move(nodes_); }
+
+ private:
+  enum class StartUp : std::uint8_t { Outside, LibcMain, CallsMain, Done };  ///< how far a path is on the way to main
+  struct Place {
+    std::uint32_t node = 0;
+    StartUp stage = StartUp::Outside;
+    std::uint32_t mark_site = 0;  ///< of a mark: the path of its call site, in whose activation the next path is too
+  };
+  struct Site {
+    std::string module, file;
+    int line = 0;
+    std::uint64_t address = 0;
+    auto operator<=>(const Site&) const = default;
+  };
+
+  std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
+                      bool marked = false);
+  Place place(const experiment::CallPath& path);
+  const experiment::ProfileModule& module_of(const experiment::CallPath& path) const;
+  std::size_t shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site);
+  Place place_frames(const experiment::CallPath& path, Place at, Lookup lookup);
+
+  const experiment::ProfileDefinitions& profile_;
+  Symbolizer& symbolizer_;
+  const CallTreeOptions& options_;
+  std::vector<TreeNode> nodes_;
+  std::vector<int> depths_;
+  std::vector<Place> places_;
+  std::map<std::tuple<std::uint32_t, std::string, PathKind, bool, Site>, std::uint32_t> index_;
+};
+
+}  // namespace refrain::analysis

@@ -1,0 +1,22 @@
+#pragma once
+/// What locations did by the time rules, in the run or in a part of it: the form in which values meet names.
+
+#include <span>
+
+#include "offline/analysis/time_rules.hpp"
+#include "offline/experiment/profile.hpp"
+
+namespace refrain::analysis {
+
+/// Of these units of one location together.
+experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::Rank& rank,
+                                const experiment::Location& location, std::span<const experiment::CallPath> paths);
+
+/// Of the run: as the file has it, else from the units.
+experiment::RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location& location,
+                                    std::span<const experiment::CallPath> paths);
+
+/// a + b, held at the ends of the range instead of overflowing (damaged data only).
+std::int64_t add_values(std::int64_t a, std::int64_t b);
+
+}  // namespace refrain::analysis

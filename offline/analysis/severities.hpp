@@ -1,0 +1,110 @@
+#pragma once
+/// How much of a metric a call path has, at a location, in a unit: the question that all views, searches and exports
+/// ask. An answer says how well it is known.
+///
+/// Values are exclusive; those of a call path with all that it calls are asked for as inclusive ones. Everything is
+/// worked out when it is asked for, from one rank at a time. Thread-safe.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/experiment/experiment.hpp"
+
+namespace refrain::analysis {
+
+enum class Known : std::uint8_t {
+  Exact,         ///< recorded, or the sum of what was recorded
+  Sampled,       ///< divided in proportion to samples
+  Reconstructed  ///< of one iteration, from its cluster and its exact totals
+};
+const char* name_of(Known known);
+
+struct Severity {
+  double value = 0;           ///< seconds, bytes or 1
+  double standard_error = 0;  ///< where it is sampled; 0 with a value of 0: not known to be above
+  Known known = Known::Exact;
+};
+
+/// A node of the tree of metrics; children add up to their parent where both are times.
+struct MetricNode {
+  std::string name;
+  std::string unit;  ///< "s", "B", "1"
+  int parent = -1;   ///< -1: a root
+  std::string help;
+};
+
+/// The machine, its nodes, their ranks, their threads.
+struct SystemNode {
+  enum Kind : std::uint8_t { Machine, Node, Rank, Thread } kind;
+  std::string name;
+  int parent = -1;
+  std::int32_t rank = -1, thread = -1;  ///< of ranks and threads
+};
+
+/// A part of what a location did.
+struct UnitRef {
+  enum Of : std::uint8_t { Run, Outside, Cluster, Iteration } of = Run;
+  std::size_t loop = 0;     ///< of Cluster and Iteration: index of Location::loops
+  std::int64_t number = 0;  ///< of the cluster or iteration
+};
+
+struct LocationRef {
+  std::size_t place = 0;     ///< of the rank in Experiment::ranks()
+  std::size_t location = 0;  ///< index of Rank::locations
+};
+
+/// What the call paths of one location have, sparse: ascending by node of the tree.
+struct NodeValues {
+  struct Row {
+    std::uint32_t node;
+    std::size_t path;  ///< index of RunTotals::paths; none: a path that only the time rules define
+    std::int64_t ticks;
+  };
+  static constexpr std::size_t none = ~std::size_t{0};
+  experiment::RankHandle rank;
+  experiment::RunTotals totals;
+  bool exact = true;  ///< nothing is reconstructed
+  std::vector<Row> rows;
+};
+
+class Severities {
+ public:
+  /// `tree` is one of the whole experiment; both must outlive it.
+  Severities(std::shared_ptr<const experiment::Experiment> experiment, const CallTree& tree);
+
+  /// The tree of metrics, parents first: times, with those of MPI by class of function; counts; bytes; what was asked
+  /// for on any rank that the call tree has.
+  const std::vector<MetricNode>& metrics() const { return metrics_; }
+  /// Index of metrics(), nothing when there is none of the name.
+  std::optional<std::size_t> metric(std::string_view name) const;
+  /// Parents first. Reads every rank, one after the other, when it is asked for first.
+  std::vector<SystemNode> system() const;
+  const CallTree& tree() const { return tree_; }
+
+  /// Throws std::out_of_range for a location, loop, cluster or iteration that is not there, or cannot be read.
+  Severity of(std::size_t metric, std::uint32_t node, const LocationRef& location, const UnitRef& unit = {},
+              bool inclusive = false) const;
+  std::shared_ptr<const NodeValues> values(const LocationRef& location, const UnitRef& unit = {}) const;
+
+ private:
+  experiment::RunTotals unit_totals(const experiment::Rank& rank, const experiment::Location& location,
+                                    const UnitRef& unit, bool& exact) const;
+  std::optional<double> value_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
+
+  std::shared_ptr<const experiment::Experiment> experiment_;
+  const CallTree& tree_;
+  std::vector<MetricNode> metrics_;
+  std::vector<std::uint32_t> first_, end_;  ///< by node: the places of it and what it calls, in depth-first order
+  std::map<std::string, std::uint32_t, std::less<>> top_;  ///< pseudo call paths of the time rules
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const NodeValues> last_;  ///< the next question is mostly about the same location
+  mutable LocationRef last_location_;
+  mutable UnitRef last_unit_;
+};
+
+}  // namespace refrain::analysis

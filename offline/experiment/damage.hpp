@@ -1,0 +1,58 @@
+#pragma once
+/// What of an experiment could not be read. Damage is local: it costs what it holds, is named, and the rest is shown.
+
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace refrain::experiment {
+
+/// What is wrong with which file and where in it: "FILE: at byte N: WHAT". Nothing but this is thrown for bad input.
+class ReadError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Not damage: this Refrain is too old for what was written.
+class NewerFormatError : public ReadError {
+ public:
+  using ReadError::ReadError;
+};
+
+/// Collects damage as it is found, which may be long after the experiment was opened. Thread-safe.
+class DamageLog {
+ public:
+  /// `strict`: damage is an error at once, for who wants all or nothing.
+  explicit DamageLog(bool strict = false) : strict_(strict) {}
+
+  /// `cost`: what is missing for that reason. The same line is kept once. Throws ReadError when strict.
+  void add(const std::string& error, const std::string& cost);
+  /// Runs `read`; a ReadError in it is damage. False: there was one.
+  template <class Read>
+  bool survives(const std::string& cost, Read&& read) {
+    try {
+      read();
+      return true;
+    } catch (const NewerFormatError&) {
+      throw;
+    } catch (const ReadError& error) {
+      add(error.what(), cost);
+      return false;
+    }
+  }
+  /// In the order in which they were found: the first `most` of them.
+  std::vector<std::string> lines() const;
+  std::size_t count() const;
+
+  static constexpr std::size_t most = 100;  ///< lines that are kept; all are counted
+
+ private:
+  const bool strict_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace refrain::experiment

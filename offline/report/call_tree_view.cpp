@@ -1,0 +1,269 @@
+// Where the time went, by call path.
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "offline/analysis/names.hpp"
+#include "offline/report/metric_columns.hpp"
+#include "offline/report/run_page.hpp"
+#include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::PathKind;
+using analysis::TreeNode;
+using format::MetricId;
+
+constexpr std::size_t least_name_width = 30;
+
+/// Which numbers fit beside the names.
+struct Columns {
+  bool error = true, exclusive = true, calls = true, bytes = true, spread = true;
+  std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
+  std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
+  std::size_t width() const {
+    return 7 + 10 + 6 * error + 8 * exclusive + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
+  }
+};
+
+class CallTreePage : public RunPage {
+ public:
+  CallTreePage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+
+ private:
+  std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
+  void more_footnotes() override {
+    wrapped("",
+            "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
+            "is called by the line above it alone.",
+            0, style_.faint);
+  }
+
+  Columns choose_columns() const {
+    Columns columns;
+    const analysis::Counts& all = d_.tree.nodes[0].inclusive;
+    columns.spread = d_.tree.locations.size() > 1;
+    columns.error = d_.tree.nodes[0].sampled_s > 0;
+    columns.calls = all[MetricId::Visits] > 0;
+    columns.bytes = bytes_moved(all) > 0;
+    const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
+    for (const auto& metric : d_.tree.extra_metrics)
+      columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
+    if (columns.width() + names > width()) columns.spread = false;
+    while (!columns.extra.empty() && columns.width() + names > width()) columns.extra.pop_back();
+    for (bool* drop : {&columns.error, &columns.bytes, &columns.calls, &columns.exclusive})
+      if (columns.width() + names > width()) *drop = false;
+    return columns;
+  }
+
+  void view() override {
+    columns_ = choose_columns();
+    std::string head = right("incl %", 7);
+    if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
+    if (columns_.exclusive) head += right("excl %", 8);
+    head += right("time", 10);
+    if (columns_.calls) head += right("MPI calls", 12);
+    if (columns_.bytes) head += right("bytes", 10);
+    for (std::size_t m = 0; m < columns_.extra.size(); ++m)
+      head += right(d_.tree.extra_metrics[m].name, columns_.extra[m]);
+    if (columns_.spread) head += right("min", 9) + right("mean", 9) + right("max", 9);
+    if (columns_.spread) {
+      const std::string over = d_.tree.spread_over_threads ? "time over threads" : "time over ranks";
+      line(paint(style_.faint, std::string(display_width(head) - 27, ' ') + right("-- " + over + " --", 27)));
+    }
+    line(paint(style_.faint, head + "  call path"));
+    std::string program = "(all)";
+    const auto& command = d_.experiment->manifest().command;
+    if (!command.empty()) program = analysis::base_name(command.front());
+    print_node(0, "", program, 1);
+    print_children(0, "");
+  }
+
+  void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
+    const TreeNode& node = d_.tree.nodes[index];
+    print_row(node);
+    std::string text = name, remark;
+    if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
+    if (node.mark_visits > 0)
+      remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
+    if (node.exclusive[MetricId::BytesCompleted] > 0)
+      remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
+    if (d_.options.callsites) remark += site(node);
+    const std::size_t used = columns_.width() + display_width(lines) + display_width(remark);
+    text = fit_name(text, width() > used + 8 ? width() - used : 8, glyphs_.ellipsis);
+    const char* style = node.kind == PathKind::Mpi                                      ? style_.mpi
+                        : node.kind == PathKind::Other                                  ? style_.faint
+                        : node.exclusive_s >= 10 * least_time() && node.exclusive_s > 0 ? style_.strong
+                                                                                        : "";
+    line(row_ + "  " + paint(style_.faint, lines) + paint(style, text) + paint(style_.faint, remark));
+  }
+
+  void print_row(const TreeNode& node) {
+    const analysis::Counts& counts = node.inclusive;
+    const auto& extra = node.inclusive_extra;
+    const analysis::Spread& spread = node.spread;
+    const double error = node.standard_error_s;
+    row_ = right(percent(node.inclusive_s, wall(), error), 7);
+    if (columns_.error) row_ += right(error_in_percent(error, wall()), 6);
+    if (columns_.exclusive) row_ += right(percent(node.exclusive_s, wall(), node.exclusive_error_s), 8);
+    row_ += right(human_time(node.inclusive_s, error), 10);
+    const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
+    if (columns_.calls) row_ += right(if_any(counts[MetricId::Visits], human_count(counts[MetricId::Visits])), 12);
+    const std::int64_t bytes = bytes_moved(counts);
+    if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
+    for (std::size_t m = 0; m < columns_.extra.size(); ++m)
+      row_ += right(if_any(extra[m], human_extra(d_.tree.extra_metrics[m], extra[m])), columns_.extra[m]);
+    if (columns_.spread)
+      row_ += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
+                                      right(human_time(spread.max), 9));
+  }
+
+  /// File and line; the place in the module where there are none, or where two call sites have the same.
+  std::string site(const TreeNode& node) const {
+    if (node.module.empty()) return "";
+    const std::string place = fmt::format("{}+0x{:x}", analysis::base_name(node.module), node.offset);
+    if (node.name == place) return "";
+    if (node.file.empty()) return "  [" + place + "]";
+    const auto& siblings = d_.tree.nodes[static_cast<std::size_t>(std::max(node.parent, 0))].children;
+    const bool alone = std::none_of(siblings.begin(), siblings.end(), [&](std::uint32_t at) {
+      const TreeNode& other = d_.tree.nodes[at];
+      return other.name == node.name && other.file == node.file && other.line == node.line &&
+             other.offset != node.offset;
+    });
+    const std::string line = fmt::format("{}:{}", analysis::base_name(node.file), node.line);
+    return "  [" + line + (alone ? "]" : ", " + place + "]");
+  }
+
+  struct Shown {
+    std::vector<std::uint32_t> children;  ///< by inclusive time; the pseudo paths of the top level last
+    std::size_t folded = 0;
+    double folded_s = 0;
+  };
+
+  Shown shown_children(std::uint32_t index) {
+    Shown shown;
+    for (const auto child : d_.tree.nodes[index].children) {
+      const TreeNode& node = d_.tree.nodes[child];
+      const bool always = index == 0 && node.kind == PathKind::Other;
+      if (always || node.inclusive_s >= least_time()) {
+        shown.children.push_back(child);
+      } else {
+        shown.folded += subtree_size(child);
+        shown.folded_s += node.inclusive_s;
+      }
+    }
+    std::stable_sort(shown.children.begin(), shown.children.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const TreeNode &x = d_.tree.nodes[a], &y = d_.tree.nodes[b];
+      const bool x_last = index == 0 && x.kind == PathKind::Other, y_last = index == 0 && y.kind == PathKind::Other;
+      return x_last != y_last ? y_last : x.inclusive_s > y.inclusive_s;
+    });
+    fold(shown.folded, shown.folded_s);
+    return shown;
+  }
+
+  std::size_t subtree_size(std::uint32_t root) const {
+    std::size_t size = 0;
+    std::vector<std::uint32_t> open{root};
+    while (!open.empty()) {
+      const auto& children = d_.tree.nodes[open.back()].children;
+      open.pop_back();
+      ++size;
+      open.insert(open.end(), children.begin(), children.end());
+    }
+    return size;
+  }
+
+  void print_children(std::uint32_t index, const std::string& lines) {
+    Shown shown = shown_children(index);
+    // A call chain without branches stays in its column: programs are deep, terminals are not wide.
+    while (index != 0 && shown.children.size() == 1 && shown.folded_s < least_time()) {
+      index = shown.children[0];
+      Shown next = shown_children(index);
+      const std::string name = d_.tree.nodes[index].name;
+      const std::uint32_t first = index;
+      int repeats = 1;  // recursion: a run of equal names is one line
+      while (!d_.options.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
+             d_.tree.nodes[next.children[0]].name == name && d_.tree.nodes[index].exclusive_s < least_time()) {
+        index = next.children[0];
+        next = shown_children(index);
+        ++repeats;
+      }
+      print_node(first, lines, name, repeats);
+      shown = std::move(next);
+    }
+    const bool fold_line = shown.folded > 0 && shown.folded_s >= least_time() && shown.folded_s > 0;
+    for (std::size_t i = 0; i < shown.children.size(); ++i) {
+      const bool last = i + 1 == shown.children.size() && !fold_line;
+      print_node(shown.children[i], lines + (last ? glyphs_.last : glyphs_.branch),
+                 d_.tree.nodes[shown.children[i]].name, 1);
+      print_children(shown.children[i], lines + (last ? glyphs_.space : glyphs_.through));
+    }
+    if (!fold_line) return;
+    row_ = right(percent(shown.folded_s, wall()), 7) +
+           std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0), ' ') +
+           right(human_time(shown.folded_s), 10);
+    line(left(row_, columns_.width()) +
+         paint(style_.faint, lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded)));
+  }
+
+  Columns columns_;
+  std::string row_;
+};
+
+std::string call_tree_page(const Document& document, const Terminal& terminal) {
+  return CallTreePage(document, terminal).render();
+}
+
+}  // namespace
+
+Table call_paths_table(const Document& d) {
+  const bool sites = d.options.callsites;
+  const auto& tree = d.tree;
+  std::vector<Column> columns = {{"id", Kind::Count, InJson},    {"parent", Kind::Count, InJson},
+                                 {"path", Kind::Path},           {"kind"},
+                                 {"exclusive_s", Kind::Seconds}, {"inclusive_s", Kind::Seconds}};
+  add_count_columns(columns);
+  for (const char* name : {"inclusive_min_s", "inclusive_mean_s", "inclusive_max_s", "inclusive_standard_error_s"})
+    columns.push_back({name, Kind::Seconds});
+  add_extra_columns(columns, tree, InJson | InCsv, {"metrics", "exclusive"});
+  add_extra_columns(columns, tree, InJson, {"metrics", "inclusive"});
+  columns.push_back({"visits", Kind::Count, InJson, "", {"region"}});
+  columns.push_back({"wall_s", Kind::Seconds, InJson, "", {"region"}});
+  if (sites)
+    for (const auto& [name, kind] :
+         {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Count}, {"offset", Kind::Count}})
+      columns.push_back({name, kind});
+  columns.push_back({"precision"});
+  const auto rows = [&d, &tree, sites](const TakeRow& take) {
+    for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
+      const TreeNode& node = tree.nodes[i];
+      Row row{{std::int64_t{i}, std::int64_t{node.parent}, path_to(tree, i), name_of(node.kind), node.exclusive_s,
+               node.inclusive_s}};
+      add_counts(row, node.exclusive);
+      for (const double value : {node.spread.min, node.spread.mean, node.spread.max, node.standard_error_s})
+        row.cells.emplace_back(value);
+      add_extra(row, tree, node.exclusive_extra);
+      add_extra(row, tree, node.inclusive_extra);
+      if (node.marked) row.cells.insert(row.cells.end(), {node.mark_visits, node.mark_s});
+      else row.cells.resize(row.cells.size() + 2);
+      if (sites)
+        row.cells.insert(row.cells.end(),
+                         {node.module, node.file, std::int64_t{node.line}, static_cast<std::int64_t>(node.offset)});
+      row.cells.emplace_back(precision_of(d, node.kind));
+      take(row);
+    }
+  };
+  return {"callpaths", std::move(columns), rows};
+}
+
+const View call_tree_view{
+    "",
+    [](const Options&) { return true; },
+    {"--callsites", "--callpath-depth", "--min-share", "--iteration", "--cluster", "--loop", "--thread"},
+    nullptr,
+    call_paths_table,
+    call_tree_page};
+
+}  // namespace refrain::report

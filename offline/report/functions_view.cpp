@@ -1,0 +1,82 @@
+// Where the time went, by function.
+#include "offline/analysis/functions.hpp"
+#include "offline/report/metric_columns.hpp"
+#include "offline/report/run_page.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::PathKind;
+using format::MetricId;
+
+Table functions_table(const Document& d) {
+  std::vector<Column> columns = {{"function", Kind::Text, ForPrograms},
+                                 {"kind", Kind::Text, ForPrograms},
+                                 {"exclusive_s", Kind::Seconds, ForPrograms},
+                                 {"inclusive_s", Kind::Seconds, ForPrograms}};
+  add_count_columns(columns);
+  add_extra_columns(columns, d.tree, ForPrograms, {"metrics", "exclusive"});
+  columns.push_back({"precision", Kind::Text, ForPrograms});
+  return {"functions", std::move(columns), [&d](const TakeRow& take) {
+            for (const auto& f : function_totals(d.tree)) {
+              Row row{{f.name, name_of(f.kind), f.exclusive_s, f.inclusive_s}};
+              add_counts(row, f.exclusive);
+              add_extra(row, d.tree, f.exclusive_extra);
+              row.cells.emplace_back(precision_of(d, f.kind));
+              take(row);
+            }
+          }};
+}
+
+class FunctionsPage : public RunPage {
+ public:
+  FunctionsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+
+ private:
+  std::pair<const char*, const char*> folded_names() const override { return {"function", "functions"}; }
+
+  void view() override {
+    print({"",
+           {{"excl %", Kind::Share},
+            {"time", Kind::Seconds},
+            {"incl %", Kind::Share},
+            {"time", Kind::Seconds},
+            {"MPI calls", Kind::Count},
+            {"samples", Kind::Count},
+            {"sent", Kind::Bytes},
+            {"received", Kind::Bytes},
+            {"kind", Kind::Text, ForPrograms},
+            {"function"}},
+           [&](const TakeRow& take) {
+             for (const auto& f : function_totals(d_.tree)) {
+               if (f.exclusive_s < least_time() && f.kind != PathKind::Other) {
+                 fold(1, f.exclusive_s);
+                 continue;
+               }
+               take({{f.exclusive_s / wall(), f.exclusive_s, f.inclusive_s / wall(), f.inclusive_s,
+                      f.exclusive[MetricId::Visits], f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
+                      f.exclusive[MetricId::BytesReceived], name_of(f.kind), f.name}});
+             }
+           }},
+          [&](const Row& row) {
+            const std::string& kind = std::get<std::string>(row.cells[row.cells.size() - 2]);
+            return kind == name_of(PathKind::Mpi) ? style_.mpi : kind == name_of(PathKind::Other) ? style_.faint : "";
+          });
+  }
+};
+
+std::string functions_page(const Document& document, const Terminal& terminal) {
+  return FunctionsPage(document, terminal).render();
+}
+
+}  // namespace
+
+const View functions_view{"--flat",
+                          [](const Options& options) { return options.flat; },
+                          {"--callpath-depth", "--min-share", "--iteration", "--cluster", "--loop", "--thread"},
+                          [](const Document& d) { return std::vector{functions_table(d)}; },
+                          functions_table,
+                          functions_page};
+
+}  // namespace refrain::report

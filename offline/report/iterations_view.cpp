@@ -1,0 +1,180 @@
+// Every iteration of the marked loops. A loop may have many millions of them: values go straight to the writer.
+#include <algorithm>
+#include <cmath>
+
+#include "offline/analysis/iterations.hpp"
+#include "offline/report/loop_view.hpp"
+#include "offline/report/text_page.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::IterationMetric;
+using analysis::IterationValue;
+
+Kind kind_of(analysis::Quantity quantity) {
+  return quantity == analysis::Quantity::Seconds ? Kind::Seconds
+         : quantity == analysis::Quantity::Bytes ? Kind::Bytes
+                                                 : Kind::Count;
+}
+
+/// Documents have these of every loop, and the metric that was asked for.
+constexpr std::string_view usual[] = {
+    "wall", "mpi", "user", "cpu", "mpi_calls", "messages_sent", "bytes_sent", "messages_received", "bytes_received"};
+
+std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
+  std::vector<IterationMetric> metrics = analysis::iteration_metrics(loop);
+  std::erase_if(metrics, [&](const IterationMetric& metric) {
+    const bool asked_for = !view.callpath && metric.name == view.metric.name;
+    return !asked_for && std::ranges::find(usual, metric.name) == std::end(usual);
+  });
+  return metrics;
+}
+
+/// Values of each iteration: those of a series. The loop must outlive the table.
+Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, std::vector<IterationValue> values) {
+  Table table{"iteration", std::move(columns)};
+  table.shape = Table::Series;
+  table.places = open->loop().iterations;
+  table.numbers = [open, values = std::move(values),
+                   row_values = std::vector<double>()](const TakeNumbers& take) mutable {
+    row_values.resize(values.size());
+    analysis::for_each_iteration(open->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   for (std::size_t v = 0; v < values.size(); ++v)
+                                     row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
+                                   take(i, row_values);
+                                 });
+  };
+  return table;
+}
+
+IterationValue cluster_value() {
+  return [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); };
+}
+
+/// The call path that was asked for.
+Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
+  Table table{"callpath",
+              {{"wanted"},
+               {"reconstructed", Kind::Flag},
+               {"samples_recorded", Kind::Flag},
+               {"samples_recorded_every", Kind::Count}}};
+  table.shape = Table::Object;
+  table.rows = [&view, open](const TakeRow& take) {
+    const std::uint64_t stride = open->profiles->samples_stride();
+    const bool samples = view.metric.name == "samples";
+    Row row{{view.callpath_name, !samples || stride != 1, {}, {}}};
+    if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
+    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
+    std::vector<IterationValue> values{shown_value(view, *open)};
+    if (auto error = shown_error(view, *open)) {
+      columns.push_back({"standard_error_s", Kind::Seconds});
+      values.push_back(std::move(error));
+    }
+    row.tables.push_back(series(open, std::move(columns), std::move(values)));
+    take(row);
+  };
+  return table;
+}
+
+std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
+  std::vector<Table> tables;
+  if (d.options.iterations)
+    if (auto opened = d.loops->open(*d.experiment, of)) {
+      const auto open = std::make_shared<const OpenLoop>(std::move(*opened));
+      std::vector<Column> columns{{"cluster_of", Kind::Count}};
+      std::vector<IterationValue> values{cluster_value()};
+      for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
+        columns.push_back({metric.column, kind_of(metric.quantity)});
+        values.push_back(value_of_metric(*open->profiles, metric.name));
+      }
+      tables.push_back(series(open, std::move(columns), std::move(values)));
+      if (d.loops->callpath) tables.push_back(callpath_table(*d.loops, open));
+    }
+  tables.push_back(clusters_table(d, of, InJson));
+  return tables;
+}
+
+Table iterations_table(const Document& d) {
+  const auto rows_of = [&d](const LoopGroup& group) {
+    return [&d, &group](const TakeRow& take) {
+      for (const LoopOfLocation& of : group.locations) {
+        auto opened = d.loops->open(*d.experiment, of);
+        if (!opened) continue;
+        const auto open = std::make_shared<const OpenLoop>(std::move(*opened));
+        const auto own = analysis::iteration_metrics(open->loop());
+        std::vector<Column> columns{{"cluster", Kind::Count}};
+        std::vector<IterationValue> values{cluster_value()};
+        for (const IterationMetric& metric : d.loops->metrics) {
+          const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
+          columns.push_back({metric.column, kind_of(metric.quantity)});
+          values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
+        }
+        if (d.loops->callpath) {
+          columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.quantity)});
+          values.push_back(shown_value(*d.loops, *open));
+          if (auto error = shown_error(*d.loops, *open)) {
+            columns.push_back({"callpath_standard_error_s", Kind::Seconds});
+            values.push_back(std::move(error));
+          }
+        }
+        take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {series(open, std::move(columns), std::move(values))}});
+      }
+    };
+  };
+  return {
+      "loops", {{"loop"}}, [&d, rows_of](const TakeRow& take) {
+        for (const LoopGroup& group : d.loops->groups)
+          take({{group.name}, {{"per_location", {{"rank", Kind::Count}, {"thread", Kind::Count}}, rows_of(group)}}});
+      }};
+}
+
+class LoopsPage : TextPage {
+ public:
+  explicit LoopsPage(const Terminal& terminal) : TextPage(terminal) {}
+
+  std::string render(const Document& d) {
+    std::string graphs;
+    for (const LoopGroup& group : d.loops->groups) {
+      if (!graphs.empty()) graphs += "\n";
+      if (d.options.iterations) graphs += graphs_text(d, group, terminal_);
+      if (d.options.iterations && d.options.clusters) graphs += "\n";
+      if (d.options.clusters) graphs += clusters_text(d, group, terminal_);
+    }
+    warnings(d);  // also of what was found to be damaged just now
+    heading(d);
+    return out_ + graphs;
+  }
+};
+
+}  // namespace
+
+std::string loops_page(const Document& document, const Terminal& terminal) {
+  return LoopsPage(terminal).render(document);
+}
+
+Table loops_table(const Document& d) {
+  Table table{"loops", {{"name"}, {"iterations", Kind::Count}}, [&d](const TakeRow& take) {
+                for (const LoopGroup& group : d.loops->groups)
+                  take({{group.name, group.iterations},
+                        {{"per_location",
+                          {{"rank", Kind::Count}, {"thread", Kind::Count}},
+                          [&d, &group](const TakeRow& take_location) {
+                            for (const LoopOfLocation& of : group.locations)
+                              take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
+                          }}}});
+              }};
+  table.line_depth = 4;  // a line for each location of a loop
+  return table;
+}
+
+const View iterations_view{"--iterations",
+                           [](const Options& options) { return options.iterations; },
+                           {"--metric", "--callpath", "--callpath-depth", "--loop", "--thread"},
+                           [](const Document& d) { return std::vector{loops_table(d)}; },
+                           iterations_table,
+                           loops_page};
+
+}  // namespace refrain::report

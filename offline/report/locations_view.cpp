@@ -1,0 +1,154 @@
+// Rank by rank and thread by thread: what each has of the times and counts, in the run or below one call path.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "offline/analysis/severities.hpp"
+#include "offline/report/loop_view.hpp"
+#include "offline/report/metric_columns.hpp"
+#include "offline/report/run_page.hpp"
+#include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::LocationRef;
+using analysis::Severities;
+using analysis::Severity;
+
+constexpr const char* usual_metrics[] = {"time", "mpi", "user", "not_on_cpu", "refrain", "visits", "samples"};
+
+Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
+
+/// What is shown of each location.
+class Shown {
+ public:
+  explicit Shown(const Document& d) : severities_(d.experiment, d.tree) {
+    if (!d.options.callpath.empty()) nodes_ = match_or_refuse(d.tree, d.options.callpath).nodes;
+    if (d.options.metric.empty()) {
+      for (const char* name : usual_metrics) metrics_.push_back(*severities_.metric(name));
+      return;
+    }
+    const auto metric = severities_.metric(d.options.metric);
+    if (!metric) {
+      std::vector<std::string> names;
+      for (const auto& one : severities_.metrics()) names.push_back(one.name);
+      throw UsageError(
+          fmt::format("--metric {}: a call path of a location has {}", d.options.metric, fmt::join(names, ", ")));
+    }
+    metrics_.push_back(*metric);
+  }
+
+  std::vector<Column> columns() const {
+    std::vector<Column> columns = {{"rank", Kind::Count, ForPrograms},
+                                   {"thread", Kind::Count, ForPrograms},
+                                   {"rank", Kind::Text, InText},
+                                   {"node"}};
+    for (const std::size_t m : metrics_) {
+      const analysis::MetricNode& metric = severities_.metrics()[m];
+      const Kind kind = kind_of(metric.unit);
+      const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
+      columns.push_back({name, kind, Everywhere, metric.name});
+      if (kind != Kind::Seconds) continue;
+      columns.push_back({name.substr(0, name.size() - 2) + "_standard_error_s", kind,
+                         metrics_.size() == 1 ? Everywhere : ForPrograms, "std error"});
+      columns.push_back({metric.name + "_precision", Kind::Text, ForPrograms});
+    }
+    columns.push_back({"name"});
+    return columns;
+  }
+
+  void rows(const Document& d, const TakeRow& take) const {
+    for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
+      if (!d.chosen(d.experiment->ranks()[place])) continue;
+      const auto rank = d.experiment->rank(place, experiment::Depth::Run);
+      for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) take(row(*rank, {place, l}));
+    }
+  }
+
+ private:
+  Row row(const experiment::Rank& rank, const LocationRef& at) const {
+    const experiment::Location& location = rank.locations[at.location];
+    Row row{{std::int64_t{rank.rank}, std::int64_t{location.thread},
+             location.thread == 0 ? fmt::format("{}", rank.rank) : fmt::format("{}.{}", rank.rank, location.thread),
+             rank.host}};
+    for (const std::size_t m : metrics_) {
+      const Severity sum = value(m, at);
+      if (severities_.metrics()[m].unit == "s") {
+        row.cells.insert(row.cells.end(), {sum.value, sum.standard_error, name_of(sum.known)});
+      } else {
+        row.cells.emplace_back(static_cast<std::int64_t>(sum.value));
+      }
+    }
+    row.cells.emplace_back(location.name);
+    return row;
+  }
+
+  /// Of the call paths together. They exclude each other, so their errors are added as if they were independent.
+  Severity value(std::size_t metric, const LocationRef& at) const {
+    if (nodes_.empty()) return severities_.of(metric, 0, at, {}, true);
+    Severity all;
+    for (const std::uint32_t node : nodes_) {
+      const Severity one = severities_.of(metric, node, at, {}, true);
+      all.value += one.value;
+      all.standard_error = std::hypot(all.standard_error, one.standard_error);
+      all.known = std::max(all.known, one.known);
+    }
+    return all;
+  }
+
+  Severities severities_;
+  std::vector<std::uint32_t> nodes_;  ///< none: everything
+  std::vector<std::size_t> metrics_;
+};
+
+Table by_location_table(const Document& d) {
+  const auto shown = std::make_shared<const Shown>(d);
+  return {"by_location", shown->columns(), [&d, shown](const TakeRow& take) { shown->rows(d, take); }};
+}
+
+class LocationsPage : public RunPage {
+ public:
+  LocationsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+
+ private:
+  std::pair<const char*, const char*> folded_names() const override { return {"thread", "threads"}; }
+  void view() override {
+    if (!d_.options.callpath.empty())
+      line(paint(style_.strong, cut_to("below " + d_.options.callpath + ", with what is called there", width())));
+    print(by_location_table(d_));
+  }
+};
+
+std::string locations_page(const Document& document, const Terminal& terminal) {
+  return LocationsPage(document, terminal).render();
+}
+
+}  // namespace
+
+Table threads_table(const Document& d) {
+  std::vector<Column> columns = {{"rank", Kind::Count}, {"thread", Kind::Count}, {"name"}};
+  for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s"})
+    columns.push_back({name, Kind::Seconds});
+  columns.push_back({"samples", Kind::Count});
+  add_extra_columns(columns, d.tree, InJson, {"metrics"});
+  return {"locations", std::move(columns), [&d](const TakeRow& take) {
+            for (const auto& l : d.tree.locations) {
+              Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
+                       l.stopped_s, l.not_on_cpu_s, l.samples}};
+              add_extra(row, d.tree, l.extra);
+              take(row);
+            }
+          }};
+}
+
+const View locations_view{"--locations",
+                          [](const Options& options) { return options.locations; },
+                          {"--metric", "--callpath", "--callpath-depth"},
+                          [](const Document& d) { return std::vector{by_location_table(d)}; },
+                          by_location_table,
+                          locations_page};
+
+}  // namespace refrain::report

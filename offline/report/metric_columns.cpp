@@ -1,0 +1,43 @@
+#include "offline/report/metric_columns.hpp"
+
+#include "offline/analysis/iteration_metrics.hpp"
+
+namespace refrain::report {
+namespace {
+
+Kind kind_of(std::string_view unit) { return unit == "ns" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
+
+}  // namespace
+
+void add_count_columns(std::vector<Column>& columns) {
+  for (const auto metric : analysis::counted_metrics) {
+    const auto& row = format::row_of(metric);
+    columns.push_back({row.name, kind_of(row.unit), ForPrograms});
+  }
+}
+
+void add_counts(Row& row, const analysis::Counts& counts) {
+  for (const auto metric : analysis::counted_metrics) row.cells.emplace_back(counts[metric]);
+}
+
+void add_extra_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
+                       const std::vector<std::string>& group) {
+  for (const auto& [name, unit] : tree.extra_metrics)
+    columns.push_back({analysis::metric_of(name, unit).column, kind_of(unit), in, name, group});
+}
+
+void add_extra(Row& row, const analysis::CallTree& tree, const std::vector<std::int64_t>& values) {
+  for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
+    const std::int64_t value = m < values.size() ? values[m] : 0;
+    const double divisor = analysis::divisor_of(tree.extra_metrics[m].unit);
+    if (divisor == 1) row.cells.emplace_back(value);
+    else row.cells.emplace_back(static_cast<double>(value) / divisor);
+  }
+}
+
+std::string precision_of(const Document& document, analysis::PathKind kind) {
+  if (kind != analysis::PathKind::Mpi) return "sampled";
+  return document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
+}
+
+}  // namespace refrain::report

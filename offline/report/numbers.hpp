@@ -1,0 +1,13 @@
+#pragma once
+/// Numbers for programs, as short as they can be without losing anything.
+
+#include <string>
+
+#include "offline/report/table.hpp"
+
+namespace refrain::report {
+
+/// Integers as such; seconds to 1e-10, which is less than a tick; anything else with all its digits. `value` is finite.
+void append_number(std::string& out, double value, Kind kind);
+
+}  // namespace refrain::report

@@ -1,0 +1,143 @@
+// What every document for programs says of the run: where it comes from, its totals, its damage, its communicators.
+#include "offline/analysis/windows.hpp"
+#include "offline/report/metric_columns.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+/// An object that is made cell by cell.
+class ObjectTable {
+ public:
+  explicit ObjectTable(std::string name) { table_.name = std::move(name), table_.shape = Table::Object; }
+  template <class Value>
+  void add(std::string name, Value&& value, std::vector<std::string> group = {}) {
+    table_.columns.push_back({std::move(name), Kind::Text, InJson, "", std::move(group)});
+    row_.cells.emplace_back(std::forward<Value>(value));
+  }
+  void add_table(Table table) { row_.tables.push_back(std::move(table)); }
+  Table take() {
+    table_.rows = [row = std::move(row_)](const TakeRow& take) { take(row); };
+    return std::move(table_);
+  }
+  Table& table() { return table_; }
+  Row& row() { return row_; }
+
+ private:
+  Table table_;
+  Row row_;
+};
+
+void add_cost(ObjectTable& table, const std::string& name, const experiment::Cost& c) {
+  table.add("median_ns", c.median, {name});
+  table.add("low_ns", c.low, {name});
+  table.add("high_ns", c.high, {name});
+}
+
+}  // namespace
+
+Table experiment_table(const Document& d) {
+  const experiment::Manifest& manifest = d.experiment->manifest();
+  ObjectTable table("experiment");
+  table.add("directory", d.experiment->directory().string());
+  table.add("command", manifest.command);
+  table.add("ranks", std::int64_t{d.overview.ranks});
+  std::vector<std::int64_t> missing(d.overview.missing_ranks.begin(), d.overview.missing_ranks.end());
+  table.add("missing_ranks", std::move(missing));
+  table.add("state", d.overview.state);
+  table.add("version", manifest.version);
+  table.add("executable", manifest.executable);
+  table.add("working_directory", manifest.working_directory);
+  table.add("started", manifest.started);
+  table.add("ended", manifest.ended);
+  table.add("hosts", d.overview.hosts);
+  table.add("mpi_library", manifest.mpi_library);
+  ObjectTable configuration("configuration");
+  for (const auto& [name, value] : manifest.configuration) configuration.add(name, value);
+  table.add("source", d.overview.sampling_source, {"sampling"});
+  table.add("reason", d.overview.sampling_reason, {"sampling"});
+  table.add("subject", d.part.subject);
+  table.add("notes", d.tree.notes);
+  if (d.part.reconstructed) table.add("reconstructed", *d.part.reconstructed);
+  if (d.part.samples_recorded) table.add("samples_recorded", *d.part.samples_recorded);
+  if (d.part.pool_samples) {
+    table.add("least", d.part.pool_samples->least, {"user_code_divided_by_samples"});
+    table.add("most", d.part.pool_samples->most, {"user_code_divided_by_samples"});
+  }
+  table.add_table(configuration.take());
+  return table.take();
+}
+
+Table totals_table(const Document& d) {
+  const analysis::Totals& t = d.tree.totals;
+  ObjectTable table("totals");
+  table.add("wall_s", t.wall_s);
+  table.add("mpi_s", t.mpi_s);
+  table.add("user_s", t.user_s);
+  table.add("overhead_s", t.refrain_s);
+  table.add("measurement_off_s", t.stopped_s);
+  table.add("not_on_cpu_s", t.not_on_cpu_s);
+  table.add("not_on_cpu_low_s", t.not_on_cpu_low_s);
+  table.add("not_on_cpu_high_s", t.not_on_cpu_high_s);
+  table.add("not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain);
+  table.add("samples", t.ticks_user);
+  table.add("samples_mpi", t.ticks_mpi);
+  table.add("samples_other", t.ticks_other);
+  table.add("mpi_calls", t.mpi_calls);
+  add_cost(table, "cost_per_call", d.overview.call_cost_ns);
+  add_cost(table, "cost_per_tick", d.overview.tick_cost_ns);
+  ObjectTable own("own_work"), losses("losses");
+  for (std::size_t i = 0; i < d.overview.own_times.size(); ++i)
+    if (const OwnTimeLine& line = d.overview.own_times[i]; line.timed > 0) {
+      const std::vector<std::string> of{format::own_time_table[i].name};
+      own.add("timed", line.timed, of);
+      own.add("mean_ns", line.mean_ns, of);
+      own.add("standard_error_ns", line.error_ns, of);
+    }
+  for (const LossLine& loss : d.overview.losses) {
+    if (loss.is_time) losses.add(loss.name, static_cast<double>(loss.count) * 1e-9);
+    else losses.add(loss.name, loss.count);
+  }
+  add_extra_columns(table.table().columns, d.tree, InJson, {"metrics"});
+  add_extra(table.row(), d.tree, t.extra);
+  table.add_table(own.take());
+  table.add_table(losses.take());
+  return table.take();
+}
+
+Table damage_table(const Document& d) {
+  ObjectTable table("");
+  table.add("damage", d.experiment->damage());
+  return table.take();
+}
+
+Table communicators_table(const Document& d) {
+  return {"communicators",
+          {{"on_rank", Kind::Count},
+           {"id", Kind::Count},
+           {"parent", Kind::Count},
+           {"ordinal", Kind::Count},
+           {"leader", Kind::Count},
+           {"rank", Kind::Count},
+           {"size", Kind::Count},
+           {"remote_size", Kind::Count},
+           {"outside", Kind::Count},
+           {"made", Kind::Count},
+           {"name"}},
+          [&d](const TakeRow& take) {
+            d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
+              for (const auto& c : rank.communicators) {
+                Row row;
+                for (const std::int64_t value :
+                     {std::int64_t{rank.rank}, std::int64_t{c.id}, std::int64_t{c.parent}, std::int64_t{c.ordinal},
+                      std::int64_t{c.leader}, std::int64_t{c.rank}, std::int64_t{c.size}, std::int64_t{c.remote_size},
+                      static_cast<std::int64_t>(c.members.outside()), c.made})
+                  row.cells.emplace_back(value);
+                row.cells.emplace_back(c.name);
+                take(row);
+              }
+            });
+          }};
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,41 @@
+#pragma once
+/// The views: what can be shown of an experiment, each made of tables.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "offline/report/overview.hpp"
+#include "offline/report/table.hpp"
+#include "offline/report/terminal.hpp"
+
+namespace refrain::report {
+
+struct View {
+  const char* option;                      ///< that asks for it
+  bool (*wanted)(const Options& options);  ///< the last one, the call tree, always is
+  std::vector<const char*> knows;          ///< options that change what it shows, beside --rank and --format
+  std::vector<Table> (*tables)(const Document& document);  ///< for JSON, beside what every document has
+  Table (*table)(const Document& document);                ///< for formats of one table
+  std::string (*page)(const Document& document, const Terminal& terminal);  ///< for people
+};
+
+// One file each. Tables may keep references to the document.
+extern const View call_tree_view, functions_view, locations_view, windows_view, iterations_view, clusters_view;
+
+/// In the order in which they are looked for.
+std::span<const View* const> views();
+
+/// Prints what the document's options ask for, in their format.
+void print_document(const Document& document, const Terminal& terminal, const Sink& out);
+
+// What every JSON document has.
+Table experiment_table(const Document& document);
+Table totals_table(const Document& document);
+Table communicators_table(const Document& document);
+Table damage_table(const Document& document);
+Table call_paths_table(const Document& document);
+Table threads_table(const Document& document);
+std::vector<Table> windows_tables(const Document& document);
+
+}  // namespace refrain::report
