@@ -171,11 +171,9 @@ inline UnitTimes stopped_times(const UnitTotals& unit) {
   return times;
 }
 
-/// Divides any other leaf unit. `mpi` and `user` are the claims of its call paths, all positive; the ticks that they
-/// get take their places. `room` has one place more than the longer of the two. For input that no run can give (mpi >
-/// wall, negative times, ...) the excess is cut.
-inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& constants, std::span<std::int64_t> mpi,
-                             std::span<std::int64_t> user, std::span<Remainder> room) {
+/// Of any other leaf unit what needs no samples: wall, MPI, own and user time, CPU time, and what is certain of the
+/// time that was not on a CPU. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
+inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& constants) {
   using namespace time_rules;
   UnitTimes times;
   times.wall = at_least_zero(unit.wall);
@@ -188,6 +186,22 @@ inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& consta
   times.refrain =
       round_within(own + calls * constants.call_cost + ticks * constants.tick_cost, 0, times.wall - times.mpi);
   times.user = times.wall - times.mpi - times.refrain;
+  const std::int64_t cpu =
+      round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
+  times.cpu = cpu;
+  const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
+  times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
+  times.not_on_cpu_high = std::max(std::min(narrow(wall_beyond_cpu), times.user), times.not_on_cpu_low);
+  return times;
+}
+
+/// Divides any other leaf unit. `mpi` and `user` are the claims of its call paths, all positive; the ticks that they
+/// get take their places. `room` has one place more than the longer of the two. For input that no run can give (mpi >
+/// wall, negative times, ...) the excess is cut.
+inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& constants, std::span<std::int64_t> mpi,
+                             std::span<std::int64_t> user, std::span<Remainder> room) {
+  using namespace time_rules;
+  UnitTimes times = undivided_times(unit, constants);
 
   // MPI paths carry their own times; only damaged data does not add up to the unit's.
   const Wide mpi_sum = sum_of(mpi);
@@ -197,18 +211,12 @@ inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& consta
   const Wide path_weight = sum_of(user);
   const std::int64_t user_weight = narrow(std::max<Wide>(path_weight, unit.weight_user_ns));
   const std::int64_t mpi_weight = at_least_zero(unit.weight_mpi_ns);
-  const std::int64_t cpu =
-      round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
-  times.cpu = cpu;
-  const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
-  times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
-  times.not_on_cpu_high = std::max(std::min(narrow(wall_beyond_cpu), times.user), times.not_on_cpu_low);
   // Without ticks the CPU time is divided as the wall time is.
   const long double weights = static_cast<long double>(user_weight) + mpi_weight;
   const long double wall_parts = static_cast<long double>(times.user) + times.mpi;
   const long double user_part = weights > 0 ? user_weight / weights : wall_parts > 0 ? times.user / wall_parts : 0;
   // Own work is CPU time of neither.
-  const std::int64_t cpu_of_both = std::max<std::int64_t>(cpu - times.refrain, 0);
+  const std::int64_t cpu_of_both = std::max<std::int64_t>(times.cpu - times.refrain, 0);
   times.not_on_cpu = round_within(times.user - cpu_of_both * user_part, times.not_on_cpu_low, times.not_on_cpu_high);
 
   const std::int64_t on_cpu = times.user - times.not_on_cpu;

@@ -102,8 +102,7 @@ void tell_damage(const experiment::Experiment& experiment) {
 
 int run(Request request) {
   try {
-    const auto* format = std::ranges::find(report::format_names, request.format);
-    request.options.format = static_cast<report::Format>(format - report::format_names);
+    request.options.set_format(request.format);
     for (const std::string& text : request.ranks) add_ranks(text, request.options.ranks);
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
@@ -181,9 +180,7 @@ void add_report(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("report", "Show where the time of an experiment went");
   command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
-  command.option("--format", request->format, "How to print")
-      .one_of({std::begin(report::format_names), std::end(report::format_names)})
-      .shows_default();
+  command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   Option flat = command.flag("--flat", request->options.flat, "By function instead of by call path");
   std::vector<Option> others = add_loop_options(command, request->options);
   others.insert(others.begin(), flat);

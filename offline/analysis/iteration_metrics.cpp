@@ -39,6 +39,17 @@ double selected_value(const PathTotals& t, MetricId metric) {
   }
 }
 
+/// Ticks of a metric that the time rules make of the totals of one iteration.
+std::int64_t value_by_rules(const format::UnitTotals& totals, const RankConstants& constants, MetricId metric) {
+  const format::UnitTimes times = format::undivided_times(totals, constants);
+  switch (metric) {
+    case MetricId::User: return times.user;
+    case MetricId::Refrain: return times.refrain;
+    case MetricId::OffCpu: return std::max<std::int64_t>(times.wall - times.cpu, 0);
+    default: throw std::invalid_argument("a metric without a rule");
+  }
+}
+
 const format::MetricRow* row_named(std::string_view total_name) {
   const auto* at = std::ranges::find_if(
       format::metric_table, [&](const MetricRow& row) { return row.total_name && total_name == row.total_name; });
@@ -93,12 +104,12 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
       return static_cast<double>(row[column]) / divisor;
     };
   }
-  const bool user = metric == "user";
-  if (!user && metric != "refrain") throw std::invalid_argument("no metric of iterations: " + std::string(metric));
-  return [&profiles, user, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-    const UnitTimes times =
-        apply_time_rules(profiles.totals_of(cluster, row), profiles.profile().paths, profiles.constants());
-    return static_cast<double>(user ? times.user : times.refrain) / second;
+  const MetricRow* row = row_named(metric);
+  if (!row || row->source.from != format::MetricSource::Rules)
+    throw std::invalid_argument("no metric of iterations: " + std::string(metric));
+  const auto id = static_cast<MetricId>(row - format::metric_table);
+  return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
+    return static_cast<double>(value_by_rules(profiles.totals_of(cluster, of), profiles.constants(), id)) / second;
   };
 }
 

@@ -280,6 +280,13 @@ void RankReader::read_communication(Rank& rank) const {
 
 void RankReader::read_loops_of(Rank& rank) const {
   const std::string of = " of rank " + std::to_string(rank.rank);
+  const auto has_clusters = [](const Location& location) {
+    return std::ranges::any_of(location.units, [](const Unit& unit) { return unit.loop >= 0; });
+  };
+  if (!block_.has(Section::Loops) && std::ranges::any_of(rank.locations, has_clusters))
+    file_.damage().add(
+        file_.place(0, "rank " + std::to_string(rank.rank) + ": has totals of clusters that are not there"),
+        "the iterations" + of + " are missing");
   if (!block_.has(Section::Loops) || !survives(Section::Loops, "loops", "the iterations" + of + " are missing",
                                                [&](SectionReader& in) { read_loops(in, rank); }))
     return;
@@ -306,6 +313,7 @@ void RankReader::read_locations(Rank& rank, Depth depth) const {
     rank.locations = LocationsReader(in, definitions_, schema_, rank).read();
   };
   if (!has_run) return read_units();
+  rank.extra_metrics = std::move(run.extra_metrics);
   if (depth == Depth::Whole) {
     const auto same = [](const Location& a, const Location& b) {
       return a.thread == b.thread && a.os_thread_id == b.os_thread_id;
@@ -320,7 +328,6 @@ void RankReader::read_locations(Rank& rank, Depth depth) const {
     }
   }
   rank.locations = std::move(run.locations);
-  rank.extra_metrics = std::move(run.extra_metrics);
 }
 
 Rank RankReader::read(std::int32_t number, Depth depth) const {

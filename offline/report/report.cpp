@@ -45,37 +45,37 @@ std::vector<const View*> wanted_views(const Options& options) {
   return wanted;
 }
 
+[[noreturn]] void refuse(const std::string& option, const std::string& why) {
+  throw UsageError(fmt::format("{}: {}", option, why));
+}
+
+/// Formats of one table and the text show one view (the text also both of loops); documents have all, and call paths.
 void check_options(const Options& options, const std::vector<const View*>& wanted) {
-  const auto refuse = [](const char* option, const std::string& why) {
-    throw UsageError(fmt::format("{}: {}", option, why));
-  };
   const View& first = *wanted[0];
-  const bool part = options.iteration || options.cluster;
-  // JSON has the call paths of every document.
-  const bool has_call_paths = options.format == Format::Json || &first == &call_tree_view;
-  if (options.format == Format::Csv && wanted.size() > 2)
-    refuse("--format csv", fmt::format("one table at a time, {} or {}", first.option, wanted[1]->option));
+  const bool document = options.format == Format::Json, part = options.iteration || options.cluster;
+  const bool only_paths = &first == &call_tree_view || &first == &functions_view;
+  if (options.format == Format::Tables && options.iterations && options.clusters)
+    refuse(fmt::format("--format {}", options.table_format->name), "one table at a time, --iterations or --clusters");
+  if (options.flat && !only_paths && !document)
+    refuse("--flat", fmt::format("of call paths, which {} does not show", first.option));
   for (const auto& [option, about, given] : given_options(options)) {
     if (!given) continue;
-    const auto knows = [&](const View* view) {
+    const auto knows = [option = std::string_view(option)](const View* view) {
       return std::ranges::any_of(view->knows, [&](std::string_view known) { return known == option; });
     };
     const bool of_loops = std::string_view(about) == "of marked loops";
     if (of_loops && !part && !options.iterations && !options.clusters)
       refuse(option, "goes with --iterations, --clusters, --iteration or --cluster");
-    if (std::any_of(wanted.begin(), wanted.end() - 1, knows) || (has_call_paths && knows(wanted.back()))) continue;
+    const std::size_t views = document ? wanted.size() : only_paths ? 1 : wanted.size() - 1;
+    if (std::any_of(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(views), knows)) continue;
     if (&first == &functions_view) refuse(option, "--flat does not keep call sites apart");
-    if (&first == &call_tree_view) refuse(option, fmt::format("{}: goes with --iterations or --locations", about));
+    if (&first == &call_tree_view) refuse(option, "goes with --iterations or --locations");
     refuse(option, fmt::format("{}, which {} does not show", about, first.option));
-  }
-  if (options.flat && &first != &functions_view && options.format != Format::Json)
-    refuse("--flat", fmt::format("of call paths, which {} does not show", first.option));
-  if (!options.callpath.empty() || options.callpath_depth == 0) {
-  } else if (!has_call_paths && &first != &functions_view) {
-    refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
   }
   if (options.min_share && options.format != Format::Text)
     refuse("--min-share", "only text folds call paths; here all of them are shown");
+  if (options.callpath_depth > 0 && options.callpath.empty() && !only_paths && !document)
+    refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
 }
 
 std::vector<Table> document_tables(const Document& d, const std::vector<const View*>& wanted) {
@@ -98,7 +98,7 @@ void print_document(const Document& document, const Terminal& terminal, const Si
   const View& view = *wanted[0];
   switch (document.options.format) {
     case Format::Json: return write_json(document_tables(document, wanted), out);
-    case Format::Csv: return write_csv(view.table(document), out);
+    case Format::Tables: return document.options.table_format->write(view.table(document), out);
     case Format::Text: return out(view.page(document, terminal));
   }
 }
@@ -107,6 +107,18 @@ std::span<const View* const> views() {
   static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,
                                     &locations_view,  &functions_view, &call_tree_view};
   return all;
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names{"text", "json"};
+  for (const TableFormat& format : table_formats) names.push_back(format.name);
+  return names;
+}
+
+void Options::set_format(const std::string& name) {
+  format = name == "text" ? Format::Text : name == "json" ? Format::Json : Format::Tables;
+  for (const TableFormat& of : table_formats)
+    if (name == of.name) table_format = &of;
 }
 
 bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end(); }

@@ -16,25 +16,28 @@
 
 namespace refrain::report {
 
-enum class Format : std::uint8_t { Text, Json, Csv };
+/// Text is for people and folds what is small; Json is a document of several tables; Tables stands for the formats of
+/// one table (table.hpp).
+enum class Format : std::uint8_t { Text, Json, Tables };
 
-/// The words of --format, in the order of Format.
-inline constexpr const char* format_names[] = {"text", "json", "csv"};
+/// The words of --format.
+std::vector<std::string> format_names();
 
 inline constexpr double usual_min_share = 0.5;
 
 struct Options {
   Format format = Format::Text;
-  bool flat = false;                      ///< by function instead of by call path
-  bool iterations = false;                ///< every iteration of the marked loops
-  bool windows = false;                   ///< one-sided operations by window, origin and target
-  bool clusters = false;                  ///< the clusters of iterations of every location
-  bool locations = false;                 ///< rank by rank, thread by thread
-  std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
-  std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank
-  std::string loop;                       ///< only this loop; empty: all
-  std::optional<std::int32_t> thread;     ///< of loops: only threads of this number
-  std::string metric;                     ///< of iterations and locations: what is shown; empty: what is usual
+  const TableFormat* table_format = &table_formats[0];  ///< of Format::Tables
+  bool flat = false;                                    ///< by function instead of by call path
+  bool iterations = false;                              ///< every iteration of the marked loops
+  bool windows = false;                                 ///< one-sided operations by window, origin and target
+  bool clusters = false;                                ///< the clusters of iterations of every location
+  bool locations = false;                               ///< rank by rank, thread by thread
+  std::optional<std::int64_t> iteration;                ///< the call tree of this iteration instead of the run's
+  std::optional<std::int32_t> cluster;                  ///< ... of this cluster of one rank
+  std::string loop;                                     ///< only this loop; empty: all
+  std::optional<std::int32_t> thread;                   ///< of loops: only threads of this number
+  std::string metric;               ///< of iterations and locations: what is shown; empty: what is usual
   std::string callpath;             ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
   bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
   int callpath_depth = 0;           ///< 0: all
@@ -43,6 +46,8 @@ struct Options {
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
 
   bool chosen(std::int32_t rank) const;
+  /// `name` is one of format_names().
+  void set_format(const std::string& name);
 };
 
 /// The request does not fit the experiment, or itself.

@@ -76,5 +76,14 @@ using Sink = std::function<void(std::string_view text)>;
 using TableWriter = void (*)(const Table& table, const Sink& out);
 /// RFC 4180, with a head. Of a row with tables the last one is printed, each of its rows behind the row's own cells.
 void write_csv(const Table& table, const Sink& out);
+/// Columns for people.
+void write_markdown(const Table& table, const Sink& out);
+
+/// Formats of one table, by the word of --format.
+struct TableFormat {
+  const char* name;
+  TableWriter write;
+};
+inline constexpr TableFormat table_formats[] = {{"csv", write_csv}, {"markdown", write_markdown}};
 
 }  // namespace refrain::report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "offline/report/human_cells.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
@@ -32,28 +33,6 @@ std::size_t width_of(const Column& column) {
     default: return 9;
   }
 }
-
-/// As people read it; zeros of what is counted are left out.
-struct CellText {
-  Kind kind;
-  std::string operator()(std::monostate) const { return ""; }
-  std::string operator()(bool value) const { return value ? "yes" : ""; }
-  std::string operator()(std::int64_t value) const {
-    if (value == 0 && kind != Kind::Number) return "";
-    return kind == Kind::Bytes ? human_bytes(value) : human_count(value);
-  }
-  std::string operator()(double value) const {
-    if (kind == Kind::Share) return percent(value, 1);
-    return kind == Kind::Seconds ? human_time(value) : fmt::format("{:.3g}", value);
-  }
-  std::string operator()(const std::string& value) const { return value; }
-  std::string operator()(const std::vector<std::string>& names) const {
-    return fmt::format("{}", fmt::join(names, "/"));
-  }
-  std::string operator()(const std::vector<std::int64_t>& numbers) const {
-    return fmt::format("{}", fmt::join(numbers, ", "));
-  }
-};
 
 }  // namespace
 
@@ -106,7 +85,7 @@ void TextPage::print(const Table& table, const std::function<const char*(const R
     const Column& column = table.columns[c];
     if (!(column.in & InText)) continue;
     shown.push_back(c);
-    const std::string& head = column.head.empty() ? column.name : column.head;
+    const std::string& head = human_head(column);
     const bool first = shown.size() == 1;
     widths.push_back(std::max(width_of(column) - first, display_width(head) + (first ? 0 : 2)));
     used += widths.back();
@@ -129,13 +108,10 @@ void TextPage::print(const Table& table, const std::function<const char*(const R
     }
     return row;
   };
-  const auto head_of = [&](std::size_t c) {
-    return table.columns[c].head.empty() ? table.columns[c].name : table.columns[c].head;
-  };
+  const auto head_of = [&](std::size_t c) { return human_head(table.columns[c]); };
   line(paint(style_.faint, put(head_of, "")));
   table.rows([&](const Row& row) {
-    line(put([&](std::size_t c) { return std::visit(CellText{table.columns[c].kind}, row.cells[c]); },
-             style ? style(row) : ""));
+    line(put([&](std::size_t c) { return human_cell(row.cells[c], table.columns[c].kind); }, style ? style(row) : ""));
   });
 }
 

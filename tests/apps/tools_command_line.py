@@ -94,14 +94,14 @@ class Help(ToolsTest):
 
     def test_all_metrics_of_iterations_are_listed(self):
         text = " ".join(help_of("report").split())
-        for name in ("wall", "mpi", "user", "cpu", "refrain", "mpi_calls", "messages_sent", "bytes_sent", "messages_received",
+        for name in ("wall", "mpi", "user", "cpu", "off_cpu", "refrain", "mpi_calls", "messages_sent", "bytes_sent", "messages_received",
                      "bytes_received", "messages_completed", "bytes_completed", "bytes_read", "bytes_written", "samples",
                      "samples_mpi", "samples_other"):
             self.assertRegex(text, rf"--metric NAME With --iterations:[^.]*\b{name}, ")
         self.assertIn("or one of REFRAIN_METRICS", text)
 
     def test_values_of_choices_and_defaults_are_shown(self):
-        self.assertEqual(options("report")["--format"], "text|json|csv")
+        self.assertEqual(options("report")["--format"], "text|json|csv|markdown")
         self.assertIn("(default: text)", help_of("report"))
         self.assertEqual(options("report")["--flat"], "")
 

@@ -171,7 +171,8 @@ std::string mutate(std::string bytes, Random& random) {
 void print_something(const std::string& bytes, Random& random) {
   static analysis::Symbolizer symbolizer;  // modules that are not there are looked for once
   report::Options options;
-  options.format = static_cast<report::Format>(random() % std::size(report::format_names));
+  const auto formats = report::format_names();
+  options.set_format(formats[random() % formats.size()]);
   switch (random() % 10) {
     case 0: options.flat = true; break;
     case 1: options.iterations = true; break;

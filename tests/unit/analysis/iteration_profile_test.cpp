@@ -247,14 +247,15 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
     names.push_back(metric.name);
     columns.push_back(metric.column);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "refrain", "messages_sent",
-                                             "bytes_sent", "messages_received", "bytes_received", "samples",
-                                             "samples_mpi", "samples_other"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "off_cpu", "refrain",
+                                             "messages_sent", "bytes_sent", "messages_received", "bytes_received",
+                                             "samples", "samples_mpi", "samples_other"}));
   EXPECT_EQ(columns[0], "wall_s");
-  EXPECT_EQ(columns[7], "bytes_sent");
+  EXPECT_EQ(columns[8], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};
   EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
   EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
+  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "off_cpu")(0, 0, row), 0);
   EXPECT_THROW(value_of_metric(profiles, "weather"), std::invalid_argument);
 }
 

@@ -222,7 +222,7 @@ TEST(IterationsText, a_damaged_log_is_said) {
 TEST(IterationsText, an_empty_loop_is_no_problem) {
   const auto experiment = experiment_of({{{"step", {}}}});
   EXPECT_NE(rendered(experiment, iterations()).find("no iteration of this loop has been recorded"), std::string::npos);
-  EXPECT_EQ(rendered(experiment, iterations(Format::Csv)).find("step"), std::string::npos);
+  EXPECT_EQ(rendered(experiment, iterations(Format::Tables)).find("step"), std::string::npos);
 }
 
 TEST(ClustersText, reads_like_this) {
@@ -245,7 +245,7 @@ Iterations are counted from 0; the exemplar is the one nearest to the mean of it
 }
 
 TEST(Iterations, csv_has_a_row_for_each) {
-  const std::string text = rendered(two_ranks(), iterations(Format::Csv));
+  const std::string text = rendered(two_ranks(), iterations(Format::Tables));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 21);
   EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_calls,mpi_s,user_s,"));
   EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,1,0.0002,0.0098,"), text.npos) << text;
@@ -359,8 +359,8 @@ TEST(Loops, wrong_requests_say_what_is_there) {
   const auto several = experiment_of({{{"step", ten_iterations(1)}, {"output", ten_iterations(3)}}});
   Options options = iterations();
   options.metric = "weather";
-  EXPECT_TRUE(
-      error_of(several, options).starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, "));
+  EXPECT_TRUE(error_of(several, options)
+                  .starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, off_cpu, "));
   options = iterations();
   options.loop = "setup";
   EXPECT_EQ(error_of(several, options), "--loop setup: the marked loops are step, output");
@@ -381,7 +381,7 @@ TEST(Loops, wrong_requests_say_what_is_there) {
 
 TEST(Loops, none_is_one_clear_line) {
   const auto none = experiment_of({{}});
-  for (const Format format : {Format::Text, Format::Csv})
+  for (const Format format : {Format::Text, Format::Tables})
     EXPECT_TRUE(error_of(none, iterations(format)).starts_with("no loop is marked in this experiment: see "));
   EXPECT_TRUE(Json::parse(rendered(none, iterations(Format::Json)))["loops"].empty());
 }

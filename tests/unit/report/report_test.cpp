@@ -75,7 +75,7 @@ class Sample {
     return printed(options);
   }
   std::string csv(Options options = {}) {
-    options.format = Format::Csv;
+    options.format = Format::Tables;
     return printed(options);
   }
 
@@ -372,7 +372,7 @@ TEST(Render, ranks_that_are_not_there_are_a_usage_error) {
 TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
   experiment::WholeExperiment empty;
   analysis::Symbolizer symbolizer;
-  for (const Format format : {Format::Text, Format::Json, Format::Csv})
+  for (const Format format : {Format::Text, Format::Json, Format::Tables})
     for (const bool flat : {false, true}) {
       Options options;
       options.format = format, options.flat = flat;
