@@ -12,6 +12,7 @@
 
 #include "archive/encoder.hpp"
 #include "archive/rank_profile.hpp"
+#include "format/saturating.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {
@@ -88,7 +89,7 @@ inline bool all_zero(std::span<const std::int64_t> values) {
 inline void combine_columns(NodeKind kind, const std::int64_t* values, std::int64_t* sums) {
   const KindColumns& columns = kind_columns(kind);
   for (std::size_t c = 0; c < columns.count; ++c) switch (columns.reduction[c]) {
-      case measurement::Reduction::Sum: sums[c] += values[c]; break;
+      case measurement::Reduction::Sum: sums[c] = format::add_saturating(sums[c], values[c]); break;
       case measurement::Reduction::Min: sums[c] = std::min(sums[c], values[c]); break;
       case measurement::Reduction::Max: sums[c] = std::max(sums[c], values[c]); break;
     }

@@ -125,7 +125,8 @@ class LocationSums {
     bool has_columns = false;
     for (const Row& row : rows) {
       add_columns(kind, row.values.data(), combined, has_columns);
-      for (std::size_t v = count; v < row.values.size(); ++v) combined[v] += row.values[v];
+      for (std::size_t v = count; v < row.values.size(); ++v)
+        combined[v] = format::add_saturating(combined[v], row.values[v]);
     }
     add_columns(kind, combined, columns(path.place), places_[path.place].has_columns);
     path.claim = format::claim_of(kind, {combined, count});
@@ -190,7 +191,7 @@ class LocationSums {
           if (path.claim.of == PathClaim::User && !user_.add(path.place, path.claim.value)) return false;
       if (!begin_division()) return false;
       const std::int64_t total = std::max<std::int64_t>(unit.extra[m], 0);
-      extra_totals_[m] += total;
+      extra_totals_[m] = format::add_saturating(extra_totals_[m], total);
       extra_no_path_[m] += format::divide_extra(total, mpi_.span(), user_.span(), room());
       for (Claims* claims : {&mpi_, &user_})
         for (std::size_t i = 0; i < claims->places.size(); ++i) extras(claims->places[i])[m] += claims->values[i];

@@ -169,8 +169,9 @@ struct TotalColumn {
   std::size_t logged;  ///< logged_place() of the metric
 };
 inline constexpr MetricId oldest_totals[] = {
-    MetricId::Wall,    MetricId::Time,       MetricId::Own,          MetricId::Cpu,    MetricId::Visits,
-    MetricId::Samples, MetricId::SamplesMpi, MetricId::SamplesOther, MetricId::Weight, MetricId::WeightMpi};
+    MetricId::Wall,   MetricId::Time,     MetricId::Own,        MetricId::Cpu,
+    MetricId::Visits, MetricId::Samples,  MetricId::SamplesMpi, MetricId::TicksWithoutSample,
+    MetricId::Weight, MetricId::WeightMpi};
 inline constexpr std::size_t total_count = [] {
   std::size_t n = 0;
   for (const auto& row : metric_table) n += row.source.from == MetricSource::Total;

@@ -100,14 +100,30 @@ void tell_damage(const experiment::Experiment& experiment) {
     complain(exit_damaged, fmt::format("and {} more parts are damaged", experiment.damages() - most));
 }
 
+/// Whether any of the ranks that are asked for can be read.
+bool anything_left(const experiment::Experiment& experiment, const report::Options& options) {
+  bool any = false;
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+    if (!options.chosen(experiment.ranks()[place])) continue;
+    if (experiment.rank(place, experiment::Depth::Run)) return true;
+    any = true;
+  }
+  return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
+}
+
 int run(Request request) {
+  std::shared_ptr<const experiment::Experiment> experiment;
   try {
     request.options.set_format(request.format);
     for (const std::string& text : request.ranks) add_ranks(text, request.options.ranks);
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
-    const auto experiment = experiment::Experiment::open(request.experiment);
+    experiment = experiment::Experiment::open(request.experiment);
+    if (!anything_left(*experiment, request.options)) {
+      tell_damage(*experiment);
+      return exit_unreadable;
+    }
     analysis::Symbolizer symbolizer;
     Output output(request.output);
     const report::Terminal terminal =
@@ -120,6 +136,7 @@ int run(Request request) {
   } catch (const experiment::ReadError& error) {
     return complain(exit_unreadable, error.what());
   } catch (const std::exception& error) {
+    if (experiment) tell_damage(*experiment);  // which may have cost what was asked for
     return complain(exit_usage, error.what());
   }
 }
@@ -147,8 +164,8 @@ std::vector<Option> add_loop_options(Command command, report::Options& options) 
   const std::vector<std::string> metrics = analysis::iteration_metric_names();
   command
       .option("--metric", options.metric,
-              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS (default: wall); with --locations a metric "
-                          "of call paths",
+              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS (default: wall); with --locations also "
+                          "mpi_point_to_point, mpi_collective, not_on_cpu and the like",
                           fmt::join(metrics, ", ")))
       .likely_one_of(metrics, "NAME");
   command

@@ -46,10 +46,14 @@ void prune(CallTree& tree) {
 
 }  // namespace
 
+bool is_exact(PathKind kind, std::string_view name) {
+  return kind == PathKind::Mpi || (kind == PathKind::Other && (name == refrain_name || name == stopped_name));
+}
+
 const char* name_of(PathKind kind) { return kind == PathKind::User ? "user" : kind == PathKind::Mpi ? "mpi" : "other"; }
 
 Counts& Counts::operator+=(const Counts& other) {
-  for (std::size_t i = 0; i < value_.size(); ++i) value_[i] = add_values(value_[i], other.value_[i]);
+  for (std::size_t i = 0; i < value_.size(); ++i) value_[i] = add_saturating(value_[i], other.value_[i]);
   return *this;
 }
 
@@ -87,20 +91,21 @@ class CallTreeBuilder::Impl {
     };
     ticks_.assign(tree_.nodes.size(), 0);
     sampled_.assign(tree_.nodes.size(), 0);
-    const auto put = [&](std::uint32_t node, std::int64_t t) { ticks_[node] = add_values(ticks_[node], t); };
+    const auto put = [&](std::uint32_t node, std::int64_t t) { ticks_[node] = add_saturating(ticks_[node], t); };
     for (const auto& row : of.paths) {
       const NodeKind kind = definitions_.paths[row.path].kind;
       const std::uint32_t node = tree_.node_of[row.path];
       TreeNode& at = tree_.nodes[node];
       put(node, row.ticks);
-      if (format::is_sampled(kind)) sampled_[node] = add_values(sampled_[node], row.ticks);
+      if (format::is_sampled(kind)) sampled_[node] = add_saturating(sampled_[node], row.ticks);
       const auto value = [&](MetricId metric) {
         return format::value_of(kind, std::span(of.columns).subspan(row.first), metric);
       };
       for (const MetricId metric : counted_metrics)
-        if (const std::int64_t count = value(metric)) at.exclusive[metric] = add_values(at.exclusive[metric], count);
+        if (const std::int64_t count = value(metric))
+          at.exclusive[metric] = add_saturating(at.exclusive[metric], count);
       weights_[node] += static_cast<double>(value(MetricId::Weight));
-      at.mark_visits = add_values(at.mark_visits, value(MetricId::MarkVisits));
+      at.mark_visits = add_saturating(at.mark_visits, value(MetricId::MarkVisits));
       at.mark_s += seconds(value(MetricId::MarkTime));
     }
     const format::UnitTimes& times = of.times;
@@ -128,14 +133,14 @@ class CallTreeBuilder::Impl {
     const std::int64_t at_stake =
         std::min({user_cpu, times.cpu - user_cpu, times.not_on_cpu_high - times.not_on_cpu_low});
     totals.not_on_cpu_at_stake_s += seconds(std::max<std::int64_t>(at_stake, 0));
-    totals.mpi_calls = add_values(totals.mpi_calls, of.totals.mpi_calls);
-    totals.ticks_user = add_values(totals.ticks_user, of.totals.ticks_user);
-    totals.ticks_mpi = add_values(totals.ticks_mpi, of.totals.ticks_mpi);
-    totals.ticks_other = add_values(totals.ticks_other, of.totals.ticks_lost);
+    totals.mpi_calls = add_saturating(totals.mpi_calls, of.totals.mpi_calls);
+    totals.ticks_user = add_saturating(totals.ticks_user, of.totals.ticks_user);
+    totals.ticks_mpi = add_saturating(totals.ticks_mpi, of.totals.ticks_mpi);
+    totals.ticks_without_sample = add_saturating(totals.ticks_without_sample, of.totals.ticks_lost);
     totals.weight_s += static_cast<double>(of.totals.weight_user_ns) * 1e-9;
     totals.weight_squares_s2 += of.totals.weight_user_squared * 1e-18;
     for (std::size_t i = 0; i < location.losses.size() && i < totals.losses.size(); ++i)
-      totals.losses[i] = add_values(totals.losses[i], location.losses[i]);
+      totals.losses[i] = add_saturating(totals.losses[i], location.losses[i]);
     totals.wall_s += summary.wall_s;
     totals.mpi_s += summary.mpi_s;
     totals.user_s += summary.user_s;
@@ -174,7 +179,7 @@ class CallTreeBuilder::Impl {
       parent.inclusive += node.inclusive;
       parent.sampled_s += node.sampled_s;
       for (std::size_t m = 0; m < metrics; ++m)
-        parent.inclusive_extra[m] = add_values(parent.inclusive_extra[m], node.inclusive_extra[m]);
+        parent.inclusive_extra[m] = add_saturating(parent.inclusive_extra[m], node.inclusive_extra[m]);
     }
     const Totals& totals = tree_.totals;
     const auto error_of = [&](double weight) {
@@ -188,6 +193,7 @@ class CallTreeBuilder::Impl {
       node.spread = spreader_.result(i, node.inclusive_s);
       node.standard_error_s = error_of(weights_[i]);
     }
+    tree_.nodes[0].standard_error_s = 0;  // everything is not divided
     prune(tree_);
     return std::move(tree_);
   }
@@ -225,7 +231,7 @@ class CallTreeBuilder::Impl {
   void add_extra(const experiment::Rank& rank, const experiment::RunTotals& of, LocationSummary& summary) {
     const auto add = [](std::vector<std::int64_t>& sums, std::size_t m, std::int64_t value) {
       if (sums.size() <= m) sums.resize(m + 1);
-      sums[m] = add_values(sums[m], value);
+      sums[m] = add_saturating(sums[m], value);
     };
     for (std::size_t own = 0; own < rank.extra_metrics.size() && own < of.extra.totals.size(); ++own) {
       const auto known =

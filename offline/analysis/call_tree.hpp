@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "offline/analysis/symbols.hpp"
@@ -58,6 +59,9 @@ class Counts {
   std::array<std::int64_t, counted_metrics.size()> value_{};
 };
 
+/// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
+bool is_exact(PathKind kind, std::string_view name);
+
 struct Spread {
   double min = 0, mean = 0, max = 0;
 };
@@ -96,7 +100,7 @@ struct Totals {
   double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
   std::int64_t mpi_calls = 0;
-  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_other = 0;
+  std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_without_sample = 0;
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by format::Loss
   std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics

@@ -11,6 +11,9 @@ namespace refrain::analysis {
 namespace {
 
 std::string cost_of(const experiment::Loop& loop) { return "iterations of loop " + loop.name + " are missing"; }
+std::string cost_of_merges(const experiment::Loop& loop) {
+  return "some iterations of loop " + loop.name + " have no cluster";
+}
 
 /// From the label that an iteration was logged with to the cluster that holds it in the end: two bytes a label, of
 /// which there is at most one an iteration.
@@ -21,7 +24,7 @@ class LabelResolver {
       : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
     for (std::size_t i = 0; i < std::min<std::size_t>(loop.clusters.size(), none); ++i)
       set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
-    const std::string cost = "some iterations of loop " + loop.name + " have no cluster";
+    const std::string cost = cost_of_merges(loop);
     // Backwards: what a label became is known before what became that label.
     for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
       const auto merges = read_merges(loop.merges[piece], cost);
@@ -48,7 +51,7 @@ class LabelResolver {
 /// The same for one label, without a table of all.
 std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label) {
   for (const experiment::FramePlace& piece : loop.merges)
-    for (const auto& [from, to] : read_merges(piece, cost_of(loop)))
+    for (const auto& [from, to] : read_merges(piece, cost_of_merges(loop)))
       if (from == label) label = to;
   for (std::size_t i = 0; i < loop.clusters.size(); ++i)
     if (loop.clusters[i].label == label) return static_cast<std::int32_t>(i);

@@ -1,7 +1,6 @@
 #include "offline/analysis/run_totals.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "offline/analysis/extra_metrics.hpp"
 
@@ -58,7 +57,7 @@ class Adder {
   }
 
  private:
-  static void add(std::int64_t& sum, std::int64_t value) { sum = add_values(sum, value); }
+  static void add(std::int64_t& sum, std::int64_t value) { sum = add_saturating(sum, value); }
 
   std::size_t row_of(std::uint32_t path) {
     constexpr std::uint32_t none = 0;
@@ -81,13 +80,6 @@ class Adder {
 };
 
 }  // namespace
-
-std::int64_t add_values(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum))
-    return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
-  return sum;
-}
 
 RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::Rank& rank,
                     const experiment::Location& location, std::span<const experiment::CallPath> paths) {

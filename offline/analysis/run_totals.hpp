@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "format/saturating.hpp"
 #include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
 
@@ -16,7 +17,6 @@ experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const e
 experiment::RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location& location,
                                     std::span<const experiment::CallPath> paths);
 
-/// a + b, held at the ends of the range instead of overflowing (damaged data only).
-std::int64_t add_values(std::int64_t a, std::int64_t b);
+using format::add_saturating;
 
 }  // namespace refrain::analysis

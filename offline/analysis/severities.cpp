@@ -15,14 +15,14 @@ namespace {
 using experiment::NodeKind;
 using format::MetricId;
 
-/// The times, below `time`. What MPI functions have is by their class in adapters/mpi/functions.table.
+/// The times, below `wall`. What MPI functions have is by their class in adapters/mpi/functions.table.
 struct TimeMetric {
   const char *name, *parent, *help;
   std::vector<std::string_view> classes = {};  ///< of MPI functions; the last one of them has all others
 };
 const TimeMetric times[] = {
-    {"time", "", "wall time"},
-    {"mpi", "time", "time in MPI functions"},
+    {"wall", "", "wall time"},
+    {"mpi", "wall", "time in MPI functions"},
     {"mpi_point_to_point", "mpi", "sending, receiving, probing", {"send", "receive", "sendrecv", "probe"}},
     {"mpi_completion", "mpi", "starting and completing requests", {"request", "request_start", "wait", "test"}},
     {"mpi_collective",
@@ -32,11 +32,13 @@ const TimeMetric times[] = {
     {"mpi_one_sided", "mpi", "one-sided operations and their synchronisation", {"rma", "rma_sync", "window"}},
     {"mpi_io", "mpi", "files", {"file", "file_io"}},
     {"mpi_other", "mpi", "all other MPI functions", {""}},
-    {"user", "time", "user code"},
+    {"user", "wall", "user code"},
     {"not_on_cpu", "user", "user code in which the thread did not run"},
-    {"refrain", "time", "Refrain's own bookkeeping"},
-    {"measurement_off", "time", "stopped by the program (MPI_Pcontrol)"}};
-constexpr std::size_t time_metrics = std::size(times), first_class = 2, last_class = 7, user_metric = 8;
+    {"refrain", "wall", "Refrain's own bookkeeping"},
+    {"measurement_off", "wall", "stopped by the program (MPI_Pcontrol)"}};
+constexpr std::size_t time_metrics = std::size(times);
+enum TimeMetricId : std::size_t { wall, mpi, first_class, last_class = 7, user, not_on_cpu, refrain, measurement_off };
+static_assert(measurement_off + 1 == time_metrics);
 
 std::string_view class_of(std::string_view function) {
   static const auto classes = [] {
@@ -81,30 +83,30 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
   for (const auto& metric : tree.extra_metrics)
     metrics_.push_back({metric.name, display_unit(metric.unit), -1, "asked for by REFRAIN_METRICS"});
 
-  first_.resize(tree.nodes.size());
-  end_.resize(tree.nodes.size());
-  std::vector<std::pair<std::uint32_t, bool>> open{{0, false}};
-  std::uint32_t place = 0;
-  while (!open.empty()) {
-    const auto [node, leaving] = open.back();
-    open.pop_back();
-    if (leaving) {
-      end_[node] = place;
-      continue;
-    }
-    first_[node] = place++;
-    open.push_back({node, true});
-    for (const std::uint32_t child : tree.nodes[node].children) open.push_back({child, false});
-  }
+  for (const TreeNode& node : tree.nodes)
+    class_.push_back(static_cast<std::uint8_t>(node.kind == PathKind::Mpi ? class_metric(node.name) : 0));
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == PathKind::Other || tree.nodes[child].name == mpi_without_path_name)
       top_[tree.nodes[child].name] = child;
 }
 
 std::optional<std::size_t> Severities::metric(std::string_view name) const {
+  if (name == format::row_of(MetricId::Visits).total_name) name = format::row_of(MetricId::Visits).name;
   const auto at = std::ranges::find(metrics_, name, &MetricNode::name);
   if (at == metrics_.end()) return std::nullopt;
   return static_cast<std::size_t>(at - metrics_.begin());
+}
+
+NodeSet Severities::select(std::span<const std::uint32_t> nodes, bool inclusive) const {
+  NodeSet set;
+  set.chosen_.resize(tree_.nodes.size());
+  for (const std::uint32_t node : nodes)
+    if (node < set.chosen_.size()) set.chosen_[node] = true;
+  if (inclusive)  // parents come before their children
+    for (std::size_t i = 1; i < set.chosen_.size(); ++i)
+      if (set.chosen_[static_cast<std::size_t>(tree_.nodes[i].parent)]) set.chosen_[i] = true;
+  set.all_ = inclusive && !set.chosen_.empty() && set.chosen_[0];
+  return set;
 }
 
 std::vector<SystemNode> Severities::system() const {
@@ -129,6 +131,7 @@ experiment::RunTotals Severities::unit_totals(const experiment::Rank& rank, cons
   if (unit.of == UnitRef::Run) return totals_of_run(rank, location, paths);
   std::vector<experiment::Unit> chosen;
   if (unit.of == UnitRef::Outside) {
+    if (location.units.empty() && location.run) throw std::out_of_range("the units of the location cannot be read");
     for (const auto& one : location.units)
       if (one.loop < 0) chosen.push_back(one);
   } else {
@@ -188,72 +191,84 @@ std::shared_ptr<const NodeValues> Severities::values(const LocationRef& of, cons
   return values;
 }
 
-/// Nothing: the row has none of it.
-std::optional<double> Severities::value_of(std::size_t metric, const NodeValues& values,
-                                           const NodeValues::Row& row) const {
+bool Severities::has_time(std::size_t metric, const NodeValues::Row& row, bool in_mpi) const {
   const bool by_rules = row.path == NodeValues::none;
-  const auto kind =
-      by_rules ? NodeKind::Special : experiment_->definitions().paths[values.totals.paths[row.path].path].kind;
   const std::string& name = tree_.nodes[row.node].name;
-  const bool in_mpi = by_rules ? name == mpi_without_path_name : kind == NodeKind::Region;
-  if (metric < time_metrics) {
-    const std::string_view wanted = times[metric].name;
-    bool has = wanted == "time";
-    if (wanted == "mpi") has = in_mpi;
-    else if (metric >= first_class && metric <= last_class) has = in_mpi && class_metric(name) == metric;
-    else if (wanted == "refrain") has = by_rules && name == refrain_name;
-    else if (wanted == "measurement_off") has = by_rules && name == stopped_name;
-    else if (wanted == "not_on_cpu") has = by_rules && name == not_on_cpu_name;
-    else if (metric == user_metric) has = !in_mpi && !(by_rules && (name == refrain_name || name == stopped_name));
-    if (!has) return std::nullopt;
-    return static_cast<double>(row.ticks) / values.rank->ticks_per_second;
+  switch (metric) {
+    case wall: return true;
+    case mpi: return in_mpi;
+    case user: return !in_mpi && !(by_rules && (name == refrain_name || name == stopped_name));
+    case not_on_cpu: return by_rules && name == not_on_cpu_name;
+    case refrain: return by_rules && name == refrain_name;
+    case measurement_off: return by_rules && name == stopped_name;
+    default: return in_mpi && class_[row.node] == metric;
   }
-  if (by_rules) return std::nullopt;
+}
+
+double Severities::count_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const {
   const auto& path = values.totals.paths[row.path];
   std::size_t m = metric - time_metrics;
   if (m < counted_metrics.size())
-    return static_cast<double>(
-        format::value_of(kind, std::span(values.totals.columns).subspan(path.first), counted_metrics[m]));
+    return static_cast<double>(format::value_of(experiment_->definitions().paths[path.path].kind,
+                                                std::span(values.totals.columns).subspan(path.first),
+                                                counted_metrics[m]));
   m -= counted_metrics.size();
   const auto& asked_for = values.rank->extra_metrics;
   const auto own = std::ranges::find(asked_for, tree_.extra_metrics[m].name, &experiment::ExtraMetric::name);
-  if (own == asked_for.end()) return std::nullopt;
   const experiment::ExtraValues& extra = values.totals.extra;
   const auto at = std::ranges::lower_bound(extra.values, path.path, {}, &experiment::PathValues::path);
-  if (at == extra.values.end() || at->path != path.path) return std::nullopt;
+  if (own == asked_for.end() || at == extra.values.end() || at->path != path.path) return 0;
   const std::int64_t value = extra.of(*at, static_cast<std::size_t>(own - asked_for.begin()));
   return static_cast<double>(value) / (own->unit == "ns" ? 1e9 : 1);
 }
 
-Severity Severities::of(std::size_t metric, std::uint32_t node, const LocationRef& location, const UnitRef& unit,
-                        bool inclusive) const {
+std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const NodeSet& nodes,
+                                     const LocationRef& location, const UnitRef& unit) const {
+  for (const std::size_t metric : metrics)
+    if (metric >= metrics_.size()) throw std::out_of_range("no metric of this number");
   const auto values = this->values(location, unit);
-  Severity severity;
-  double weight = 0, sampled = 0;
+  const auto& paths = experiment_->definitions().paths;
+  const double second = values->rank->ticks_per_second;
+  std::vector<Severity> severities(metrics.size());
+  double weight = 0, sampled = 0, all_sampled = 0;  // of the chosen call paths, and of all
   for (const NodeValues::Row& row : values->rows) {
-    const bool here = inclusive ? first_[row.node] >= first_[node] && first_[row.node] < end_[node] : row.node == node;
-    if (!here) continue;
-    const auto value = value_of(metric, *values, row);
-    if (!value) continue;
-    severity.value += *value;
-    if (row.path == NodeValues::none) continue;
-    const auto& path = values->totals.paths[row.path];
-    const NodeKind kind = experiment_->definitions().paths[path.path].kind;
-    if (!format::is_sampled(kind)) continue;
-    sampled += *value;
-    weight += static_cast<double>(
-        format::value_of(kind, std::span(values->totals.columns).subspan(path.first), MetricId::Weight));
+    const bool by_rules = row.path == NodeValues::none;
+    const NodeKind kind = by_rules ? NodeKind::Root : paths[values->totals.paths[row.path].path].kind;
+    const bool is_sampled = format::is_sampled(kind);
+    if (is_sampled) all_sampled += static_cast<double>(row.ticks);
+    if (!nodes.has(row.node)) continue;
+    const bool in_mpi = by_rules ? tree_.nodes[row.node].name == mpi_without_path_name : kind == NodeKind::Region;
+    if (is_sampled) {
+      sampled += static_cast<double>(row.ticks);
+      weight += static_cast<double>(format::value_of(
+          kind, std::span(values->totals.columns).subspan(values->totals.paths[row.path].first), MetricId::Weight));
+    }
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      Severity& severity = severities[m];
+      if (metrics[m] >= time_metrics) {
+        if (!by_rules) severity.value += count_of(metrics[m], *values, row);
+      } else if (has_time(metrics[m], row, in_mpi)) {
+        severity.value += static_cast<double>(row.ticks) / second;
+        const bool divided =
+            is_sampled || (by_rules && !is_exact(tree_.nodes[row.node].kind, tree_.nodes[row.node].name));
+        if (divided) severity.known = Known::Sampled;
+      }
+    }
   }
-  if (sampled > 0) severity.known = Known::Sampled;
-  if (!values->exact && severity.known == Known::Exact) severity.known = Known::Reconstructed;
   const format::UnitTotals& totals = values->totals.totals;
-  if (metric < time_metrics && weight > 0) {
-    const auto all = static_cast<double>(totals.weight_user_ns);
-    const double on_cpu = static_cast<double>(values->totals.times.user - values->totals.times.not_on_cpu) /
-                          values->rank->ticks_per_second;
-    severity.standard_error = on_cpu * standard_error_of_share(weight / all, all, totals.weight_user_squared);
+  const auto all_weight = static_cast<double>(totals.weight_user_ns);
+  const double error =
+      sampled > 0 && all_weight > 0
+          ? all_sampled / second * standard_error_of_share(weight / all_weight, all_weight, totals.weight_user_squared)
+          : 0;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    Severity& severity = severities[m];
+    // Of everything no time was divided but that between user code and what was not on a CPU.
+    if (nodes.all() && metrics[m] != not_on_cpu) severity.known = Known::Exact;
+    if (!values->exact && severity.known == Known::Exact && !nodes.all()) severity.known = Known::Reconstructed;
+    if ((metrics[m] == wall || metrics[m] == user) && !nodes.all()) severity.standard_error = error;
   }
-  return severity;
+  return severities;
 }
 
 }  // namespace refrain::analysis

@@ -72,6 +72,19 @@ struct NodeValues {
   std::vector<Row> rows;
 };
 
+/// Call paths that are asked for together.
+class NodeSet {
+ public:
+  NodeSet() = default;
+  bool has(std::uint32_t node) const { return node < chosen_.size() && chosen_[node]; }
+  bool all() const { return all_; }
+
+ private:
+  friend class Severities;
+  std::vector<bool> chosen_;
+  bool all_ = false;
+};
+
 class Severities {
  public:
   /// `tree` is one of the whole experiment; both must outlive it.
@@ -80,26 +93,34 @@ class Severities {
   /// The tree of metrics, parents first: times, with those of MPI by class of function; counts; bytes; what was asked
   /// for on any rank that the call tree has.
   const std::vector<MetricNode>& metrics() const { return metrics_; }
-  /// Index of metrics(), nothing when there is none of the name.
+  /// Index of metrics(), nothing when there is none of the name. `mpi_calls` of iterations are `visits` here.
   std::optional<std::size_t> metric(std::string_view name) const;
-  /// Parents first. Reads every rank, one after the other, when it is asked for first.
+  /// Parents first. Reads every rank, one after the other.
   std::vector<SystemNode> system() const;
   const CallTree& tree() const { return tree_; }
 
-  /// Throws std::out_of_range for a location, loop, cluster or iteration that is not there, or cannot be read.
+  /// The nodes alone, or with everything that is called there.
+  NodeSet select(std::span<const std::uint32_t> nodes, bool inclusive) const;
+  /// What these have together, one answer for each metric. Throws std::out_of_range for a metric, location, loop,
+  /// cluster or iteration that is not there, or cannot be read.
+  std::vector<Severity> of(std::span<const std::size_t> metrics, const NodeSet& nodes, const LocationRef& location,
+                           const UnitRef& unit = {}) const;
   Severity of(std::size_t metric, std::uint32_t node, const LocationRef& location, const UnitRef& unit = {},
-              bool inclusive = false) const;
+              bool inclusive = false) const {
+    return of({&metric, 1}, select({&node, 1}, inclusive), location, unit)[0];
+  }
   std::shared_ptr<const NodeValues> values(const LocationRef& location, const UnitRef& unit = {}) const;
 
  private:
   experiment::RunTotals unit_totals(const experiment::Rank& rank, const experiment::Location& location,
                                     const UnitRef& unit, bool& exact) const;
-  std::optional<double> value_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
+  bool has_time(std::size_t metric, const NodeValues::Row& row, bool in_mpi) const;
+  double count_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   const CallTree& tree_;
   std::vector<MetricNode> metrics_;
-  std::vector<std::uint32_t> first_, end_;  ///< by node: the places of it and what it calls, in depth-first order
+  std::vector<std::uint8_t> class_;  ///< by node: the metric of the times that an MPI function's time is of
   std::map<std::string, std::uint32_t, std::less<>> top_;  ///< pseudo call paths of the time rules
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const NodeValues> last_;  ///< the next question is mostly about the same location

@@ -11,7 +11,7 @@ namespace {
 class CommunicatorNumbers {
  public:
   /// By id of a communicator of this rank; -1 where there is none.
-  std::vector<std::int64_t> of(const experiment::Rank& rank) {
+  std::vector<std::int64_t> of(const experiment::RankDefinition& rank) {
     std::vector<std::int64_t> numbers;
     for (const experiment::Communicator& c : rank.communicators) {
       const auto id = static_cast<std::size_t>(c.id);
@@ -31,14 +31,14 @@ class CommunicatorNumbers {
 };
 
 /// Ids are places in the list unless a file is odd.
-const experiment::Communicator* communicator_of(const experiment::Rank& rank, std::int32_t id) {
+const experiment::Communicator* communicator_of(const experiment::RankDefinition& rank, std::int32_t id) {
   const auto at = static_cast<std::size_t>(id);
   return id >= 0 && at < rank.communicators.size() && rank.communicators[at].id == id ? &rank.communicators[at]
                                                                                       : nullptr;
 }
 
 /// The nearest name above, then the ordinals down to this one.
-std::string describe(const experiment::Rank& rank, std::int32_t id) {
+std::string describe(const experiment::RankDefinition& rank, std::int32_t id) {
   constexpr std::size_t most = 8;
   std::vector<std::int32_t> ordinals;
   const experiment::Communicator* c = communicator_of(rank, id);
@@ -59,19 +59,19 @@ const char* name_of(format::WindowKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::int32_t world_rank(const experiment::Rank& rank, const experiment::Window& window, std::int32_t target) {
+std::int32_t world_rank(const experiment::RankDefinition& rank, const experiment::Window& window, std::int32_t target) {
   const experiment::Communicator* communicator = communicator_of(rank, window.communicator);
   const auto at = static_cast<std::size_t>(target);
   return communicator && at < communicator->members.size() ? communicator->members[at] : -1;
 }
 
-JobWindows match_windows(std::span<const experiment::Rank* const> ranks) {
+JobWindows match_windows(std::span<const experiment::RankDefinition* const> ranks) {
   JobWindows job;
   CommunicatorNumbers numbers;
   /// By communicator and place among its windows. Where the communicator is not known, the rank is one of its own.
   std::map<std::tuple<std::int64_t, std::int32_t, std::size_t>, std::size_t> known;
-  for (const experiment::Rank* of : ranks) {
-    const experiment::Rank& rank = *of;
+  for (const experiment::RankDefinition* of : ranks) {
+    const experiment::RankDefinition& rank = *of;
     const auto of_communicators = numbers.of(rank);
     std::map<std::int64_t, std::size_t> before;
     auto& own = job.of_rank.emplace_back();

@@ -36,9 +36,9 @@ struct JobWindows {
 const char* name_of(format::WindowKind kind);
 
 /// Of a rank in the window; -1: not known.
-std::int32_t world_rank(const experiment::Rank& rank, const experiment::Window& window, std::int32_t target);
+std::int32_t world_rank(const experiment::RankDefinition& rank, const experiment::Window& window, std::int32_t target);
 
 /// `ranks`: all that are to be looked at, ascending.
-JobWindows match_windows(std::span<const experiment::Rank* const> ranks);
+JobWindows match_windows(std::span<const experiment::RankDefinition* const> ranks);
 
 }  // namespace refrain::analysis

@@ -48,7 +48,8 @@ void Experiment::read_manifest() {
   std::error_code error;
   if (!fs::exists(directory_, error)) throw ReadError(name + ": does not exist");
   if (!fs::is_directory(directory_, error)) throw ReadError(name + ": is not a directory");
-  if (!fs::exists(manifest, error))
+  const bool has_profile = fs::exists(directory_ / format::profile_name, error) || !find_parts(directory_).empty();
+  if (!fs::exists(manifest, error) && !has_profile)
     throw ReadError(name + ": is not an experiment directory: it has no " + format::manifest_name);
   damage_->survives("the command, its settings and when it ran are not known",
                     [&] { manifest_ = parse_manifest(InputFile(manifest, damage_)); });

@@ -83,6 +83,25 @@ void append(std::vector<FramePlace>& places, const std::vector<FramePlace>& more
   places.insert(places.end(), more.begin(), more.end());
 }
 
+std::string lost(const Rank& rank) { return "iterations of rank " + std::to_string(rank.rank) + " are missing"; }
+
+/// Nobody reads a frame that is passed over. A damaged head may be why it is.
+void check_unread(const FramePlace& place, const Rank& rank) {
+  place.file->damage->survives(
+      lost(rank), [&] { (void)read_whole(InputFile(place.file), place.offset, place.offset + place.size); });
+}
+
+/// The last frame of samples is the one that counts, and without a log nobody asks for merges.
+void check_unread_frames(Rank& rank) {
+  for_each_loop(rank, [&](Loop& loop) {
+    for (std::size_t i = 0; loop.log.empty() && i < loop.merges.size(); ++i) check_unread(loop.merges[i], rank);
+    while (loop.samples.size() > 1) {
+      check_unread(loop.samples.front(), rank);
+      loop.samples.erase(loop.samples.begin());
+    }
+  });
+}
+
 }  // namespace
 
 namespace {
@@ -116,7 +135,6 @@ void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t 
   const std::uint64_t end = offset + size;
   for (std::uint64_t at = offset; at < end;) {
     std::optional<Head> head;
-    const auto lost = [&] { return " of rank " + std::to_string(rank.rank) + " are missing"; };
     try {
       head = read_head(file, at, end);
       const std::uint64_t next = at + head->stored + around;
@@ -128,30 +146,32 @@ void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t 
       const std::uint64_t whole = next_frame(file, at, end);
       if (whole > at || whole == end) {
         file.damage().add(file.place(at, "a damaged frame of iterations"),
-                          std::to_string(whole - at) + " bytes of iterations" + lost());
+                          std::to_string(whole - at) + " bytes of " + lost(rank));
         at = whole;
         continue;
       }
       head = read_head(file, at, end);
     }
+    const FramePlace place{file.source(), at, head->stored + around, nullptr};
     Loop* loop = find_loop(rank, head->thread, head->loop);
-    if (std::vector<FramePlace>* places = loop ? places_of(*loop, head->kind) : nullptr)
-      places->push_back({file.source(), at, head->stored + around, nullptr});
-    at += head->stored + around;
+    if (std::vector<FramePlace>* places = loop ? places_of(*loop, head->kind) : nullptr) places->push_back(place);
+    else check_unread(place, rank);
+    at += place.size;
   }
+  check_unread_frames(rank);
 }
 
 void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
                              const std::shared_ptr<DamageLog>& damage) {
   if (rank.spilled_bytes == 0) return;
   struct Later {
-    std::vector<FramePlace> log, merges;
+    std::vector<FramePlace> log, merges, samples;
+    bool samples_hashed;
   };
   std::vector<Later> later;
-  for_each_loop(rank, [&](Loop& loop) { later.push_back({std::move(loop.log), std::move(loop.merges)}); });
   for_each_loop(rank, [&](Loop& loop) {
-    loop.log.clear();
-    loop.merges.clear();
+    later.push_back({std::exchange(loop.log, {}), std::exchange(loop.merges, {}), std::exchange(loop.samples, {}),
+                     loop.samples_hashed});
   });
   const std::string cost = "early iterations of rank " + std::to_string(rank.rank) + " are missing";
   damage->survives(cost, [&] {
@@ -165,8 +185,11 @@ void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
   for_each_loop(rank, [&](Loop& loop) {
     append(loop.log, next->log);
     append(loop.merges, next->merges);
+    append(loop.samples, next->samples);
+    if (!next->samples.empty()) loop.samples_hashed = next->samples_hashed;
     ++next;
   });
+  check_unread_frames(rank);
 }
 
 std::optional<std::vector<std::byte>> read_frame(const FramePlace& place, const std::string& cost) {

@@ -182,9 +182,8 @@ void ProfileFile::read_definitions(const InputFile& file, std::uint64_t offset, 
     writer.check();
   });
   read_metrics(block.section(Section::Metrics, "metrics"), schema_);
-  if (!damage.survives("the losses are not shown",
-                       [&] { read_losses(block.section(Section::Losses, "losses"), schema_); }))
-    schema_.losses.clear();
+  schema_.losses_known = damage.survives("the losses are not shown",
+                                         [&] { read_losses(block.section(Section::Losses, "losses"), schema_); });
   Named named{};
   named.regions = damage.survives("MPI functions and marked regions have no names",
                                   [&] { read_regions(block.section(Section::Regions, "regions"), definitions_); });

@@ -280,15 +280,12 @@ void RankReader::read_communication(Rank& rank) const {
 
 void RankReader::read_loops_of(Rank& rank) const {
   const std::string of = " of rank " + std::to_string(rank.rank);
-  const auto has_clusters = [](const Location& location) {
-    return std::ranges::any_of(location.units, [](const Unit& unit) { return unit.loop >= 0; });
-  };
-  if (!block_.has(Section::Loops) && std::ranges::any_of(rank.locations, has_clusters))
-    file_.damage().add(
-        file_.place(0, "rank " + std::to_string(rank.rank) + ": has totals of clusters that are not there"),
-        "the iterations" + of + " are missing");
-  if (!block_.has(Section::Loops) || !survives(Section::Loops, "loops", "the iterations" + of + " are missing",
-                                               [&](SectionReader& in) { read_loops(in, rank); }))
+  const auto in_loop = [](const Unit& unit) { return unit.loop >= 0; };
+  const bool has_loops = block_.has(Section::Loops) || std::ranges::any_of(rank.locations, [&](const Location& l) {
+                           return std::ranges::any_of(l.units, in_loop);
+                         });
+  if (!has_loops || !survives(Section::Loops, "loops", "the iterations" + of + " are missing",
+                              [&](SectionReader& in) { read_loops(in, rank); }))
     return;
   if (block_.has(Section::Slopes))
     survives(Section::Slopes, "slopes", "call paths of iterations" + of + " are reconstructed without slopes",
@@ -308,17 +305,17 @@ void RankReader::read_locations(Rank& rank, Depth depth) const {
   const bool has_run = block_.has(Section::Totals) &&
                        survives(Section::Totals, "totals", "the totals" + of + " are those of its units",
                                 [&](SectionReader& in) { run = read_totals(in, schema_, definitions_, rank); });
+  if (has_run) rank.extra_metrics = std::move(run.extra_metrics);  // those of its section are the same
   const auto read_units = [&] {
     SectionReader in = block_.section(Section::Locations, "locations");
     rank.locations = LocationsReader(in, definitions_, schema_, rank).read();
   };
   if (!has_run) return read_units();
-  rank.extra_metrics = std::move(run.extra_metrics);
   if (depth == Depth::Whole) {
     const auto same = [](const Location& a, const Location& b) {
       return a.thread == b.thread && a.os_thread_id == b.os_thread_id;
     };
-    if (file_.damage().survives("the iterations" + of + " and their clusters are missing", [&] {
+    if (file_.damage().survives("what call paths" + of + " have in iterations and clusters is missing", [&] {
           read_units();
           if (!std::ranges::equal(run.locations, rank.locations, same))
             file_.fail(0, "rank " + std::to_string(rank.rank) + ": has totals of other locations");
@@ -347,7 +344,7 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
              [&](SectionReader& in) { read_own_times(in, rank); });
   const bool has_units = std::ranges::any_of(rank.locations, [](const Location& of) { return !of.units.empty(); });
   if (block_.has(Section::Extra) && has_units)
-    survives(Section::Extra, "extra", "the metrics that were asked for are missing" + on,
+    survives(Section::Extra, "extra", "what units have of the metrics that were asked for is missing" + on,
              [&](SectionReader& in) { ExtraReader(in, rank).read(rank); });
   read_communication(rank);
   if (depth >= Depth::Loops) read_loops_of(rank);

@@ -47,10 +47,10 @@ void read_location_head(SectionReader& in, const Schema& schema, LocationDefinit
   location.losses.resize(format::loss_count);
   const std::size_t losses = in.count(1);
   in.check();
-  if (losses != schema.losses.size()) in.refuse("not as many losses as the definitions have");
-  for (const auto& own : schema.losses) {
+  if (schema.losses_known && losses != schema.losses.size()) in.refuse("not as many losses as the definitions have");
+  for (std::size_t i = 0; i < losses; ++i) {
     const std::int64_t count = in.signed_varint();
-    if (own) location.losses[*own] = count;
+    if (schema.losses_known && schema.losses[i]) location.losses[*schema.losses[i]] = count;
   }
 }
 

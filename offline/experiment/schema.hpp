@@ -29,12 +29,15 @@ struct ColumnPlace {
 struct Schema {
   std::vector<ColumnPlace> columns[node_kinds];    ///< by kind, by column in the file
   std::vector<std::optional<std::size_t>> losses;  ///< by loss in the file: ours
+  bool losses_known = true;                        ///< their names are damaged: ranks have numbers without them
   std::vector<std::optional<std::size_t>> totals;  ///< by total of a unit in the file: of format::total_columns
   std::vector<ExtraMetric> later;
 };
 
 /// What a metric of an older file is called today.
-inline std::string_view present_name(std::string_view name) { return name == "ticks_lost" ? "samples_other" : name; }
+inline std::string_view present_name(std::string_view name) {
+  return name == "ticks_lost" ? "ticks_without_sample" : name;
+}
 
 /// A number of 32 bits; a larger one is a failure of `in`.
 std::int32_t narrow(SectionReader& in);

@@ -221,7 +221,7 @@ std::string call_tree_page(const Document& document, const Terminal& terminal) {
 Table call_paths_table(const Document& d) {
   const bool sites = d.options.callsites;
   const auto& tree = d.tree;
-  std::vector<Column> columns = {{"id", Kind::Count, InJson},    {"parent", Kind::Count, InJson},
+  std::vector<Column> columns = {{"id", Kind::Id, InJson},       {"parent", Kind::Id, InJson},
                                  {"path", Kind::Path},           {"kind"},
                                  {"exclusive_s", Kind::Seconds}, {"inclusive_s", Kind::Seconds}};
   add_count_columns(columns);
@@ -233,7 +233,7 @@ Table call_paths_table(const Document& d) {
   columns.push_back({"wall_s", Kind::Seconds, InJson, "", {"region"}});
   if (sites)
     for (const auto& [name, kind] :
-         {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Count}, {"offset", Kind::Count}})
+         {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Id}, {"offset", Kind::Id}})
       columns.push_back({name, kind});
   columns.push_back({"precision"});
   const auto rows = [&d, &tree, sites](const TakeRow& take) {
@@ -251,7 +251,7 @@ Table call_paths_table(const Document& d) {
       if (sites)
         row.cells.insert(row.cells.end(),
                          {node.module, node.file, std::int64_t{node.line}, static_cast<std::int64_t>(node.offset)});
-      row.cells.emplace_back(precision_of(d, node.kind));
+      row.cells.emplace_back(precision_of(d, node.kind, node.name));
       take(row);
     }
   };

@@ -169,7 +169,7 @@ Table all_clusters_table(const Document& d) {
       "loops", {{"loop"}}, [&d](const TakeRow& take) {
         for (const LoopGroup& group : d.loops->groups)
           take({{group.name},
-                {{"per_location", {{"rank", Kind::Count}, {"thread", Kind::Count}}, [&](const TakeRow& take_location) {
+                {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, [&](const TakeRow& take_location) {
                     for (const LoopOfLocation& of : group.locations)
                       take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {clusters_table(d, of, InCsv)}});
                   }}}});
@@ -179,13 +179,16 @@ Table all_clusters_table(const Document& d) {
 }  // namespace
 
 Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in) {
-  std::vector<Column> columns = {{"cluster", Kind::Count, InCsv}, {"size", Kind::Count},
-                                 {"class", Kind::Count},          {"exemplar", Kind::Count},
-                                 {"first", Kind::Count},          {"last", Kind::Count},
-                                 {"overflow", Kind::Flag},        {"wall_share", Kind::Share},
-                                 {"mean_wall_s", Kind::Seconds},  {"deviation_wall_s", Kind::Seconds},
-                                 {"min_wall_s", Kind::Seconds},   {"max_wall_s", Kind::Seconds},
-                                 {"mean_mpi_s", Kind::Seconds}};
+  std::vector<Column> columns = {{"cluster", Kind::Id, InText | InCsv},
+                                 {"size", Kind::Count},
+                                 {"class", Kind::Id},
+                                 {"overflow", Kind::Flag},
+                                 {"first", Kind::Id},
+                                 {"last", Kind::Id},
+                                 {"exemplar", Kind::Id},
+                                 {"wall_share", Kind::Share}};
+  for (const char* name : {"mean_wall_s", "deviation_wall_s", "min_wall_s", "max_wall_s", "mean_mpi_s"})
+    columns.push_back({name, Kind::Seconds});
   // The first of what sets a cluster apart; documents have all of it.
   for (const auto& [name, kind] : {std::pair("apart_metric", Kind::Text),
                                    {"apart_path", Kind::Path},
@@ -200,7 +203,7 @@ Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in) {
               const ClusterSummary& s = summaries[k];
               const experiment::Cluster& cluster = *s.cluster;
               Row row{{static_cast<std::int64_t>(k), cluster.members, std::int64_t{cluster.class_index},
-                       cluster.exemplar, cluster.first, cluster.last, cluster.overflow, s.share, s.mean_wall_s,
+                       cluster.overflow, cluster.first, cluster.last, cluster.exemplar, s.share, s.mean_wall_s,
                        s.deviation_wall_s, s.min_wall_s, s.max_wall_s, s.mean_mpi_s}};
               if (s.differences.empty()) {
                 row.cells.resize(row.cells.size() + 4);

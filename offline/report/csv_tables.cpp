@@ -37,19 +37,17 @@ struct Printer {
 class Csv {
  public:
   explicit Csv(const Sink& out) : out_(out) {}
-  ~Csv() {
-    if (!text_.empty()) out_(text_);
-  }
 
-  /// `before`: the fields of the rows around.
-  void table(const Table& table, const std::string& before, const std::vector<std::string>& heads) {
+  /// `before`: the fields of the rows around, and the names of their columns.
+  void table(const Table& table, const std::vector<std::string>& before, const std::vector<std::string>& heads) {
     std::vector<std::string> all = heads;
     for (const Column& column : table.columns)
       if (column.in & InCsv) all.push_back(column.name);
     if (table.numbers) {
       head(all);
+      const std::string begin = before.empty() ? "" : fmt::format("{},", fmt::join(before, ","));
       table.numbers([&](std::int64_t place, std::span<const double> values) {
-        text_ += before + ',';
+        text_ += begin;
         fmt::format_to(std::back_inserter(text_), "{}", place);
         for (std::size_t c = 0; c < values.size(); ++c) {
           text_ += ',';
@@ -61,42 +59,40 @@ class Csv {
     }
     bool leaf = true;
     table.rows([&](const Row& row) {
-      std::string fields = before;
-      bool first = before.empty();
-      for (std::size_t c = 0; c < row.cells.size(); ++c) {
-        if (!(table.columns[c].in & InCsv)) continue;
-        if (!first) fields += ',';
-        first = false;
-        fields += std::visit(Printer{}, row.cells[c]);
-      }
+      std::vector<std::string> fields = before;
+      for (std::size_t c = 0; c < row.cells.size(); ++c)
+        if (table.columns[c].in & InCsv) fields.push_back(std::visit(Printer{}, row.cells[c]));
       if (!row.tables.empty()) {
         leaf = false;
         const Table& inner = row.tables.back();
         auto inner_heads = all;
         if (inner.numbers) inner_heads.push_back(inner.name);
-        this->table(inner, fields, inner_heads);
-        return;
+        return this->table(inner, fields, inner_heads);
       }
       head(all);
-      text_ += fields;
+      fmt::format_to(std::back_inserter(text_), "{}", fmt::join(fields, ","));
       end_line();
     });
     if (leaf) head(all);
   }
 
+  void finish() {
+    if (!text_.empty()) out_(text_);
+    text_.clear();
+  }
+
  private:
   void head(const std::vector<std::string>& names) {
-    if (has_head_) return;
-    has_head_ = true;
-    for (std::size_t i = 0; i < names.size(); ++i) text_ += (i ? "," : "") + field(names[i]);
+    if (std::exchange(has_head_, true)) return;
+    std::vector<std::string> fields;
+    for (const std::string& name : names) fields.push_back(field(name));
+    fmt::format_to(std::back_inserter(text_), "{}", fmt::join(fields, ","));
     end_line();
   }
   void end_line() {
     constexpr std::size_t piece = 64 << 10;
     text_ += "\r\n";
-    if (text_.size() < piece) return;
-    out_(text_);
-    text_.clear();
+    if (text_.size() >= piece) finish();
   }
 
   const Sink& out_;
@@ -106,6 +102,10 @@ class Csv {
 
 }  // namespace
 
-void write_csv(const Table& table, const Sink& out) { Csv(out).table(table, "", {}); }
+void write_csv(const Table& table, const Sink& out) {
+  Csv csv(out);
+  csv.table(table, {}, {});
+  csv.finish();
+}
 
 }  // namespace refrain::report

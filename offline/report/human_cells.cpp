@@ -13,7 +13,7 @@ struct CellText {
   std::string operator()(std::monostate) const { return ""; }
   std::string operator()(bool value) const { return value ? "yes" : ""; }
   std::string operator()(std::int64_t value) const {
-    if (value == 0 && kind != Kind::Number) return "";
+    if (value == 0 && kind != Kind::Id) return "";
     return kind == Kind::Bytes ? human_bytes(value) : human_count(value);
   }
   std::string operator()(double value) const {

@@ -32,7 +32,7 @@ std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::
   return metrics;
 }
 
-/// Values of each iteration: those of a series. The loop must outlive the table.
+/// Values of each iteration: those of a series, which keeps the loop open.
 Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, std::vector<IterationValue> values) {
   Table table{"iteration", std::move(columns)};
   table.shape = Table::Series;
@@ -70,7 +70,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
     std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
     std::vector<IterationValue> values{shown_value(view, *open)};
     if (auto error = shown_error(view, *open)) {
-      columns.push_back({"standard_error_s", Kind::Seconds});
+      columns.push_back({"standard_error_s", Kind::Number});
       values.push_back(std::move(error));
     }
     row.tables.push_back(series(open, std::move(columns), std::move(values)));
@@ -105,7 +105,7 @@ Table iterations_table(const Document& d) {
         if (!opened) continue;
         const auto open = std::make_shared<const OpenLoop>(std::move(*opened));
         const auto own = analysis::iteration_metrics(open->loop());
-        std::vector<Column> columns{{"cluster", Kind::Count}};
+        std::vector<Column> columns{{"cluster", Kind::Id}};
         std::vector<IterationValue> values{cluster_value()};
         for (const IterationMetric& metric : d.loops->metrics) {
           const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
@@ -116,7 +116,7 @@ Table iterations_table(const Document& d) {
           columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.quantity)});
           values.push_back(shown_value(*d.loops, *open));
           if (auto error = shown_error(*d.loops, *open)) {
-            columns.push_back({"callpath_standard_error_s", Kind::Seconds});
+            columns.push_back({"callpath_standard_error_s", Kind::Number});
             values.push_back(std::move(error));
           }
         }
@@ -124,11 +124,10 @@ Table iterations_table(const Document& d) {
       }
     };
   };
-  return {
-      "loops", {{"loop"}}, [&d, rows_of](const TakeRow& take) {
-        for (const LoopGroup& group : d.loops->groups)
-          take({{group.name}, {{"per_location", {{"rank", Kind::Count}, {"thread", Kind::Count}}, rows_of(group)}}});
-      }};
+  return {"loops", {{"loop"}}, [&d, rows_of](const TakeRow& take) {
+            for (const LoopGroup& group : d.loops->groups)
+              take({{group.name}, {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, rows_of(group)}}});
+          }};
 }
 
 class LoopsPage : TextPage {
@@ -160,7 +159,7 @@ Table loops_table(const Document& d) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
                         {{"per_location",
-                          {{"rank", Kind::Count}, {"thread", Kind::Count}},
+                          {{"rank", Kind::Id}, {"thread", Kind::Id}},
                           [&d, &group](const TakeRow& take_location) {
                             for (const LoopOfLocation& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});

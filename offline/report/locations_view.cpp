@@ -1,6 +1,5 @@
 // Rank by rank and thread by thread: what each has of the times and counts, in the run or below one call path.
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +17,7 @@ using analysis::LocationRef;
 using analysis::Severities;
 using analysis::Severity;
 
-constexpr const char* usual_metrics[] = {"time", "mpi", "user", "not_on_cpu", "refrain", "visits", "samples"};
+constexpr const char* usual_metrics[] = {"wall", "mpi", "user", "not_on_cpu", "refrain", "visits", "samples"};
 
 Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
 
@@ -26,7 +25,9 @@ Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit 
 class Shown {
  public:
   explicit Shown(const Document& d) : severities_(d.experiment, d.tree) {
-    if (!d.options.callpath.empty()) nodes_ = match_or_refuse(d.tree, d.options.callpath).nodes;
+    std::vector<std::uint32_t> nodes{0};
+    if (!d.options.callpath.empty()) nodes = match_or_refuse(d.tree, d.options.callpath).nodes;
+    nodes_ = severities_.select(nodes, true);
     if (d.options.metric.empty()) {
       for (const char* name : usual_metrics) metrics_.push_back(*severities_.metric(name));
       return;
@@ -42,10 +43,8 @@ class Shown {
   }
 
   std::vector<Column> columns() const {
-    std::vector<Column> columns = {{"rank", Kind::Count, ForPrograms},
-                                   {"thread", Kind::Count, ForPrograms},
-                                   {"rank", Kind::Text, InText},
-                                   {"node"}};
+    std::vector<Column> columns = {
+        {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, InText}, {"node"}};
     for (const std::size_t m : metrics_) {
       const analysis::MetricNode& metric = severities_.metrics()[m];
       const Kind kind = kind_of(metric.unit);
@@ -64,7 +63,8 @@ class Shown {
     for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
       if (!d.chosen(d.experiment->ranks()[place])) continue;
       const auto rank = d.experiment->rank(place, experiment::Depth::Run);
-      for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) take(row(*rank, {place, l}));
+      for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
+        if (!d.options.thread || rank->locations[l].thread == *d.options.thread) take(row(*rank, {place, l}));
     }
   }
 
@@ -74,33 +74,19 @@ class Shown {
     Row row{{std::int64_t{rank.rank}, std::int64_t{location.thread},
              location.thread == 0 ? fmt::format("{}", rank.rank) : fmt::format("{}.{}", rank.rank, location.thread),
              rank.host}};
-    for (const std::size_t m : metrics_) {
-      const Severity sum = value(m, at);
-      if (severities_.metrics()[m].unit == "s") {
-        row.cells.insert(row.cells.end(), {sum.value, sum.standard_error, name_of(sum.known)});
-      } else {
-        row.cells.emplace_back(static_cast<std::int64_t>(sum.value));
-      }
+    const std::vector<Severity> values = severities_.of(metrics_, nodes_, at);
+    for (std::size_t m = 0; m < metrics_.size(); ++m) {
+      const Severity& of = values[m];
+      if (severities_.metrics()[metrics_[m]].unit == "s")
+        row.cells.insert(row.cells.end(), {of.value, of.standard_error, name_of(of.known)});
+      else row.cells.emplace_back(static_cast<std::int64_t>(std::clamp(of.value, -9e18, 9e18)));
     }
     row.cells.emplace_back(location.name);
     return row;
   }
 
-  /// Of the call paths together. They exclude each other, so their errors are added as if they were independent.
-  Severity value(std::size_t metric, const LocationRef& at) const {
-    if (nodes_.empty()) return severities_.of(metric, 0, at, {}, true);
-    Severity all;
-    for (const std::uint32_t node : nodes_) {
-      const Severity one = severities_.of(metric, node, at, {}, true);
-      all.value += one.value;
-      all.standard_error = std::hypot(all.standard_error, one.standard_error);
-      all.known = std::max(all.known, one.known);
-    }
-    return all;
-  }
-
   Severities severities_;
-  std::vector<std::uint32_t> nodes_;  ///< none: everything
+  analysis::NodeSet nodes_;
   std::vector<std::size_t> metrics_;
 };
 
@@ -114,7 +100,6 @@ class LocationsPage : public RunPage {
   LocationsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
 
  private:
-  std::pair<const char*, const char*> folded_names() const override { return {"thread", "threads"}; }
   void view() override {
     if (!d_.options.callpath.empty())
       line(paint(style_.strong, cut_to("below " + d_.options.callpath + ", with what is called there", width())));
@@ -129,7 +114,7 @@ std::string locations_page(const Document& document, const Terminal& terminal) {
 }  // namespace
 
 Table threads_table(const Document& d) {
-  std::vector<Column> columns = {{"rank", Kind::Count}, {"thread", Kind::Count}, {"name"}};
+  std::vector<Column> columns = {{"rank", Kind::Id}, {"thread", Kind::Id}, {"name"}};
   for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s"})
     columns.push_back({name, Kind::Seconds});
   columns.push_back({"samples", Kind::Count});
@@ -146,7 +131,7 @@ Table threads_table(const Document& d) {
 
 const View locations_view{"--locations",
                           [](const Options& options) { return options.locations; },
-                          {"--metric", "--callpath", "--callpath-depth"},
+                          {"--metric", "--callpath", "--callpath-depth", "--thread"},
                           [](const Document& d) { return std::vector{by_location_table(d)}; },
                           by_location_table,
                           locations_page};

@@ -48,7 +48,7 @@ struct LoopView {
   std::optional<analysis::CallPathMatch> callpath;
   std::string callpath_name;
 
-  /// Nothing: the rank cannot be read (Experiment::damage()).
+  /// Nothing: the rank cannot be read (Experiment::damage()). One thread at a time.
   std::optional<OpenLoop> open(const experiment::Experiment& experiment, const LoopOfLocation& of) const;
 
  private:

@@ -19,7 +19,7 @@ class Markdown {
 
   void table(const Table& table, const std::string& before, const std::vector<Column>& around) {
     std::vector<Column> columns = around;
-    if (table.numbers) columns.push_back({table.name, Kind::Count});
+    if (table.numbers) columns.push_back({table.name, Kind::Id});
     for (const Column& column : table.columns)
       if (is_shown(column)) columns.push_back(column);
     if (table.numbers) {

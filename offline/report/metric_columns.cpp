@@ -12,7 +12,7 @@ Kind kind_of(std::string_view unit) { return unit == "ns" ? Kind::Seconds : unit
 void add_count_columns(std::vector<Column>& columns) {
   for (const auto metric : analysis::counted_metrics) {
     const auto& row = format::row_of(metric);
-    columns.push_back({row.name, kind_of(row.unit), ForPrograms});
+    columns.push_back({row.name, kind_of(row.unit)});
   }
 }
 
@@ -35,9 +35,9 @@ void add_extra(Row& row, const analysis::CallTree& tree, const std::vector<std::
   }
 }
 
-std::string precision_of(const Document& document, analysis::PathKind kind) {
-  if (kind != analysis::PathKind::Mpi) return "sampled";
-  return document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
+std::string precision_of(const Document& document, analysis::PathKind kind, std::string_view name) {
+  if (!analysis::is_exact(kind, name)) return "sampled";
+  return kind == analysis::PathKind::Mpi && document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
 }
 
 }  // namespace refrain::report

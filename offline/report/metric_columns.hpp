@@ -15,6 +15,6 @@ void add_extra(Row& row, const analysis::CallTree& tree, const std::vector<std::
 
 /// How well the values of a call path are known: those of MPI are exact sums, or in one iteration reconstructed from
 /// its cluster and its exact totals; those of other code come from samples.
-std::string precision_of(const Document& document, analysis::PathKind kind);
+std::string precision_of(const Document& document, analysis::PathKind kind, std::string_view name);
 
 }  // namespace refrain::report

@@ -13,9 +13,9 @@ void append_integer(std::string& out, std::int64_t value) {
   out.append(digits.data(), digits.size());
 }
 
-/// Whole seconds and ten digits behind the point, without zeros at the end.
+/// Whole seconds and up to thirteen digits behind the point, without zeros at the end.
 void append_seconds(std::string& out, double value) {
-  constexpr double most = 9e8, steps = 1e10;
+  constexpr double most = 9e5, steps = 1e13;
   if (std::abs(value) >= most) {
     fmt::format_to(std::back_inserter(out), "{}", value);
     return;
@@ -23,13 +23,14 @@ void append_seconds(std::string& out, double value) {
   const auto units = static_cast<std::int64_t>(value * steps + (value < 0 ? -0.5 : 0.5));
   if (units < 0) out += '-';
   const auto size = static_cast<std::uint64_t>(units < 0 ? -units : units);
-  const std::uint64_t whole = size / 10'000'000'000, rest = size % 10'000'000'000;
+  const std::uint64_t whole = size / 10'000'000'000'000, rest = size % 10'000'000'000'000;
   append_integer(out, static_cast<std::int64_t>(whole));
   if (rest == 0) return;
-  char digits[11] = {'.', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0'};
+  char digits[] = ".0000000000000";
+  constexpr std::size_t most_digits = sizeof(digits) - 1;
   const fmt::format_int text(rest);
-  std::memcpy(digits + 11 - text.size(), text.data(), text.size());
-  std::size_t length = 11;
+  std::memcpy(digits + most_digits - text.size(), text.data(), text.size());
+  std::size_t length = most_digits;
   while (digits[length - 1] == '0') --length;
   out.append(digits, length);
 }

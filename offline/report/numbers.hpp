@@ -7,7 +7,8 @@
 
 namespace refrain::report {
 
-/// Integers as such; seconds to 1e-10, which is less than a tick; anything else with all its digits. `value` is finite.
+/// Integers as such; seconds to 1e-13, so that sums of many stay right; anything else with all its digits. `value` is
+/// finite.
 void append_number(std::string& out, double value, Kind kind);
 
 }  // namespace refrain::report

@@ -64,7 +64,7 @@ void check_options(const Options& options, const std::vector<const View*>& wante
       return std::ranges::any_of(view->knows, [&](std::string_view known) { return known == option; });
     };
     const bool of_loops = std::string_view(about) == "of marked loops";
-    if (of_loops && !part && !options.iterations && !options.clusters)
+    if (of_loops && !part && !options.iterations && !options.clusters && !(options.locations && options.thread))
       refuse(option, "goes with --iterations, --clusters, --iteration or --cluster");
     const std::size_t views = document ? wanted.size() : only_paths ? 1 : wanted.size() - 1;
     if (std::any_of(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(views), knows)) continue;
@@ -145,7 +145,13 @@ void render(const std::shared_ptr<const experiment::Experiment>& experiment, con
     const PartTree of = part_of_run(*experiment, options, view, symbolizer, tree_options);
     Options of_part = options;
     if (of.rank) of_part.ranks = {*of.rank};
-    const Overview about = overview.finish(*experiment, options, of.tree);
+    if (of.rank) {
+      overview = {};
+      const auto place = std::ranges::lower_bound(experiment->ranks(), *of.rank) - experiment->ranks().begin();
+      if (const auto rank = experiment->rank(static_cast<std::size_t>(place), experiment::Depth::Run))
+        overview.add(*rank);
+    }
+    const Overview about = overview.finish(*experiment, of_part, of.tree);
     return print_document({experiment, of_part, of.tree, about, of.part}, terminal, out);
   }
   const Overview about = overview.finish(*experiment, options, tree);

@@ -17,7 +17,7 @@ std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
   for (const auto part : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead, MetricId::BytesWritten})
-    bytes = analysis::add_values(bytes, counts[part]);
+    bytes = analysis::add_saturating(bytes, counts[part]);
   return bytes;
 }
 
@@ -73,7 +73,7 @@ void RunPage::shares() {
     return timed.error_ns > 0 ? fmt::format("{} (+- {})", mean, human_time(timed.error_ns * 1e-9)) : mean;
   };
   std::string each = t.mpi_calls > 0 ? cost(format::OwnTime::Call, o.call_cost_ns, "MPI call") : "";
-  if (t.ticks_user + t.ticks_mpi + t.ticks_other > 0)
+  if (t.ticks_user + t.ticks_mpi + t.ticks_without_sample > 0)
     each += (each.empty() ? "" : ", ") + cost(format::OwnTime::Tick, o.tick_cost_ns, "tick");
   share_line("  Refrain", t.refrain_s, each);
   if (t.stopped_s > 0) share_line("  off", t.stopped_s, "stopped by the program (MPI_Pcontrol)");

@@ -82,7 +82,7 @@ Table totals_table(const Document& d) {
   table.add("not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain);
   table.add("samples", t.ticks_user);
   table.add("samples_mpi", t.ticks_mpi);
-  table.add("samples_other", t.ticks_other);
+  table.add("ticks_without_sample", t.ticks_without_sample);
   table.add("mpi_calls", t.mpi_calls);
   add_cost(table, "cost_per_call", d.overview.call_cost_ns);
   add_cost(table, "cost_per_tick", d.overview.tick_cost_ns);
@@ -106,19 +106,20 @@ Table totals_table(const Document& d) {
 }
 
 Table damage_table(const Document& d) {
-  ObjectTable table("");
-  table.add("damage", d.experiment->damage());
-  return table.take();
+  // The last table of a document: by then all that it needs was read.
+  Table table{"", {{"damage"}}, [&d](const TakeRow& take) { take({{d.experiment->damage()}}); }};
+  table.shape = Table::Object;
+  return table;
 }
 
 Table communicators_table(const Document& d) {
   return {"communicators",
-          {{"on_rank", Kind::Count},
-           {"id", Kind::Count},
-           {"parent", Kind::Count},
-           {"ordinal", Kind::Count},
-           {"leader", Kind::Count},
-           {"rank", Kind::Count},
+          {{"on_rank", Kind::Id},
+           {"id", Kind::Id},
+           {"parent", Kind::Id},
+           {"ordinal", Kind::Id},
+           {"leader", Kind::Id},
+           {"rank", Kind::Id},
            {"size", Kind::Count},
            {"remote_size", Kind::Count},
            {"outside", Kind::Count},

@@ -14,9 +14,10 @@ namespace refrain::report {
 enum class Kind : std::uint8_t {
   Text,
   Path,     ///< names from caller to callee
-  Count,    ///< an integer; a name in numbers, too
+  Count,    ///< an integer
+  Id,       ///< a name in numbers: zero is one, too
   Number,   ///< a real
-  Seconds,  ///< to 1e-10 in series
+  Seconds,  ///< to 1e-13 in series
   Bytes,
   Share,  ///< of 1; people read percent
   Flag

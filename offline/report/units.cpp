@@ -14,11 +14,11 @@ std::string three_digits(double value) {
                         : fmt::format("{:.0f}", value);
 }
 
-/// At most three significant digits, and none whose step is less than half of the error.
+/// At most three significant digits, and none after the first digit of the error.
 std::string digits_by_error(double value, double error) {
   const double size = std::abs(value);
   int digits = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-  for (double step = std::pow(10.0, -digits); digits > 0 && step < error / 2; step *= 10) --digits;
+  for (double step = std::pow(10.0, 1 - digits); digits > 0 && step <= error; step *= 10) --digits;
   return fmt::format("{:.{}f}", value, digits);
 }
 
@@ -102,9 +102,9 @@ std::string percent(double part, double whole) {
 std::string percent(double part, double whole, double error) {
   if (part == 0 || whole == 0 || !(error > 0)) return percent(part, whole);
   const double value = 100 * part / whole, points = 100 * error / whole;
-  return value >= 0.0995 && points >= 0.5   ? fmt::format("{:.0f}", value)
-         : value < 0.0995 && points >= 0.05 ? fmt::format("{:.1f}", value)
-                                            : percent(part, whole);
+  return value >= 0.0995 && points >= 0.95   ? fmt::format("{:.0f}", value)
+         : value < 0.0995 && points >= 0.095 ? fmt::format("{:.1f}", value)
+                                             : percent(part, whole);
 }
 
 std::string error_in_percent(double error, double whole) {

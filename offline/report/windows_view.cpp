@@ -14,24 +14,23 @@ namespace {
 using analysis::JobWindow;
 using analysis::WindowPair;
 
-/// Windows are matched over the chosen ranks.
+/// Windows are matched over the chosen ranks. Of these no more is kept than what they are and have made.
 struct Windows {
-  std::vector<experiment::RankHandle> handles;
-  std::vector<const experiment::Rank*> ranks;
+  std::vector<experiment::RankDefinition> definitions;
+  std::vector<const experiment::RankDefinition*> ranks;
   analysis::JobWindows job;
 
   explicit Windows(const Document& d) {
-    for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place)
-      if (d.chosen(d.experiment->ranks()[place]))
-        if (auto rank = d.experiment->rank(place, experiment::Depth::Run); rank && !rank->windows.empty())
-          handles.push_back(std::move(rank));
-    for (const auto& rank : handles) ranks.push_back(rank.get());
+    d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
+      if (!rank.windows.empty()) definitions.push_back(rank);
+    });
+    for (const auto& rank : definitions) ranks.push_back(&rank);
     job = analysis::match_windows(ranks);
   }
 };
 
 std::int64_t bytes_of(const WindowPair& pair) {
-  return analysis::add_values(pair.traffic.bytes_put, pair.traffic.bytes_got);
+  return analysis::add_saturating(pair.traffic.bytes_put, pair.traffic.bytes_got);
 }
 
 std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_string(rank); }
@@ -39,13 +38,13 @@ std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_stri
 Table traffic_table(const Document& d) {
   return {
       "windows",
-      {{"window", Kind::Count},
+      {{"window", Kind::Id},
        {"communicator"},
        {"kind"},
        {"name"},
        {"made", Kind::Count},
-       {"origin", Kind::Count},
-       {"target", Kind::Count},
+       {"origin", Kind::Id},
+       {"target", Kind::Id},
        {"puts", Kind::Count},
        {"bytes_put", Kind::Bytes},
        {"gets", Kind::Count},
@@ -61,10 +60,10 @@ Table traffic_table(const Document& d) {
       }};
 }
 
-Table targets_table(const experiment::Rank& rank, const experiment::Window& window) {
+Table targets_table(const experiment::RankDefinition& rank, const experiment::Window& window) {
   return {"targets",
-          {{"target", Kind::Count},
-           {"world_rank", Kind::Count},
+          {{"target", Kind::Id},
+           {"world_rank", Kind::Id},
            {"puts", Kind::Count},
            {"bytes_put", Kind::Bytes},
            {"gets", Kind::Count},
@@ -109,10 +108,10 @@ class WindowPage : TextPage {
                      [](const WindowPair& a, const WindowPair& b) { return bytes_of(a) > bytes_of(b); });
     WindowPair all{};
     for (const WindowPair& pair : pairs) {
-      all.traffic.puts = analysis::add_values(all.traffic.puts, pair.traffic.puts);
-      all.traffic.bytes_put = analysis::add_values(all.traffic.bytes_put, pair.traffic.bytes_put);
-      all.traffic.gets = analysis::add_values(all.traffic.gets, pair.traffic.gets);
-      all.traffic.bytes_got = analysis::add_values(all.traffic.bytes_got, pair.traffic.bytes_got);
+      all.traffic.puts = analysis::add_saturating(all.traffic.puts, pair.traffic.puts);
+      all.traffic.bytes_put = analysis::add_saturating(all.traffic.bytes_put, pair.traffic.bytes_put);
+      all.traffic.gets = analysis::add_saturating(all.traffic.gets, pair.traffic.gets);
+      all.traffic.bytes_got = analysis::add_saturating(all.traffic.bytes_got, pair.traffic.bytes_got);
     }
     line("  " + right("origin", 8) + right("target", 8) + right("puts", 14) + right("bytes put", 12) +
          right("gets", 14) + right("bytes got", 12) + right("share", 8));
@@ -142,10 +141,10 @@ std::string windows_page(const Document& document, const Terminal& terminal) {
 std::vector<Table> windows_tables(const Document& d) {
   if (!d.part.subject.empty()) return {};  // not known of a part
   return {{"windows",
-           {{"on_rank", Kind::Count},
-            {"id", Kind::Count},
-            {"window", Kind::Count},
-            {"communicator", Kind::Count},
+           {{"on_rank", Kind::Id},
+            {"id", Kind::Id},
+            {"window", Kind::Id},
+            {"communicator", Kind::Id},
             {"kind"},
             {"made", Kind::Count},
             {"name"}},

@@ -96,7 +96,7 @@ class Help(ToolsTest):
         text = " ".join(help_of("report").split())
         for name in ("wall", "mpi", "user", "cpu", "off_cpu", "refrain", "mpi_calls", "messages_sent", "bytes_sent", "messages_received",
                      "bytes_received", "messages_completed", "bytes_completed", "bytes_read", "bytes_written", "samples",
-                     "samples_mpi", "samples_other"):
+                     "samples_mpi", "ticks_without_sample"):
             self.assertRegex(text, rf"--metric NAME With --iterations:[^.]*\b{name}, ")
         self.assertIn("or one of REFRAIN_METRICS", text)
 

@@ -343,6 +343,18 @@ std::span<const std::byte> MadeUpRank::left_in_file() const {
   return spilled_.size() > largest_taken_back ? spilled_.view() : std::span<const std::byte>{};
 }
 
+namespace {
+
+/// The same of all ranks. The totals of a run rest on it.
+void describe_clock(archive::RankRecord& record) {
+  record.first_anchor = {begin_ticks, whole(begin_ticks / ticks_per_ns)};
+  record.last_anchor = {begin_ticks + whole(1e9 * ticks_per_ns), whole(begin_ticks / ticks_per_ns + 1e9)};
+  record.call_cost = {call_ticks, 0.9 * call_ticks, 3 * call_ticks};
+  record.tick_cost = {tick_ticks, 0.9 * tick_ticks, 1.2 * tick_ticks};
+}
+
+}  // namespace
+
 archive::RankRecord MadeUpRank::record() {
   static constexpr auto names = [] {
     std::array<const char*, mpi_function_count> all{};
@@ -351,6 +363,7 @@ archive::RankRecord MadeUpRank::record() {
   }();
   for (MadeUpThread& thread : threads_) locations_.push_back(thread.record());
   archive::RankRecord record{};
+  describe_clock(record);
   record.modules = modules_;
   record.region_names = names;
   record.locations = locations_;
@@ -367,11 +380,8 @@ void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
   record.ranks = static_cast<std::int32_t>(world.size());
   record.process_id = 20'000 + rank % ranks_of_a_node;
   std::snprintf(record.host, sizeof record.host, "node%04d", rank / ranks_of_a_node);
-  record.first_anchor = {begin_ticks, whole(begin_ticks / ticks_per_ns)};
-  record.last_anchor = {begin_ticks + whole(1e9 * ticks_per_ns), whole(begin_ticks / ticks_per_ns + 1e9)};
+  describe_clock(record);
   record.begin_epoch_ns = 1'700'000'000'000'000'000 + rank % 1000 * 1'000'000;
-  record.call_cost = {call_ticks, 0.9 * call_ticks, 3 * call_ticks};
-  record.tick_cost = {tick_ticks, 0.9 * tick_ticks, 1.2 * tick_ticks};
   const auto add = [&](std::int32_t id, const char* name, std::int32_t own, std::span<const std::int32_t> members) {
     archive::CommunicatorRecord& c = communicators.emplace_back();
     c.id = id;

@@ -4,12 +4,16 @@ refrain_unit_test(test_archive unit.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/parallel_write_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/failing_writes_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/damaged_file_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/local_damage_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/later_metric_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../fuzz/archive/file_surgery.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/experiment_directory_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/format_document_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/totals_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
-  LIBRARIES refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_platform nlohmann_json::nlohmann_json)
+  LIBRARIES refrain_report refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_platform
+  nlohmann_json::nlohmann_json)
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
   FORMAT_DOCUMENT="${REFRAIN_SOURCE}/docs/file-format.md"
   REFRAIN_VERSION="${REFRAIN_VERSION}")

@@ -27,7 +27,7 @@ bool inside(const std::string& bytes, std::uint64_t at, std::uint64_t size) {
   return at <= bytes.size() && size <= bytes.size() - at;
 }
 
-std::string unpacked_block(const std::string& file, std::uint64_t at) {
+std::string edited_block(const std::string& file, std::uint64_t at, int rank, const EditSection& edit) {
   const auto count = get<std::uint32_t>(file, at);
   std::string table = file.substr(at, format::section_table_size(count)), payloads;
   for (std::size_t entry = format::section_table_head; entry < table.size() - format::checksum_size;
@@ -38,6 +38,7 @@ std::string unpacked_block(const std::string& file, std::uint64_t at) {
       ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
       payload = raw;
     }
+    payload = edit(rank, get<std::uint32_t>(table, entry), std::move(payload));
     put(table, entry + 6, static_cast<std::uint16_t>(format::Encoding::Raw));
     put<std::uint64_t>(table, entry + 8, table.size() + payloads.size());
     put<std::uint64_t>(table, entry + 16, payload.size());
@@ -79,15 +80,19 @@ void reseal_block(std::string& file, std::uint64_t at) {
 }  // namespace
 
 std::string unpacked(const std::string& file) {
+  return edited(file, [](int, std::uint32_t, std::string contents) { return contents; });
+}
+
+std::string edited(const std::string& file, const EditSection& edit) {
   const auto entries = get<std::uint32_t>(file, 28);
   std::string out = file.substr(0, format::header_size + entries * format::rank_entry_size);
-  const std::string definitions = unpacked_block(file, get<std::uint64_t>(file, 40));
+  const std::string definitions = edited_block(file, get<std::uint64_t>(file, 40), -1, edit);
   put<std::uint64_t>(out, 40, out.size());
   put<std::uint64_t>(out, 48, definitions.size());
   out += definitions;
   for (std::uint32_t i = 0; i < entries; ++i) {
     const std::size_t entry = format::header_size + i * format::rank_entry_size;
-    const std::string block = unpacked_block(file, get<std::uint64_t>(file, entry + 8));
+    const std::string block = edited_block(file, get<std::uint64_t>(file, entry + 8), static_cast<int>(i), edit);
     put<std::uint64_t>(out, entry + 8, out.size());
     put<std::uint64_t>(out, entry + 16, block.size());
     out += block;

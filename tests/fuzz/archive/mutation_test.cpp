@@ -67,7 +67,7 @@ void check_invariants(const Profile& profile) {
       ASSERT_LT(path.offset, profile.regions.size());
     }
   }
-  std::vector<const experiment::Rank*> ranks;
+  std::vector<const experiment::RankDefinition*> ranks;
   for (const auto& rank : profile.ranks) ranks.push_back(&rank);
   const analysis::JobWindows job = analysis::match_windows(ranks);
   for (std::size_t r = 0; r < profile.ranks.size(); ++r) {

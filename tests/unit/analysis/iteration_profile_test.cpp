@@ -249,7 +249,7 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
   }
   EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "off_cpu", "refrain",
                                              "messages_sent", "bytes_sent", "messages_received", "bytes_received",
-                                             "samples", "samples_mpi", "samples_other"}));
+                                             "samples", "samples_mpi", "ticks_without_sample"}));
   EXPECT_EQ(columns[0], "wall_s");
   EXPECT_EQ(columns[8], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};

@@ -36,14 +36,19 @@ struct Iteration {
 /// By name, in the order of the file.
 inline const std::vector<experiment::OverallMetric>& metrics() {
   using format::Precision;
-  static const std::vector<experiment::OverallMetric> list = {
-      {"wall", "ticks", Precision::Exact},       {"mpi", "ticks", Precision::Exact},
-      {"own", "ticks", Precision::Rounded},      {"cpu", "ns", Precision::Rounded},
-      {"mpi_calls", "1", Precision::Exact},      {"messages_sent", "1", Precision::Exact},
-      {"bytes_sent", "B", Precision::Exact},     {"messages_received", "1", Precision::Exact},
-      {"bytes_received", "B", Precision::Exact}, {"samples", "1", Precision::Rounded},
-      {"samples_mpi", "1", Precision::Rounded},  {"weight", "ns", Precision::NotKept},
-      {"samples_other", "1", Precision::Rounded}};
+  static const std::vector<experiment::OverallMetric> list = {{"wall", "ticks", Precision::Exact},
+                                                              {"mpi", "ticks", Precision::Exact},
+                                                              {"own", "ticks", Precision::Rounded},
+                                                              {"cpu", "ns", Precision::Rounded},
+                                                              {"mpi_calls", "1", Precision::Exact},
+                                                              {"messages_sent", "1", Precision::Exact},
+                                                              {"bytes_sent", "B", Precision::Exact},
+                                                              {"messages_received", "1", Precision::Exact},
+                                                              {"bytes_received", "B", Precision::Exact},
+                                                              {"samples", "1", Precision::Rounded},
+                                                              {"samples_mpi", "1", Precision::Rounded},
+                                                              {"weight", "ns", Precision::NotKept},
+                                                              {"ticks_without_sample", "1", Precision::Rounded}};
   return list;
 }
 

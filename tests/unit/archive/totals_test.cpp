@@ -4,6 +4,7 @@
 
 #include "archive/encoder.hpp"
 #include "archive/writer.hpp"
+#include "format/saturating.hpp"
 #include "offline/analysis/extra_metrics.hpp"
 #include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/experiment.hpp"
@@ -52,6 +53,9 @@ void renumber(Values& values, const std::map<std::uint32_t, std::uint32_t>& own_
   std::ranges::sort(values, {}, [](const auto& row) { return row.path; });
 }
 
+/// The columns of the sample are any numbers.
+void add(std::int64_t& sum, std::int64_t value) { sum = format::add_saturating(sum, value); }
+
 /// From the units, as a report would do it.
 Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& location) {
   Sums sums;
@@ -78,16 +82,16 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
         analysis::apply_time_rules(unit, own_paths, analysis::constants_of(rank, location));
     sums.times += times;
     for (const auto* paths : {&times.mpi_paths, &times.user_paths})
-      for (const auto& [path, ticks] : *paths) of_path(path).ticks += ticks;
+      for (const auto& [path, ticks] : *paths) add(of_path(path).ticks, ticks);
     for (const auto& row : unit.values)
       for (std::size_t c = 0; c < format::columns_of(own_paths[row.path].kind); ++c)
-        of_path(row.path).columns[c] += unit.columns[row.first + c];
+        add(of_path(row.path).columns[c], unit.columns[row.first + c]);
     for (std::size_t m = 0; m < metrics; ++m) {
       const analysis::ExtraShares shares = analysis::share_extra(unit, own_paths, m);
-      sums.extra[m] += shares.total;
-      sums.extra_no_path[m] += shares.no_path;
+      add(sums.extra[m], shares.total);
+      add(sums.extra_no_path[m], shares.no_path);
       for (const auto* paths : {&shares.mpi_paths, &shares.user_paths})
-        for (const auto& [path, value] : *paths) of_path(path).extra[m] += value;
+        for (const auto& [path, value] : *paths) add(of_path(path).extra[m], value);
     }
   }
   std::erase_if(sums.paths, [](const auto& of) { return is_zero(of.second); });

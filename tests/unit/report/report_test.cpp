@@ -74,6 +74,7 @@ class Sample {
     options.format = Format::Json;
     return printed(options);
   }
+  std::string printed_as(const Options& options) { return printed(options); }
   std::string csv(Options options = {}) {
     options.format = Format::Tables;
     return printed(options);
@@ -232,6 +233,28 @@ TEST(TextReport, min_share_0_shows_everything) {
   EXPECT_NE(text.find("tiny0"), text.npos);
   EXPECT_EQ(text.find("not shown"), text.npos);
   EXPECT_EQ(Sample().text({}).find("tiny0"), text.npos);
+}
+
+TEST(TextReport, sampled_times_have_a_standard_error_and_no_digits_beyond_it) {
+  Sample sample;
+  sample.tree.nodes[0].sampled_s = 68;
+  for (auto& node : sample.tree.nodes)
+    if (node.kind == PathKind::User) node.standard_error_s = node.exclusive_error_s = 1.2;
+  const std::string text = sample.text({140, true, false});
+  EXPECT_NE(text.find("    88   1.2      40      88 s       2,000"), text.npos) << text;
+  EXPECT_NE(text.find("  28.0          28.0    28.0 s       2,000"), text.npos) << "exact" << text;
+  EXPECT_NE(text.find(" incl %   ± %  excl %"), text.npos) << text;
+  EXPECT_EQ(Sample().text({140, true, false}).find("±"), std::string::npos) << "nothing was sampled";
+}
+
+TEST(MarkdownReport, is_the_table_of_the_view) {
+  Options options;
+  options.set_format("markdown");
+  options.flat = true;
+  const std::string text = Sample().printed_as(options);
+  EXPECT_TRUE(text.starts_with("| function | kind | exclusive_s | inclusive_s | visits |")) << text;
+  EXPECT_NE(text.find("\n| --- | --- | ---: | ---: | ---: |"), text.npos) << text;
+  EXPECT_NE(text.find("\n| MPI_Allreduce | mpi | 28.0 s | 28.0 s | 2,000 |"), text.npos) << text;
 }
 
 TEST(TextReport, colours_only_where_they_are_wanted) {

@@ -47,6 +47,22 @@ TEST(Units, ranks_are_ranges) {
   EXPECT_EQ(rank_list({0, 1, 3, 5, 6, 7}), "0, 1, 3, 5-7");
 }
 
+TEST(Units, no_digit_comes_after_the_first_one_of_the_error) {
+  EXPECT_EQ(human_time(12.34, 0), human_time(12.34));
+  EXPECT_EQ(human_time(12.34, .24), "12.3 s");
+  EXPECT_EQ(human_time(12.34, 1.5), "12 s");
+  EXPECT_EQ(human_time(1.234e-3, 40e-6), "1.23 ms");
+  EXPECT_EQ(human_time(1.234e-3, 400e-6), "1.2 ms");
+  EXPECT_EQ(percent(63.4, 100, .8), "63.4");
+  EXPECT_EQ(percent(63.4, 100, 1.2), "63");
+  EXPECT_EQ(percent(.06, 100, .2), "0.1");
+  EXPECT_EQ(percent(.06, 100, .02), "0.06");
+  EXPECT_EQ(error_in_percent(0, 100), "");
+  EXPECT_EQ(error_in_percent(.02, 100), "<0.1");
+  EXPECT_EQ(error_in_percent(.84, 100), "0.8");
+  EXPECT_EQ(error_in_percent(12.3, 100), "12");
+}
+
 TEST(Units, names_lose_parameters_first) {
   EXPECT_EQ(fit_name("ns::Class<int>::run(int, char)", 40, "…"), "ns::Class<int>::run(int, char)");
   EXPECT_EQ(fit_name("ns::Class<int>::run(int, char)", 25, "…"), "ns::Class<int>::run(…)");
