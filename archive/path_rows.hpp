@@ -95,6 +95,11 @@ inline void combine_columns(NodeKind kind, const std::int64_t* values, std::int6
     }
 }
 
+/// Adds the extra metrics of one call path to those that it has elsewhere.
+inline void add_extras(std::span<const std::int64_t> values, std::int64_t* sums) {
+  for (std::size_t m = 0; m < values.size(); ++m) sums[m] = format::add_saturating(sums[m], values[m]);
+}
+
 /// Values of a node in one unit.
 struct Row {
   std::uint32_t path;

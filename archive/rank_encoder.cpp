@@ -101,8 +101,7 @@ void combine_metrics(std::span<const Row> rows, std::int64_t (&out)[most_values]
 }
 void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
   std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1))
-    for (std::size_t m = 0; m < row.values.size(); ++m) out[m] += row.values[m];
+  for (const Row& row : rows.subspan(1)) add_extras(row.values, out);
 }
 
 /// The values of a unit by path. `values_of` as in collect_rows().

@@ -125,8 +125,7 @@ class LocationSums {
     bool has_columns = false;
     for (const Row& row : rows) {
       add_columns(kind, row.values.data(), combined, has_columns);
-      for (std::size_t v = count; v < row.values.size(); ++v)
-        combined[v] = format::add_saturating(combined[v], row.values[v]);
+      add_extras(row.values.subspan(count), combined + count);
     }
     add_columns(kind, combined, columns(path.place), places_[path.place].has_columns);
     path.claim = format::claim_of(kind, {combined, count});

@@ -100,12 +100,14 @@ void tell_damage(const experiment::Experiment& experiment) {
     complain(exit_damaged, fmt::format("and {} more parts are damaged", experiment.damages() - most));
 }
 
-/// Whether any of the ranks that are asked for can be read.
-bool anything_left(const experiment::Experiment& experiment, const report::Options& options) {
+/// Whether any of the ranks that are asked for can be read. `first`: the first of them, for the report not to read it
+/// again.
+bool anything_left(const experiment::Experiment& experiment, const report::Options& options,
+                   experiment::RankHandle& first) {
   bool any = false;
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     if (!options.chosen(experiment.ranks()[place])) continue;
-    if (experiment.rank(place, experiment::Depth::Run)) return true;
+    if ((first = experiment.rank(place, experiment::Depth::Run))) return true;
     any = true;
   }
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
@@ -120,7 +122,8 @@ int run(Request request) {
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
     experiment = experiment::Experiment::open(request.experiment);
-    if (!anything_left(*experiment, request.options)) {
+    experiment::RankHandle first;
+    if (!anything_left(*experiment, request.options, first)) {
       tell_damage(*experiment);
       return exit_unreadable;
     }

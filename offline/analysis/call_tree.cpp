@@ -50,6 +50,17 @@ bool is_exact(PathKind kind, std::string_view name) {
   return kind == PathKind::Mpi || (kind == PathKind::Other && (name == refrain_name || name == stopped_name));
 }
 
+ByPseudo<std::int64_t> pseudo_ticks(const format::UnitTimes& times, const experiment::Location& location) {
+  const auto arena_full = static_cast<std::size_t>(format::Loss::ArenaFull);
+  const bool lost = arena_full < location.losses.size() && location.losses[arena_full] > 0;
+  return {times.not_on_cpu,
+          lost ? times.no_sample : add_saturating(times.no_sample, times.no_path),
+          lost ? times.no_path : 0,
+          times.refrain,
+          times.stopped,
+          times.mpi_no_path};
+}
+
 const char* name_of(PathKind kind) { return kind == PathKind::User ? "user" : kind == PathKind::Mpi ? "mpi" : "other"; }
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -63,12 +74,8 @@ class CallTreeBuilder::Impl {
        bool one_rank)
       : definitions_(definitions), maker_(definitions, symbolizer, options) {
     maker_.place_all();
-    not_on_cpu_ = maker_.pseudo_node(not_on_cpu_name, PathKind::Other);
-    no_sample_ = maker_.pseudo_node(no_sample_name, PathKind::Other);
-    arena_full_ = maker_.pseudo_node(arena_full_name, PathKind::Other);
-    refrain_ = maker_.pseudo_node(refrain_name, PathKind::Other);
-    stopped_ = maker_.pseudo_node(stopped_name, PathKind::Other);
-    lost_mpi_ = maker_.pseudo_node(mpi_without_path_name, PathKind::Mpi);
+    for (std::size_t i = 0; i < pseudo_.size(); ++i)
+      pseudo_[i] = maker_.pseudo_node(pseudo_paths[i].name, pseudo_paths[i].kind);
     const std::size_t size = maker_.size();
     tree_.nodes = maker_.take_nodes();
     for (std::uint32_t path = 0; path < definitions.paths.size(); ++path) tree_.node_of.push_back(maker_.node_of(path));
@@ -85,10 +92,6 @@ class CallTreeBuilder::Impl {
     if (!tree_.spread_over_threads && last_rank_ != rank.rank) end_rank();
     last_rank_ = rank.rank;
     const auto seconds = [&](std::int64_t t) { return static_cast<double>(t) / rank.ticks_per_second; };
-    const auto lost = [&](format::Loss loss) {
-      const auto index = static_cast<std::size_t>(loss);
-      return index < location.losses.size() ? location.losses[index] : 0;
-    };
     ticks_.assign(tree_.nodes.size(), 0);
     sampled_.assign(tree_.nodes.size(), 0);
     const auto put = [&](std::uint32_t node, std::int64_t t) { ticks_[node] = add_saturating(ticks_[node], t); };
@@ -109,12 +112,8 @@ class CallTreeBuilder::Impl {
       at.mark_s += seconds(value(MetricId::MarkTime));
     }
     const format::UnitTimes& times = of.times;
-    put(not_on_cpu_, times.not_on_cpu);
-    put(no_sample_, times.no_sample);
-    put(lost(format::Loss::ArenaFull) > 0 ? arena_full_ : no_sample_, times.no_path);
-    put(refrain_, times.refrain);
-    put(stopped_, times.stopped);
-    put(lost_mpi_, times.mpi_no_path);
+    const auto of_no_path = pseudo_ticks(times, location);
+    for (std::size_t i = 0; i < pseudo_.size(); ++i) put(pseudo_[i], of_no_path[i]);
 
     LocationSummary summary{location.rank, location.thread, location.name};
     summary.wall_s = seconds(times.wall);
@@ -233,6 +232,7 @@ class CallTreeBuilder::Impl {
       if (sums.size() <= m) sums.resize(m + 1);
       sums[m] = add_saturating(sums[m], value);
     };
+    auto& no_sample = tree_.nodes[pseudo_[static_cast<std::size_t>(Pseudo::NoSample)]];
     for (std::size_t own = 0; own < rank.extra_metrics.size() && own < of.extra.totals.size(); ++own) {
       const auto known =
           std::ranges::find(tree_.extra_metrics, rank.extra_metrics[own].name, &experiment::ExtraMetric::name);
@@ -241,7 +241,7 @@ class CallTreeBuilder::Impl {
       for (const experiment::PathValues& row : of.extra.values)
         if (const std::int64_t value = of.extra.of(row, own))
           add(tree_.nodes[tree_.node_of[row.path]].exclusive_extra, m, value);
-      if (own < of.extra_no_path.size()) add(tree_.nodes[no_sample_].exclusive_extra, m, of.extra_no_path[own]);
+      if (own < of.extra_no_path.size()) add(no_sample.exclusive_extra, m, of.extra_no_path[own]);
       add(summary.extra, m, of.extra.totals[own]);
       add(tree_.totals.extra, m, of.extra.totals[own]);
     }
@@ -251,7 +251,7 @@ class CallTreeBuilder::Impl {
   NamedPaths maker_;
   CallTree tree_;
   Spreader spreader_{0};
-  std::uint32_t not_on_cpu_ = 0, no_sample_ = 0, arena_full_ = 0, refrain_ = 0, stopped_ = 0, lost_mpi_ = 0;
+  ByPseudo<std::uint32_t> pseudo_{};           ///< their nodes
   std::vector<double> weights_, sampled_s_;    ///< by node, of all locations
   std::vector<double> rank_inclusive_;         ///< of the rank in hand
   std::vector<std::int64_t> ticks_, sampled_;  ///< of the location in hand

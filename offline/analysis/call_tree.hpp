@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,21 @@ inline constexpr const char* stopped_name = "(measurement off)";
 inline constexpr const char* truncated_name = "(truncated)";
 inline constexpr const char* arena_full_name = "(arena full)";
 inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
+
+/// The call paths that the time rules define: nodes below the root, for times that no call path of the file has.
+struct PseudoPath {
+  const char* name;
+  PathKind kind;
+};
+enum class Pseudo : std::uint8_t { NotOnCpu, NoSample, ArenaFull, Refrain, Stopped, MpiWithoutPath };
+inline constexpr PseudoPath pseudo_paths[] = {
+    {not_on_cpu_name, PathKind::Other}, {no_sample_name, PathKind::Other}, {arena_full_name, PathKind::Other},
+    {refrain_name, PathKind::Other},    {stopped_name, PathKind::Other},   {mpi_without_path_name, PathKind::Mpi}};
+/// One value for each of them.
+template <class Value>
+using ByPseudo = std::array<Value, std::size(pseudo_paths)>;
+/// What a location has of each, in ticks.
+ByPseudo<std::int64_t> pseudo_ticks(const format::UnitTimes& times, const experiment::Location& location);
 
 /// The metrics of call paths that are counted, in the order of format/metrics.def.
 inline constexpr auto counted_metrics = [] {

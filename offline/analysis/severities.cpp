@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include "format/mpi_coverage.hpp"
+#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/run_totals.hpp"
@@ -86,8 +88,9 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
   for (const TreeNode& node : tree.nodes)
     class_.push_back(static_cast<std::uint8_t>(node.kind == PathKind::Mpi ? class_metric(node.name) : 0));
   for (const std::uint32_t child : tree.nodes[0].children)
-    if (tree.nodes[child].kind == PathKind::Other || tree.nodes[child].name == mpi_without_path_name)
-      top_[tree.nodes[child].name] = child;
+    for (std::size_t i = 0; i < pseudo_.size(); ++i)
+      if (tree.nodes[child].kind == pseudo_paths[i].kind && tree.nodes[child].name == pseudo_paths[i].name)
+        pseudo_[i] = child;
 }
 
 std::optional<std::size_t> Severities::metric(std::string_view name) const {
@@ -171,18 +174,9 @@ std::shared_ptr<const NodeValues> Severities::values(const LocationRef& of, cons
   const experiment::RunTotals& totals = values->totals;
   for (std::size_t i = 0; i < totals.paths.size(); ++i)
     values->rows.push_back({tree_.node_of[totals.paths[i].path], i, totals.paths[i].ticks});
-  const auto put = [&](const char* name, std::int64_t ticks) {
-    const auto at = top_.find(name);
-    if (ticks != 0) values->rows.push_back({at == top_.end() ? 0 : at->second, NodeValues::none, ticks});
-  };
-  const auto arena_full = static_cast<std::size_t>(format::Loss::ArenaFull);
-  const bool lost = arena_full < location.losses.size() && location.losses[arena_full] > 0;
-  put(not_on_cpu_name, totals.times.not_on_cpu);
-  put(no_sample_name, totals.times.no_sample);
-  put(lost ? arena_full_name : no_sample_name, totals.times.no_path);
-  put(refrain_name, totals.times.refrain);
-  put(stopped_name, totals.times.stopped);
-  put(mpi_without_path_name, totals.times.mpi_no_path);
+  const auto of_no_path = pseudo_ticks(totals.times, location);
+  for (std::size_t i = 0; i < pseudo_.size(); ++i)
+    if (of_no_path[i] != 0) values->rows.push_back({pseudo_[i], NodeValues::none, of_no_path[i]});
   std::ranges::stable_sort(values->rows, {}, &NodeValues::Row::node);
   const std::lock_guard lock(mutex_);
   last_ = values;
@@ -219,7 +213,7 @@ double Severities::count_of(std::size_t metric, const NodeValues& values, const 
   const auto at = std::ranges::lower_bound(extra.values, path.path, {}, &experiment::PathValues::path);
   if (own == asked_for.end() || at == extra.values.end() || at->path != path.path) return 0;
   const std::int64_t value = extra.of(*at, static_cast<std::size_t>(own - asked_for.begin()));
-  return static_cast<double>(value) / (own->unit == "ns" ? 1e9 : 1);
+  return static_cast<double>(value) / divisor_of(own->unit);
 }
 
 std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const NodeSet& nodes,

@@ -5,7 +5,6 @@
 /// Values are exclusive; those of a call path with all that it calls are asked for as inclusive ones. Everything is
 /// worked out when it is asked for, from one rank at a time. Thread-safe.
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -120,8 +119,8 @@ class Severities {
   std::shared_ptr<const experiment::Experiment> experiment_;
   const CallTree& tree_;
   std::vector<MetricNode> metrics_;
-  std::vector<std::uint8_t> class_;  ///< by node: the metric of the times that an MPI function's time is of
-  std::map<std::string, std::uint32_t, std::less<>> top_;  ///< pseudo call paths of the time rules
+  std::vector<std::uint8_t> class_;   ///< by node: the metric of the times that an MPI function's time is of
+  ByPseudo<std::uint32_t> pseudo_{};  ///< nodes of the call paths that the time rules define; 0: not in the tree
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const NodeValues> last_;  ///< the next question is mostly about the same location
   mutable LocationRef last_location_;

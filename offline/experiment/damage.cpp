@@ -1,6 +1,6 @@
 #include "offline/experiment/damage.hpp"
 
-#include <algorithm>
+#include <functional>
 
 namespace refrain::experiment {
 
@@ -8,9 +8,7 @@ void DamageLog::add(const std::string& error, const std::string& cost) {
   if (strict_) throw ReadError(error);
   std::string line = cost.empty() ? error : error + "; " + cost;
   const std::lock_guard lock(mutex_);
-  if (std::ranges::find(lines_, line) != lines_.end()) return;
-  ++count_;
-  if (lines_.size() < most) lines_.push_back(std::move(line));
+  if (known_.insert(std::hash<std::string>()(line)).second && lines_.size() < most) lines_.push_back(std::move(line));
 }
 
 std::vector<std::string> DamageLog::lines() const {
@@ -20,7 +18,7 @@ std::vector<std::string> DamageLog::lines() const {
 
 std::size_t DamageLog::count() const {
   const std::lock_guard lock(mutex_);
-  return count_;
+  return known_.size();
 }
 
 }  // namespace refrain::experiment

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace refrain::experiment {
@@ -27,7 +28,7 @@ class DamageLog {
   /// `strict`: damage is an error at once, for who wants all or nothing.
   explicit DamageLog(bool strict = false) : strict_(strict) {}
 
-  /// `cost`: what is missing for that reason. The same line is kept once. Throws ReadError when strict.
+  /// `cost`: what is missing for that reason. The same line is kept, and counted, once. Throws ReadError when strict.
   void add(const std::string& error, const std::string& cost);
   /// Runs `read`; a ReadError in it is damage. False: there was one.
   template <class Read>
@@ -52,7 +53,7 @@ class DamageLog {
   const bool strict_;
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
-  std::size_t count_ = 0;
+  std::unordered_set<std::size_t> known_;  ///< hashes of all lines
 };
 
 }  // namespace refrain::experiment

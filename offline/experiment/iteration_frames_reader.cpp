@@ -102,10 +102,6 @@ void check_unread_frames(Rank& rank) {
   });
 }
 
-}  // namespace
-
-namespace {
-
 /// The next place from `at` on where a frame begins that is whole; `end`: there is none.
 std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   constexpr std::uint64_t piece = 1 << 20;

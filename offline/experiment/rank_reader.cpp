@@ -156,14 +156,14 @@ class ExtraReader {
     in_.check();
     sort_by_path(in_, extra.values);
     for (const PathValues& row : later.values) {
-      auto at = std::ranges::lower_bound(extra.values, row.path, {}, &PathValues::path);
-      if (at == extra.values.end() || at->path != row.path) {
-        add_row(row.path);
-        std::ranges::sort(extra.values, {}, &PathValues::path);
-        at = std::ranges::lower_bound(extra.values, row.path, {}, &PathValues::path);
-      }
-      for (std::size_t m = 0; m < later.totals.size(); ++m) extra.columns[at->first + m] += later.of(row, m);
+      const auto asked_for = std::span(extra.values).first(rows);
+      const auto at = std::ranges::lower_bound(asked_for, row.path, {}, &PathValues::path);
+      const bool has_row = at != asked_for.end() && at->path == row.path;
+      if (!has_row) add_row(row.path);
+      const std::size_t first = has_row ? at->first : extra.values.back().first;
+      for (std::size_t m = 0; m < later.totals.size(); ++m) extra.columns[first + m] += later.of(row, m);
     }
+    std::ranges::sort(extra.values, {}, &PathValues::path);
     return extra;
   }
 

@@ -178,7 +178,7 @@ Table all_clusters_table(const Document& d) {
 
 }  // namespace
 
-Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in) {
+Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
   std::vector<Column> columns = {{"cluster", Kind::Id, InText | InCsv},
                                  {"size", Kind::Count},
                                  {"class", Kind::Id},
@@ -195,8 +195,8 @@ Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in) {
                                    {"apart_cluster_mean", Kind::Number},
                                    {"apart_loop_mean", Kind::Number}})
     columns.push_back({name, kind, InCsv});
-  return {"clusters", std::move(columns), [&d, &of, in](const TakeRow& take) {
-            const auto open = d.loops->open(*d.experiment, of);
+  return {"clusters", std::move(columns), [&d, &of, in, known = std::move(known)](const TakeRow& take) {
+            const auto open = known ? known : d.loops->open(*d.experiment, of);
             if (!open) return;
             const auto summaries = summarise_clusters(*open->profiles, d.tree);
             for (std::size_t k = 0; k < summaries.size(); ++k) {

@@ -81,9 +81,9 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
 
 std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
   std::vector<Table> tables;
+  std::shared_ptr<const OpenLoop> open;
   if (d.options.iterations)
-    if (auto opened = d.loops->open(*d.experiment, of)) {
-      const auto open = std::make_shared<const OpenLoop>(std::move(*opened));
+    if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
       for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
@@ -93,7 +93,7 @@ std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) 
       tables.push_back(series(open, std::move(columns), std::move(values)));
       if (d.loops->callpath) tables.push_back(callpath_table(*d.loops, open));
     }
-  tables.push_back(clusters_table(d, of, InJson));
+  tables.push_back(clusters_table(d, of, InJson, open));
   return tables;
 }
 
@@ -101,9 +101,8 @@ Table iterations_table(const Document& d) {
   const auto rows_of = [&d](const LoopGroup& group) {
     return [&d, &group](const TakeRow& take) {
       for (const LoopOfLocation& of : group.locations) {
-        auto opened = d.loops->open(*d.experiment, of);
-        if (!opened) continue;
-        const auto open = std::make_shared<const OpenLoop>(std::move(*opened));
+        const auto open = d.loops->open(*d.experiment, of);
+        if (!open) continue;
         const auto own = analysis::iteration_metrics(open->loop());
         std::vector<Column> columns{{"cluster", Kind::Id}};
         std::vector<IterationValue> values{cluster_value()};

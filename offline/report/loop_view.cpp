@@ -93,15 +93,16 @@ analysis::CallPathMatch match_or_refuse(const analysis::CallTree& tree, const st
                                similar.empty() ? "" : "; near it: " + joined(similar)));
 }
 
-std::optional<OpenLoop> LoopView::open(const experiment::Experiment& experiment, const LoopOfLocation& of) const {
-  OpenLoop open;
-  open.rank = last_ = experiment.rank(of.place, experiment::Depth::Whole);
-  if (!open.rank || of.location >= open.rank->locations.size() ||
-      of.loop >= open.rank->locations[of.location].loops.size())
-    return std::nullopt;
-  open.location = &open.rank->locations[of.location];
-  open.profiles = std::make_unique<const analysis::IterationProfiles>(experiment.definitions(), *open.rank,
-                                                                      *open.location, of.loop);
+std::shared_ptr<const OpenLoop> LoopView::open(const experiment::Experiment& experiment,
+                                               const LoopOfLocation& of) const {
+  const auto open = std::make_shared<OpenLoop>();
+  open->rank = last_ = experiment.rank(of.place, experiment::Depth::Whole);
+  if (!open->rank || of.location >= open->rank->locations.size() ||
+      of.loop >= open->rank->locations[of.location].loops.size())
+    return nullptr;
+  open->location = &open->rank->locations[of.location];
+  open->profiles = std::make_unique<const analysis::IterationProfiles>(experiment.definitions(), *open->rank,
+                                                                       *open->location, of.loop);
   return open;
 }
 

@@ -48,8 +48,8 @@ struct LoopView {
   std::optional<analysis::CallPathMatch> callpath;
   std::string callpath_name;
 
-  /// Nothing: the rank cannot be read (Experiment::damage()). One thread at a time.
-  std::optional<OpenLoop> open(const experiment::Experiment& experiment, const LoopOfLocation& of) const;
+  /// Null: the rank cannot be read (Experiment::damage()). One thread at a time.
+  std::shared_ptr<const OpenLoop> open(const experiment::Experiment& experiment, const LoopOfLocation& of) const;
 
  private:
   mutable experiment::RankHandle last_;  ///< locations of a rank come one after the other
@@ -77,8 +77,9 @@ std::string human_value(analysis::Quantity quantity, double value);
 
 /// The member `loops` of JSON documents.
 Table loops_table(const Document& document);
-/// The columns of a location's clusters, and their rows.
-Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in);
+/// The columns of a location's clusters, and their rows. `open`: the loop, if it is read already.
+Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in,
+                     std::shared_ptr<const OpenLoop> open = nullptr);
 
 /// The view's metric as a graph over the iterations, and as a map of ranks and iterations; the clusters, location by
 /// location.

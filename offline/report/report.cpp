@@ -121,39 +121,52 @@ void Options::set_format(const std::string& name) {
     if (name == of.name) table_format = &of;
 }
 
+namespace {
+
+analysis::CallTreeOptions tree_options(const Options& options) {
+  analysis::CallTreeOptions of_tree;
+  of_tree.callsites = options.callsites;
+  of_tree.depth = options.callpath_depth;
+  of_tree.progress = options.progress;
+  if (!options.ranks.empty()) of_tree.ranks = [&](int rank) { return options.chosen(rank); };
+  return of_tree;
+}
+
+/// One iteration or one cluster. The tree of the run is not needed for it.
+void render_part(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
+                 const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
+  const LoopView view = view_loops(*experiment, options, {});
+  require_loops(view);
+  const PartTree of = part_of_run(*experiment, options, view, symbolizer, tree_options(options));
+  Options of_part = options;
+  if (of.rank) of_part.ranks = {*of.rank};
+  OverviewBuilder overview;
+  for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
+    if (of_part.chosen(experiment->ranks()[place]))
+      if (const auto rank = experiment->rank(place, experiment::Depth::Run)) overview.add(*rank);
+  const Overview about = overview.finish(*experiment, of_part, of.tree);
+  print_document({experiment, of_part, of.tree, about, of.part}, terminal, out);
+}
+
+}  // namespace
+
 bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end(); }
 
 void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
             const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
   check_options(options, wanted_views(options));
   check_ranks(*experiment, options.ranks);
+  if (options.iteration || options.cluster) return render_part(experiment, options, terminal, symbolizer, out);
   OverviewBuilder overview;
-  analysis::CallTreeOptions tree_options;
-  tree_options.callsites = options.callsites;
-  tree_options.depth = options.callpath_depth;
-  tree_options.progress = options.progress;
-  if (!options.ranks.empty()) tree_options.ranks = [&](int rank) { return options.chosen(rank); };
-  tree_options.also = [&](const experiment::Rank& rank) { overview.add(rank); };
-  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, tree_options);
+  analysis::CallTreeOptions of_tree = tree_options(options);
+  of_tree.also = [&](const experiment::Rank& rank) { overview.add(rank); };
+  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, of_tree);
 
-  const bool part = options.iteration || options.cluster, loops = options.iterations || options.clusters;
+  const bool loops = options.iterations || options.clusters;
   LoopView view;
-  if (part || loops) view = view_loops(*experiment, options, tree);
+  if (loops) view = view_loops(*experiment, options, tree);
   // Programs that read JSON know an empty list when they see one.
-  if (part || (loops && options.format != Format::Json)) require_loops(view);
-  if (part) {
-    const PartTree of = part_of_run(*experiment, options, view, symbolizer, tree_options);
-    Options of_part = options;
-    if (of.rank) of_part.ranks = {*of.rank};
-    if (of.rank) {
-      overview = {};
-      const auto place = std::ranges::lower_bound(experiment->ranks(), *of.rank) - experiment->ranks().begin();
-      if (const auto rank = experiment->rank(static_cast<std::size_t>(place), experiment::Depth::Run))
-        overview.add(*rank);
-    }
-    const Overview about = overview.finish(*experiment, of_part, of.tree);
-    return print_document({experiment, of_part, of.tree, about, of.part}, terminal, out);
-  }
+  if (loops && options.format != Format::Json) require_loops(view);
   const Overview about = overview.finish(*experiment, options, tree);
   print_document({experiment, options, tree, about, {}, loops ? &view : nullptr}, terminal, out);
 }

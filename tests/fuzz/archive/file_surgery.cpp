@@ -1,7 +1,6 @@
 #include "tests/fuzz/archive/file_surgery.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <zstd.h>
 
 #include "format/checksum.hpp"
@@ -13,16 +12,6 @@ namespace {
 
 using format::checksum;
 
-template <class T>
-T get(const std::string& bytes, std::size_t at) {
-  T value{};
-  if (at <= bytes.size() && sizeof value <= bytes.size() - at) std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-  if (at <= bytes.size() && sizeof value <= bytes.size() - at) std::memcpy(bytes.data() + at, &value, sizeof value);
-}
 bool inside(const std::string& bytes, std::uint64_t at, std::uint64_t size) {
   return at <= bytes.size() && size <= bytes.size() - at;
 }

@@ -2,10 +2,24 @@
 /// Changes profile files so that damage gets past the checksums and reaches the decoders behind them.
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 
 namespace refrain::testing {
+
+/// The number at a place; 0 beyond the end.
+template <class T>
+T get(const std::string& bytes, std::size_t at) {
+  T value{};
+  if (at <= bytes.size() && sizeof value <= bytes.size() - at) std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+/// Puts it there; nothing beyond the end.
+template <class T>
+void put(std::string& bytes, std::size_t at, T value) {
+  if (at <= bytes.size() && sizeof value <= bytes.size() - at) std::memcpy(bytes.data() + at, &value, sizeof value);
+}
 
 /// The same profile with no section compressed, so that a changed byte is a changed number.
 std::string unpacked(const std::string& file);

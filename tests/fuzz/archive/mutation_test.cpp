@@ -25,35 +25,36 @@ using Random = std::mt19937_64;
 
 std::string sample_file(int ranks) {
   ScratchDirectory directory;
-  ThreadJob job(ranks);
-  job.run([&](int rank) {
+  EXPECT_TRUE(write_job(directory.path, ranks, [ranks](int rank) {
     SampleRank sample = rank == 0 ? sample_rank(rank, ranks, 2, 12) : sample_rank_with_loops(rank, ranks, 2, 12);
     if (rank == 0) sample.add_extra_metrics();
     sample.add_communicator({1, 0, 3, 0, rank, ranks, 0, "", {}, 70}, {0, 1});
     sample.add_window({1, format::WindowKind::Shared, "fuzzed", 9}, {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
     sample.add_window({0, format::WindowKind::Dynamic, ""}, {});
-    (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
-  });
+    return sample;
+  }));
   return read_file(directory.path + "/profile.refrain");
+}
+
+/// Values by call path: ascending, of paths that are there, each with all its columns among `columns`.
+void check_rows(const Profile& profile, const auto& rows, std::size_t columns, auto columns_of) {
+  std::int64_t last_path = -1;
+  for (const auto& row : rows) {
+    ASSERT_GT(row.path, last_path);
+    last_path = row.path;
+    ASSERT_LT(row.path, profile.paths.size());
+    ASSERT_LE(row.first + columns_of(profile.paths[row.path].kind), columns);
+  }
+}
+void check_extra(const Profile& profile, const experiment::ExtraValues& extra) {
+  check_rows(profile, extra.values, extra.columns.size(), [&](auto) { return extra.totals.size(); });
 }
 
 void check_run(const Profile& profile, const experiment::Rank& rank, const experiment::RunTotals& run) {
   ASSERT_LE(run.extra.totals.size(), rank.extra_metrics.size());
   ASSERT_EQ(run.extra_no_path.size(), run.extra.totals.size());
-  std::int64_t last_path = -1;
-  for (const auto& row : run.paths) {
-    ASSERT_GT(row.path, last_path);
-    last_path = row.path;
-    ASSERT_LT(row.path, profile.paths.size());
-    ASSERT_LE(row.first + format::columns_of(profile.paths[row.path].kind), run.columns.size());
-  }
-  last_path = -1;
-  for (const auto& row : run.extra.values) {
-    ASSERT_GT(row.path, last_path);
-    last_path = row.path;
-    ASSERT_LT(row.path, profile.paths.size());
-    ASSERT_LE(row.first + run.extra.totals.size(), run.extra.columns.size());
-  }
+  check_rows(profile, run.paths, run.columns.size(), format::columns_of);
+  check_extra(profile, run.extra);
 }
 
 /// What the rest of the program relies on in a profile that was accepted.
@@ -115,18 +116,9 @@ void check_invariants(const Profile& profile) {
         if (unit.loop >= 0) {
           ASSERT_LT(unit.cluster, static_cast<std::int64_t>(location.loops[unit.loop].clusters.size()));
         }
-        for (const auto& row : unit.extra.values) {
-          ASSERT_LT(row.path, profile.paths.size());
-          ASSERT_LE(row.first + unit.extra.totals.size(), unit.extra.columns.size());
-        }
+        check_extra(profile, unit.extra);
         ASSERT_LE(unit.extra.totals.size(), rank.extra_metrics.size());
-        std::int64_t last_path = -1;
-        for (const auto& row : unit.values) {
-          ASSERT_GT(row.path, last_path);
-          last_path = row.path;
-          ASSERT_LT(row.path, profile.paths.size());
-          ASSERT_LE(row.first + format::columns_of(profile.paths[row.path].kind), unit.columns.size());
-        }
+        check_rows(profile, unit.values, unit.columns.size(), format::columns_of);
       }
     }
   }

@@ -1,12 +1,12 @@
 // Files that are not what they should be: an error that names the file and the place.
 
-#include <cstring>
 #include <gtest/gtest.h>
 
 #include "archive/writer.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::testing {
@@ -32,16 +32,6 @@ std::string result_of(const std::string& bytes) {
   return "accepted";
 }
 
-template <class T>
-T get(const std::string& bytes, std::size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
 void seal_header(std::string& bytes) { put(bytes, 56, checksum(bytes.data(), 56)); }
 /// Gives the table of sections of the definitions block the right checksum again.
 void seal_definitions(std::string& bytes) {

@@ -21,8 +21,7 @@ TEST(Golden, writes_a_new_one_on_demand) {
   const char* directory = std::getenv("REFRAIN_WRITE_GOLDEN");
   if (!directory) GTEST_SKIP() << "REFRAIN_WRITE_GOLDEN is not set";
   put_manifest(directory, golden_ranks);
-  ThreadJob job(golden_ranks);
-  job.run([&](int rank) {
+  EXPECT_TRUE(write_job(directory, golden_ranks, [](int rank) {
     SampleRank sample = sample_rank(rank, golden_ranks, 2, 40);
     for (std::size_t thread = 0; thread < 2; ++thread) {
       sample.add_loop(thread, "timestep", 4, 150);
@@ -32,8 +31,8 @@ TEST(Golden, writes_a_new_one_on_demand) {
     sample.add_communicator({1, 0, 5, 0, rank, golden_ranks, 0, "", {}, 70 + rank}, {0, 1, 2});
     sample.add_window({1, measurement::WindowKind::Allocated, "halo", 9}, {{0, (rank + 1) % 3, 1, 20, 300, 4000}});
     sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
-    EXPECT_TRUE(archive::write_profile(sample.record(), job.peers(rank), directory, seconds_from_now(60)).written);
-  });
+    return sample;
+  }));
 }
 
 TEST(Golden, version_1_0) {

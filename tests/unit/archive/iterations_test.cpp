@@ -175,12 +175,7 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
 TEST(Iterations, have_their_samples_and_slopes_by_call_path_on_every_rank) {
   const ScratchDirectory directory;
   put_manifest(directory.path, 3);
-  ThreadJob job(3);
-  job.run([&](int rank) {
-    SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
-    EXPECT_TRUE(
-        archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
-  });
+  EXPECT_TRUE(write_job(directory.path, 3, [](int rank) { return sample_rank_with_loops(rank, 3, 2, 40); }));
   expect_sample_samples_and_slopes(experiment::read_experiment(directory.path).profile, 3, 0);
 }
 

@@ -170,8 +170,7 @@ class LaterVersion {
 class LaterMetric : public ::testing::Test {
  protected:
   void SetUp() override {
-    ThreadJob job(job_ranks);
-    job.run([&](int rank) {
+    EXPECT_TRUE(write_job(directory.path, job_ranks, [](int rank) {
       // One rank has metrics that the user has asked for, too, the other one loops.
       SampleRank sample(rank, job_ranks, sample_modules(rank));
       Tree tree = sample_tree(rank, 0, 20);
@@ -181,9 +180,8 @@ class LaterMetric : public ::testing::Test {
       if (rank == 0) sample.add_extra_metrics();
       if (rank == 1) sample.add_loop(0, "timestep", 4, 150);
       if (rank == 1) sample.add_samples_and_slopes(0);
-      EXPECT_TRUE(
-          archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
-    });
+      return sample;
+    }));
     LaterVersion later(read_file(directory.path + "/profile.refrain"));
     bytes = later.make();
     total = later.total;

@@ -16,6 +16,7 @@
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -47,17 +48,6 @@ SampleRank job_rank(int rank) {
   sample.add_communicator({1, 0, 3, 0, rank, job_ranks, 0, "", {}, 70}, {0, 1});
   sample.add_window({1, format::WindowKind::Shared, "halo", 9}, {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
   return sample;
-}
-
-template <class T>
-T get(const std::string& bytes, std::size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-template <class T>
-void put(std::string& bytes, std::size_t at, T value) {
-  std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
 constexpr std::size_t definitions_field = 40;
@@ -298,17 +288,22 @@ bool strictly_refused(const std::string& directory) {
   return false;
 }
 
+TEST(DamageLog, counts_every_line_once_however_many_are_kept) {
+  experiment::DamageLog log;
+  const std::size_t lines = experiment::DamageLog::most + 50;
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t i = 0; i < lines; ++i) log.add("file " + std::to_string(i), "lost");
+  EXPECT_EQ(log.count(), lines);
+  ASSERT_EQ(log.lines().size(), experiment::DamageLog::most);
+  EXPECT_EQ(log.lines().back(), "file 99; lost");
+}
+
 class LocalDamage : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     const ScratchDirectory directory;
     put_manifest(directory.path, job_ranks);
-    ThreadJob job(job_ranks);
-    job.run([&](int rank) {
-      SampleRank sample = job_rank(rank);
-      EXPECT_TRUE(
-          archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
-    });
+    EXPECT_TRUE(write_job(directory.path, job_ranks, job_rank));
     good_file() = read_file(directory.path + "/profile.refrain");
     good() = findings_of(directory.path);
   }

@@ -1,15 +1,18 @@
 #pragma once
 /// A job whose ranks are threads of this process: messages travel through queues, receives time out.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "archive/writer.hpp"
 #include "measurement/peers.hpp"
 #include "platform/clock.hpp"
 
@@ -72,6 +75,20 @@ class ThreadJob {
 
 inline std::int64_t seconds_from_now(double seconds) {
   return platform::monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
+}
+
+/// The profile that ranks 0 to ranks - 1 write together; `sample_of(rank)` is what each of them has. False: one of them
+/// says that it has not written.
+template <class SampleOf>
+bool write_job(const std::string& directory, int ranks, SampleOf sample_of) {
+  ThreadJob job(ranks);
+  std::atomic<bool> all_written = true;
+  job.run([&](int rank) {
+    auto sample = sample_of(rank);
+    if (!archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written)
+      all_written = false;
+  });
+  return all_written;
 }
 
 }  // namespace refrain::testing

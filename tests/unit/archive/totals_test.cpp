@@ -144,12 +144,7 @@ int expect_all_equal(const Profile& profile) {
 TEST(Totals, are_what_the_time_rules_make_of_the_units_of_all_ranks) {
   ScratchDirectory directory;
   put_manifest(directory.path, 3);
-  ThreadJob job(3);
-  job.run([&](int rank) {
-    SampleRank sample = sample_rank_with_loops(rank, 3, 2, 40);
-    EXPECT_TRUE(
-        archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60)).written);
-  });
+  EXPECT_TRUE(write_job(directory.path, 3, [](int rank) { return sample_rank_with_loops(rank, 3, 2, 40); }));
   const Profile profile = experiment::read_experiment(directory.path).profile;
   EXPECT_EQ(expect_all_equal(profile), 6);
   EXPECT_EQ(profile.ranks[1].locations[1].units.size(), 6u);
