@@ -1,6 +1,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "offline/analysis/iterations.hpp"
@@ -48,6 +49,16 @@ std::int64_t value_by_rules(const format::UnitTotals& totals, const RankConstant
     case MetricId::OffCpu: return std::max<std::int64_t>(times.wall - times.cpu, 0);
     default: throw std::invalid_argument("a metric without a rule");
   }
+}
+
+/// NaN where the iteration's cluster cannot be read, or it has none: nothing divides its values then.
+IterationValue known_of_clusters(const IterationProfiles& profiles, const PathSelection& selection,
+                                 IterationValue value) {
+  if (std::ranges::find(selection.paths, true) == selection.paths.end()) return value;  // no call path of a cluster
+  return [&profiles, value = std::move(value)](std::int64_t iteration, std::int32_t cluster,
+                                               std::span<const std::int64_t> row) mutable {
+    return profiles.cluster_unit(cluster) ? value(iteration, cluster, row) : std::numeric_limits<double>::quiet_NaN();
+  };
 }
 
 const format::MetricRow* row_named(std::string_view total_name) {
@@ -118,16 +129,17 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
   const auto& extra = profiles.rank().extra_metrics;
   for (std::size_t m = 0; m < extra.size(); ++m)
     if (extra[m].name == metric)
-      return [divisor = divisor_of(extra[m].unit), value = profiles.extra().selected(selection, m)](
-                 std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) mutable {
-        return value(cluster, row) / divisor;
-      };
+      return known_of_clusters(profiles, selection,
+                               [divisor = divisor_of(extra[m].unit), value = profiles.extra().selected(selection, m)](
+                                   std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) mutable {
+                                 return value(cluster, row) / divisor;
+                               });
   const MetricRow* row = row_named(metric);
   const auto id = static_cast<MetricId>(row ? row - format::metric_table : 0);
   if (!row || !callpaths_have(id)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
   const double divisor = std::string_view(row->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
-  return [id, divisor, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
-             std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+  const auto value = [id, divisor, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
+                         std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
     if (id == MetricId::Samples)
       if (const auto* recorded = profiles.recorded_samples(iteration)) {
         double sum = 0;
@@ -138,15 +150,18 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
       }
     return selected_value(selected.in(iteration, cluster, row), id) / divisor;
   };
+  return known_of_clusters(profiles, selection, value);
 }
 
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
   if (metric != "user" && metric != "wall") return nullptr;
-  return [divisor = profiles.constants().ticks_per_second, selected = IterationProfiles::Selected(profiles, selection)](
-             std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+  const auto error = [divisor = profiles.constants().ticks_per_second,
+                      selected = IterationProfiles::Selected(profiles, selection)](
+                         std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
     return selected.in(iteration, cluster, row).user_error_ticks / divisor;
   };
+  return known_of_clusters(profiles, selection, error);
 }
 
 }  // namespace refrain::analysis

@@ -69,7 +69,7 @@ IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t itera
         if (!chosen(values.path)) continue;
         const NodeKind kind = profiles_.profile_.paths[values.path].kind;
         const auto get = [&](MetricId metric) { return static_cast<double>(value_of(*sums, values, kind, metric)); };
-        for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(static_cast<MetricId>(c));
+        for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(format::column_metrics<NodeKind::Region>[c]);
         all.samples += get(MetricId::Samples);
       }
       all.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;

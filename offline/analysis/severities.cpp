@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "format/mpi_coverage.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
@@ -93,6 +94,8 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
         pseudo_[i] = child;
 }
 
+Severities::~Severities() = default;
+
 std::optional<std::size_t> Severities::metric(std::string_view name) const {
   if (name == format::row_of(MetricId::Visits).total_name) name = format::row_of(MetricId::Visits).name;
   const auto at = std::ranges::find(metrics_, name, &MetricNode::name);
@@ -128,32 +131,49 @@ std::vector<SystemNode> Severities::system() const {
   return nodes;
 }
 
-experiment::RunTotals Severities::unit_totals(const experiment::Rank& rank, const experiment::Location& location,
+/// A loop of a location, with the rank that holds it.
+struct Severities::OpenLoop {
+  experiment::RankHandle rank;
+  const experiment::Location* location;
+  std::size_t loop;
+  IterationProfiles profiles;
+};
+
+std::vector<experiment::Unit> Severities::units_of_loop(const experiment::RankHandle& rank,
+                                                        const experiment::Location& location, const UnitRef& unit,
+                                                        bool& exact) const {
+  if (unit.loop >= location.loops.size()) throw std::out_of_range("no loop of this number");
+  const std::lock_guard lock(loop_mutex_);
+  if (!open_loop_ || open_loop_->location != &location || open_loop_->loop != unit.loop)
+    open_loop_.reset(
+        new OpenLoop{rank, &location, unit.loop, {experiment_->definitions(), *rank, location, unit.loop}});
+  const IterationProfiles& profiles = open_loop_->profiles;
+  if (unit.of == UnitRef::Cluster) {
+    const auto* sums = std::in_range<std::int32_t>(unit.number)
+                           ? profiles.cluster_unit(static_cast<std::int32_t>(unit.number))
+                           : nullptr;
+    if (sums == nullptr) throw std::out_of_range("no cluster of this number");
+    return {*sums};
+  }
+  std::vector<experiment::Unit> chosen;
+  const auto take = [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+    exact = profiles.is_exact(cluster);
+    chosen.push_back(profiles.unit_of(iteration, cluster, row));
+  };
+  if (!with_iteration(profiles.loop(), unit.number, take)) throw std::out_of_range("no iteration of this number");
+  return chosen;
+}
+
+experiment::RunTotals Severities::unit_totals(const experiment::RankHandle& rank, const experiment::Location& location,
                                               const UnitRef& unit, bool& exact) const {
   const auto& paths = experiment_->definitions().paths;
-  if (unit.of == UnitRef::Run) return totals_of_run(rank, location, paths);
-  std::vector<experiment::Unit> chosen;
-  if (unit.of == UnitRef::Outside) {
-    if (location.units.empty() && location.run) throw std::out_of_range("the units of the location cannot be read");
-    for (const auto& one : location.units)
-      if (one.loop < 0) chosen.push_back(one);
-  } else {
-    if (unit.loop >= location.loops.size()) throw std::out_of_range("no loop of this number");
-    const IterationProfiles profiles(experiment_->definitions(), rank, location, unit.loop);
-    if (unit.of == UnitRef::Cluster) {
-      const auto* sums = profiles.cluster_unit(static_cast<std::int32_t>(unit.number));
-      if (sums == nullptr) throw std::out_of_range("no cluster of this number");
-      chosen.push_back(*sums);
-    } else {
-      const bool found = with_iteration(profiles.loop(), unit.number,
-                                        [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                          exact = profiles.is_exact(cluster);
-                                          chosen.push_back(profiles.unit_of(i, cluster, row));
-                                        });
-      if (!found) throw std::out_of_range("no iteration of this number");
-    }
-  }
-  return totals_of(chosen, rank, location, paths);
+  if (unit.of == UnitRef::Run) return totals_of_run(*rank, location, paths);
+  if (unit.of != UnitRef::Outside) return totals_of(units_of_loop(rank, location, unit, exact), *rank, location, paths);
+  if (location.units.empty() && location.run) throw std::out_of_range("the units of the location cannot be read");
+  std::vector<experiment::Unit> outside;
+  for (const auto& one : location.units)
+    if (one.loop < 0) outside.push_back(one);
+  return totals_of(outside, *rank, location, paths);
 }
 
 std::shared_ptr<const NodeValues> Severities::values(const LocationRef& of, const UnitRef& unit) const {
@@ -170,7 +190,7 @@ std::shared_ptr<const NodeValues> Severities::values(const LocationRef& of, cons
   if (!values->rank) throw std::out_of_range("the rank cannot be read");
   if (of.location >= values->rank->locations.size()) throw std::out_of_range("no location of this number");
   const experiment::Location& location = values->rank->locations[of.location];
-  values->totals = unit_totals(*values->rank, location, unit, values->exact);
+  values->totals = unit_totals(values->rank, location, unit, values->exact);
   const experiment::RunTotals& totals = values->totals;
   for (std::size_t i = 0; i < totals.paths.size(); ++i)
     values->rows.push_back({tree_.node_of[totals.paths[i].path], i, totals.paths[i].ticks});

@@ -88,6 +88,7 @@ class Severities {
  public:
   /// `tree` is one of the whole experiment; both must outlive it.
   Severities(std::shared_ptr<const experiment::Experiment> experiment, const CallTree& tree);
+  ~Severities();
 
   /// The tree of metrics, parents first: times, with those of MPI by class of function; counts; bytes; what was asked
   /// for on any rank that the call tree has.
@@ -111,8 +112,10 @@ class Severities {
   std::shared_ptr<const NodeValues> values(const LocationRef& location, const UnitRef& unit = {}) const;
 
  private:
-  experiment::RunTotals unit_totals(const experiment::Rank& rank, const experiment::Location& location,
+  experiment::RunTotals unit_totals(const experiment::RankHandle& rank, const experiment::Location& location,
                                     const UnitRef& unit, bool& exact) const;
+  std::vector<experiment::Unit> units_of_loop(const experiment::RankHandle& rank, const experiment::Location& location,
+                                              const UnitRef& unit, bool& exact) const;
   bool has_time(std::size_t metric, const NodeValues::Row& row, bool in_mpi) const;
   double count_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
 
@@ -121,6 +124,9 @@ class Severities {
   std::vector<MetricNode> metrics_;
   std::vector<std::uint8_t> class_;   ///< by node: the metric of the times that an MPI function's time is of
   ByPseudo<std::uint32_t> pseudo_{};  ///< nodes of the call paths that the time rules define; 0: not in the tree
+  struct OpenLoop;
+  mutable std::mutex loop_mutex_;
+  mutable std::unique_ptr<OpenLoop> open_loop_;  ///< what iterations are reconstructed from; the next one is of it, too
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const NodeValues> last_;  ///< the next question is mostly about the same location
   mutable LocationRef last_location_;

@@ -157,7 +157,7 @@ RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
   RankHandle handle;
   damage_->survives(missing(place.entry.rank), [&] {
     auto rank = std::make_shared<Rank>(place.file->read(place.entry, depth, definitions_, *place.paths));
-    if (depth >= Depth::Loops) find_spilled_iterations(directory_, *rank, damage_);
+    if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
     handle = std::move(rank);
   });
   return handle;

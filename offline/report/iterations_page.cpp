@@ -55,8 +55,9 @@ struct Picture {
   Bin all;
   Place least{infinity}, largest{-infinity};
   std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
-  double largest_error = 0;   ///< of values above 0
-  double largest_unseen = 0;  ///< what values of 0 are below
+  std::int64_t undivided = 0;  ///< their clusters cannot be read
+  double largest_error = 0;    ///< of values above 0
+  double largest_unseen = 0;   ///< what values of 0 are below
   std::size_t clusters = 0;
   // Of the samples of single iterations.
   bool samples_kept = false, samples_everywhere = true;
@@ -83,14 +84,18 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     const auto read = analysis::for_each_iteration(
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
+          picture.without_cluster += cluster < 0;
           const double v = value(i, cluster, row);
+          if (!std::isfinite(v)) {
+            picture.undivided += cluster >= 0;
+            return;
+          }
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
           const double e = error ? error(i, cluster, row) : 0;
           if (v > 0) picture.largest_error = std::max(picture.largest_error, e);
           else picture.largest_unseen = std::max(picture.largest_unseen, errors_that_hold_nothing * e);
           if (v < picture.least.value) picture.least = {v, e, i, &of};
           if (v > picture.largest.value) picture.largest = {v, e, i, &of};
-          picture.without_cluster += cluster < 0;
           picture.in_overflow += cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].overflow;
         });
     picture.unreadable += std::max<std::int64_t>(0, loop.iterations - read);
@@ -140,7 +145,9 @@ class LoopGraphs : TextPage {
     const std::size_t columns = std::min(room, count);
     const Picture picture = take_picture(d_, group, std::max<std::size_t>(columns, 1));
     if (picture.all.count == 0) {
-      line("no iteration of this loop has been recorded");
+      line(picture.undivided > 0
+               ? "the clusters of this loop could not be read: call paths of its iterations are not known"
+               : "no iteration of this loop has been recorded");
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
@@ -158,6 +165,9 @@ class LoopGraphs : TextPage {
     if (picture.unreadable > 0)
       warning(fmt::format("{} of this loop could not be read: its log is damaged or incomplete",
                           plural(picture.unreadable, "iteration", "iterations")));
+    if (picture.undivided > 0)
+      warning(fmt::format("the clusters of {} could not be read: their call paths are not known",
+                          plural(picture.undivided, "iteration", "iterations")));
   }
 
   void reconstructed(const Picture& picture) {
@@ -182,7 +192,7 @@ class LoopGraphs : TextPage {
               0);
     if (picture.without_cluster > 0)
       wrapped("",
-              fmt::format("{} no cluster: they came after the last snapshot, and count as nothing here.",
+              fmt::format("{} no cluster: they came after the last snapshot, and are not shown here.",
                           plural(picture.without_cluster, "iteration has", "iterations have")),
               0, style_.warning);
   }

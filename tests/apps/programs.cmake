@@ -1,6 +1,7 @@
 # Whole-program tests: real programs with planted truth and abuse, with and without Refrain (Python, standard library).
 #
-# Every test has a long form too, with the label "long" (scripts/test --full).
+# Every test has a long form too, with the label "long" (scripts/test --full). What is here `LONG` runs there only: it takes
+# longest for what other tests do not find.
 if(REFRAIN_SANITIZE)
   message(STATUS "tests/apps: left out, a preloaded runtime cannot be built with sanitizers")
   return()
@@ -34,8 +35,9 @@ set_target_properties(faults_handler_calls PROPERTIES ENABLE_EXPORTS ON)
 add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
-# app_test(NAME): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
+# app_test(NAME [LONG]): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
 function(app_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 test "LONG" "" "")
   add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
   add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
   set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized"
@@ -43,6 +45,9 @@ function(app_test name)
   set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
   set_tests_properties(apps.${name} apps.${name}.full PROPERTIES RUN_SERIAL ON)
+  if(test_LONG)
+    set_tests_properties(apps.${name} PROPERTIES LABELS "apps;unsanitized;long")
+  endif()
 endfunction()
 
 app_test(faults_programs)
@@ -81,7 +86,7 @@ foreach(variant serial ${REFRAIN_MPIS})
   target_compile_options(endings_${variant} PRIVATE -Wno-infinite-recursion -Wno-null-dereference -fno-delete-null-pointer-checks)
 endforeach()
 app_test(endings)
-app_test(processes)
+app_test(processes LONG)
 
 if(TARGET mpi_openmpi)
   app_program(truth_paths truth_paths.c mpi_openmpi)
@@ -135,14 +140,14 @@ if(TARGET mpi_openmpi)
   set_target_properties(metrics_papi PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir}/stand-in OUTPUT_NAME papi VERSION 7.0 SOVERSION 7.0)
   target_include_directories(metrics_papi PRIVATE ${REFRAIN_PAPI_INCLUDE})
   add_dependencies(metrics_pages metrics_papi)
-  app_test(metrics_programs)
+  app_test(metrics_programs LONG)
 
   if(OpenMP_C_FOUND)
     foreach(mpi ${REFRAIN_MPIS})
       app_program(followers_${mpi} followers.c mpi_${mpi} OpenMP::OpenMP_C)
       target_include_directories(followers_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
     endforeach()
-    app_test(followers)
+    app_test(followers LONG)
   endif()
 
   app_test(own_time)

@@ -135,6 +135,26 @@ class DamagedReport(ToolsTest):
         self.assertIn("what call paths of rank 3 have in iterations and clusters is missing", part["damage"][0])
         self.assertEqual(RANKS, len(part["locations"]))
 
+    def test_call_paths_of_iterations_whose_clusters_are_damaged_are_gaps(self):
+        wanted = ("--iterations", "--callpath", "MPI_Allreduce", "--metric", "mpi_calls")
+        before, _ = self.document(*wanted)
+        self.flip(lambda data: section_of(data, 3, LOCATIONS))
+        after, _ = self.document(*wanted, code=4)
+        locations = [(b, a) for b, a in zip(before["loops"][0]["per_location"], after["loops"][0]["per_location"])]
+        self.assertEqual(RANKS, len(locations))
+        for b, a in locations:
+            self.assertEqual(b["wall_s"], a["wall_s"], "an iteration's own values are in its log")
+            if a["rank"] == 3:
+                self.assertEqual([None] * len(b["wall_s"]), a["callpath"]["mpi_calls"])
+            else:
+                self.assertEqual(b["callpath"]["mpi_calls"], a["callpath"]["mpi_calls"])
+        rows = list(csv.DictReader(io.StringIO(self.report("exp", *wanted, "--format", "csv").stdout)))
+        self.assertEqual({True}, {(row["callpath_mpi_calls"] == "") == (row["rank"] == "3") for row in rows})
+        text = " ".join(self.report("exp", *wanted).stdout.split())
+        self.assertIn("the clusters of 1,200 iterations could not be read: their call paths are not known", text)
+        alone = " ".join(self.report("exp", *wanted, "--rank", "3").stdout.split())
+        self.assertIn("call paths of its iterations are not known", alone)
+
     def test_iterations_that_are_damaged_are_a_gap(self):
         self.flip(lambda data: section_of(data, 3, ITERATIONS, 50))
         for name in FORMATS:

@@ -146,7 +146,7 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
 }
 
 TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
-  Iteration it{0, 5'000, {3, 700, 3, 24, 0, 0}, {1, 300, 0, 0, 0, 0}, {9, 9'000}, {4, 100}};
+  Iteration it{0, 5'000, {3, 700, 4, 24, 2, 48}, {1, 300, 0, 0, 0, 0}, {9, 9'000}, {4, 100}};
   Iteration other = it;
   other.cluster = 1;
   other.function_10 = {1, 10};
@@ -160,6 +160,18 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   EXPECT_EQ(unit.weight_user_ns, truth.weight_user_ns);
   EXPECT_EQ(unit.wall, truth.wall);
   ASSERT_EQ(unit.values.size(), truth.values.size());
+  // And so do its chosen call paths, column by column.
+  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  sends.paths[test::send] = true;
+  const auto of_sends = [&](const char* metric) {
+    return value_of_callpaths(profiles, sends, metric)(0, 0, test::vector_of(it));
+  };
+  EXPECT_EQ(of_sends("mpi_calls"), 3);
+  EXPECT_DOUBLE_EQ(of_sends("mpi"), 700e-9);
+  EXPECT_EQ(of_sends("messages_sent"), 4);
+  EXPECT_EQ(of_sends("bytes_sent"), 24);
+  EXPECT_EQ(of_sends("messages_received"), 2);
+  EXPECT_EQ(of_sends("bytes_received"), 48);
 }
 
 TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the_class) {

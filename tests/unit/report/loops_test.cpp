@@ -3,37 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "clustering/iteration_log.hpp"
 #include "offline/report/report.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/loop_log.hpp"
 
 namespace refrain::report {
 namespace {
 
 using analysis::test::Iteration;
 using Json = nlohmann::json;
-
-/// The log as the measured program writes it, in blocks that may be small.
-void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterations) {
-  std::vector<clustering::OverallColumn> columns;
-  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
-  clustering::IterationLog log;
-  ASSERT_TRUE(log.create(columns, 1024));
-  const auto close = [&] {
-    const auto block = log.closed();
-    loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>(block.begin(), block.end())});
-    log.start_block();
-  };
-  for (std::size_t i = 0; i < iterations.size(); ++i) {
-    const auto row = analysis::test::vector_of(iterations[i]);
-    const auto label = format::Label{static_cast<std::uint32_t>(iterations[i].cluster)};
-    if (log.append(i, label, row) != clustering::IterationLog::Appended::BlockFull) continue;
-    close();
-    ASSERT_EQ(log.append(i, label, row), clustering::IterationLog::Appended::Yes);
-  }
-  close();
-  log.destroy();
-}
 
 struct NamedLoop {
   std::string name;
@@ -59,7 +37,7 @@ experiment::WholeExperiment experiment_of(const std::vector<std::vector<NamedLoo
     location.losses.assign(format::loss_count, 0);
     for (const NamedLoop& loop : ranks[r]) {
       analysis::test::add_loop(location, loop.name, loop.iterations);
-      add_log(location.loops.back(), loop.iterations);
+      analysis::test::add_log(location.loops.back(), loop.iterations);
     }
     rank.locations.push_back(std::move(location));
     profile.ranks.push_back(std::move(rank));
