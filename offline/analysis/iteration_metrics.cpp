@@ -138,19 +138,23 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
   const auto id = static_cast<MetricId>(row ? row - format::metric_table : 0);
   if (!row || !callpaths_have(id)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
   const double divisor = std::string_view(row->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
-  const auto value = [id, divisor, &profiles, &selection, selected = IterationProfiles::Selected(profiles, selection)](
-                         std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (id == MetricId::Samples)
-      if (const auto* recorded = profiles.recorded_samples(iteration)) {
-        double sum = 0;
-        for (const SampledPath& path : *recorded)
-          sum +=
-              path.path < selection.paths.size() && selection.paths[path.path] ? static_cast<double>(path.samples) : 0;
-        return sum;
-      }
-    return selected_value(selected.in(iteration, cluster, row), id) / divisor;
+  IterationValue divided =
+      known_of_clusters(profiles, selection,
+                        [id, divisor, selected = IterationProfiles::Selected(profiles, selection)](
+                            std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+                          return selected_value(selected.in(iteration, cluster, row), id) / divisor;
+                        });
+  if (id != MetricId::Samples) return divided;
+  // Samples that were recorded need no cluster.
+  return [&profiles, &selection, divided = std::move(divided)](std::int64_t iteration, std::int32_t cluster,
+                                                               std::span<const std::int64_t> row) {
+    const auto* recorded = profiles.recorded_samples(iteration);
+    if (!recorded) return divided(iteration, cluster, row);
+    double sum = 0;
+    for (const SampledPath& path : *recorded)
+      sum += path.path < selection.paths.size() && selection.paths[path.path] ? static_cast<double>(path.samples) : 0;
+    return sum;
   };
-  return known_of_clusters(profiles, selection, value);
 }
 
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
