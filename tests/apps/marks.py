@@ -9,8 +9,6 @@ from typing import Any
 
 from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, mpirun
 
-# A tick that comes while Refrain works on the thread; it has nothing to do with marks.
-BY_CHANCE = ("tick_inside_measurement", "tick_late", "cpu_time_without_ticks")
 MISUSE_LINE = "marks of the program do not match"
 
 
@@ -30,9 +28,6 @@ class Marks(TestCase):
         self.assertLessEqual(abs(total - wall), 1e-6, "exclusive times add up to the wall time")
         self.assert_time_conserved(report)
         return outcome, report
-
-    def losses(self, report: Report) -> dict[str, int]:
-        return {name: count for name, count in report.losses().items() if name not in BY_CHANCE}
 
     def regions(self, report: Report, name: str) -> list[dict[str, Any]]:
         return [c for c in report.callpaths if "region" in c and c["path"][-1] == name]
@@ -67,7 +62,7 @@ class Marks(TestCase):
 
     def check_regions(self, program: str, mpi: bool, **how: Any) -> None:
         outcome, report = self.run_case(program, "regions", **how)
-        self.assertEqual({}, self.losses(report))
+        self.assertEqual({}, report.losses_of_calls())
         self.assertEqual("", outcome.stderr)
         truth = outcome.json_lines()[0]
         self.assert_region(report, ["around", "region"], 1, *truth["region"])
@@ -121,7 +116,7 @@ class Marks(TestCase):
         for program, ranks in (("marks_openmpi", 2), ("marks_serial", 1)):
             with self.subTest(program):
                 _, report = self.run_case(program, "loops", ranks=ranks)
-                self.assertEqual({}, self.losses(report))
+                self.assertEqual({}, report.losses_of_calls())
                 self.assertEqual({"first": [50] * ranks, "second": [12] * ranks}, self.iterations(report))
                 for rank in range(ranks):
                     wall = self.loop(report, "first", rank)["wall_s"]
@@ -146,7 +141,7 @@ class Marks(TestCase):
             if not (PROGRAMS / f"marks_{mpi}").exists():
                 continue
             outcome, report = self.run_case(f"marks_{mpi}", "finalize_inside", launcher=mpi)
-            self.assertEqual(({}, ""), (self.losses(report), outcome.stderr))
+            self.assertEqual(({}, ""), (report.losses_of_calls(), outcome.stderr))
             self.assertEqual({"until the end": [10]}, self.iterations(report))
             loop = self.loop(report, "until the end")
             self.assertGreaterEqual(loop["wall_s"][9], 0.03)
@@ -155,7 +150,7 @@ class Marks(TestCase):
 
     def test_loops_of_threads(self) -> None:
         _, report = self.run_case("marks_openmpi", "threads")
-        self.assertEqual({}, self.losses(report))
+        self.assertEqual({}, report.losses_of_calls())
         counts = self.iterations(report)
         # Threads that follow each other may share a location; numbering goes on there.
         self.assertEqual(150, sum(counts["in thread"]))
@@ -177,11 +172,11 @@ class Marks(TestCase):
 
     def check_counts(self, outcome: Outcome, report: Report, case: str, others: dict[str, int] | None) -> None:
         times = outcome.json_lines()[0]["misused"]
-        losses = self.losses(report)
+        losses = report.losses_of_calls()
         self.assertEqual(times, losses.pop("mark_misused", 0), outcome.stderr)
-        if case == "thrown_far":  # while libgcc puts another frame's registers in place there is no caller to be found
-            truncated = sum(losses.pop(name) for name in list(losses) if name.startswith("truncated_"))
-            self.assertLessEqual(truncated, 2 + 0.02 * report.totals["samples"])
+        # While libgcc puts another frame's registers in place there is no caller to be found.
+        truncated = sum(n for name, n in report.losses().items() if name.startswith("truncated_"))
+        self.assertLessEqual(truncated, 2 + 0.02 * report.totals["samples"])
         self.assertEqual(others or {}, losses)
         self.assertEqual(1 if times else 0, len(outcome.stderr.splitlines()), outcome.stderr)
         self.assertEqual(1 if times else 0, outcome.stderr.count(MISUSE_LINE), outcome.stderr)
@@ -261,7 +256,7 @@ class Marks(TestCase):
     def test_more_loops_than_are_kept(self) -> None:
         for program in ("marks_openmpi", "marks_serial"):
             outcome, report = self.run_case(program, "too_many_loops")
-            self.assertEqual({"mark_misused": 2, "iteration_unclustered": 6}, self.losses(report), outcome.stderr)
+            self.assertEqual({"mark_misused": 2, "iteration_unclustered": 6}, report.losses_of_calls(), outcome.stderr)
             counts = self.iterations(report)
             self.assertEqual(16, len(counts))
             self.assertEqual([23], counts["good"])
@@ -305,7 +300,7 @@ class Marks(TestCase):
             with self.subTest(kind):
                 for ranks in (1, 2):
                     outcome, report = self.run_case(f"marks_fortran_{kind}", ranks=ranks)
-                    self.assertEqual({"mark_misused": ranks}, self.losses(report), outcome.stderr)
+                    self.assertEqual({"mark_misused": ranks}, report.losses_of_calls(), outcome.stderr)
                     self.assertEqual(1, outcome.stderr.count(MISUSE_LINE), outcome.stderr)
                     self.assertEqual({"timestep": [20] * ranks}, self.iterations(report))
                     for path, visits in ((["marks_fortran", "timestep", "solve"], 20), (["first_of_all", "set-up"], 1)):

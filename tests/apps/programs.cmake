@@ -1,7 +1,7 @@
 # Whole-program tests: real programs with planted truth and abuse, with and without Refrain (Python, standard library).
 #
-# Every test has a long form too, with the label "long" (scripts/test --full). What is here `LONG` runs there only: it takes
-# longest for what other tests do not find.
+# Every test has a short form (label "short") and a long one (label "long", scripts/test --full, which leaves the short ones
+# out). What is here `LONG` has no short form: it takes longest for what other tests do not find.
 if(REFRAIN_SANITIZE)
   message(STATUS "tests/apps: left out, a preloaded runtime cannot be built with sanitizers")
   return()
@@ -38,20 +38,18 @@ set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_di
 # app_test(NAME [LONG]): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
 function(app_test name)
   cmake_parse_arguments(PARSE_ARGV 1 test "LONG" "" "")
-  add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-  add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-  set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized"
-    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
-  set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long"
-    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
-  set_tests_properties(apps.${name} apps.${name}.full PROPERTIES RUN_SERIAL ON)
-  if(test_LONG)
-    set_tests_properties(apps.${name} PROPERTIES LABELS "apps;unsanitized;long")
+  if(NOT test_LONG)
+    add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
+    set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized;short" RUN_SERIAL ON
+      ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
   endif()
+  add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
+  set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long" RUN_SERIAL ON
+    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
 endfunction()
 
 app_test(faults_programs)
-app_test(faults_own_signal)
+app_test(faults_own_signal LONG)
 
 # Loads and unloads: faults 3 and 13 of docs/faults.md.
 app_program(modules_for_ever modules_for_ever.c ${CMAKE_DL_LIBS})
@@ -68,7 +66,7 @@ endforeach()
 app_test(modules_for_ever)
 
 app_program(sampling_source sampling_source.c)
-app_test(sampling_source)
+app_test(sampling_source LONG)
 
 # How programs end, and what they start.
 add_library(endings_late SHARED ${apps}/endings_late.c)
@@ -85,7 +83,7 @@ foreach(variant serial ${REFRAIN_MPIS})
   endif()
   target_compile_options(endings_${variant} PRIVATE -Wno-infinite-recursion -Wno-null-dereference -fno-delete-null-pointer-checks)
 endforeach()
-app_test(endings)
+app_test(endings LONG)
 app_test(processes LONG)
 
 if(TARGET mpi_openmpi)
@@ -151,7 +149,7 @@ if(TARGET mpi_openmpi)
   endif()
 
   app_test(own_time)
-  app_test(truth_sampling)
+  app_test(truth_sampling LONG)
   app_test(truth_programs)
   app_test(examples_exact)
 

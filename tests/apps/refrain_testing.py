@@ -112,6 +112,12 @@ class Report:
             return losses
         return {k: v for k, v in losses.items() if k not in ("cpu_time_without_ticks", "tick_late")}
 
+    def losses_of_calls(self) -> dict[str, float]:
+        """Losses of calls and marks. What a single sample may lose depends on where a tick finds the thread: inside of
+        Refrain, or in a stub of the dynamic linker or of MPI that has no unwind tables."""
+        of_samples = ("tick_", "truncated_", "cpu_time_without_ticks")
+        return {name: n for name, n in self.losses().items() if not name.startswith(of_samples)}
+
 
 def run_to_the_end(command: list[str], timeout: float, env: dict[str, str],
                    directory: Path | None = None) -> tuple[int, bytes, bytes]:

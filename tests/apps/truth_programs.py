@@ -91,7 +91,8 @@ class WithoutMpi(TestCase):
         self.assert_time_conserved(report)
         self.assertEqual(1, report.data["experiment"]["ranks"])
         self.assertEqual(0, report.totals["mpi_s"])
-        self.assert_near(report.of_function("work", "inclusive_s"), spent, 0.02 * spent, "work")
+        # One tick in a hundred is 1 %; a virtual machine that stands still may lose five of them.
+        self.assert_near(report.of_function("work", "inclusive_s"), spent, 0.05 * spent, f"work (losses: {report.losses()})")
 
     def test_exit_below_main_keeps_status_and_output(self) -> None:
         for how in ("exit", "_exit"):

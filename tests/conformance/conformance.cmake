@@ -48,7 +48,7 @@ foreach(mpi ${REFRAIN_MPIS})
 
   foreach(length "" .full)
     add_test(NAME conformance.${mpi}${length} COMMAND Python3::Interpreter -B ${conformance}/conformance.py -v)
-    set_tests_properties(conformance.${mpi}${length} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized"
+    set_tests_properties(conformance.${mpi}${length} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized;short"
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0;CONFORMANCE_MPI=${mpi};MPIEXEC=${REFRAIN_MPIEXEC_${mpi}}")
   endforeach()
   set_tests_properties(conformance.${mpi}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long"
