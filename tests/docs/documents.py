@@ -186,6 +186,17 @@ class Blocks(unittest.TestCase):
                 seen += 1
         self.assertGreater(seen, 20)
 
+    def test_files_of_the_source_exist(self):
+        """A name in capitals stands for many."""
+        folders = "|".join(sorted(re.escape(path.name) for path in SOURCE.iterdir() if path.is_dir() and path.name[0] != "."))
+        seen = 0
+        for name in documents():
+            for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", (SOURCE / name).read_text()):
+                if not re.search(r"[A-Z]{4}", path):
+                    self.assertTrue((SOURCE / path).exists(), f"{name}: {path}")
+                    seen += 1
+        self.assertGreater(seen, 50)
+
     def test_the_demo_shows_its_hot_spot_by_a_metric_in_which_it_is_seen(self):
         demo = (SOURCE / "scripts/demo").read_text()
         self.assertEqual(re.findall(r'report drift --iterations(.*)', demo), [" --metric %s\\n' $metric", " --metric $metric"])
