@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "archive/events_encoder.hpp"
 #include "archive/iteration_frames.hpp"
 #include "archive/module_lookup.hpp"
 #include "archive/path_rows.hpp"
@@ -508,6 +509,8 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
           add_section(block, Section::Windows, [&](Encoder& out) { return encode_windows(record, out); })) &&
          (record.extra_metrics.empty() ||
           add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
+         (record.event_mode == format::EventMode::Off ||
+          add_section(block, Section::Events, [&](Encoder& out) { return encode_events(record, paths, out); })) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
            add_iterations(record, paths, block))) &&

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "clustering/clusterer.hpp"
+#include "format/event_file.hpp"
 #include "format/kept_iterations.hpp"
 #include "measurement/definitions.hpp"
 #include "measurement/extra_metrics.hpp"
@@ -85,6 +86,11 @@ struct LoopRecord {
   std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
 };
 
+/// What the file of events has of a location.
+struct EventCounts {
+  std::uint64_t records, iterations, lost;
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -97,6 +103,7 @@ struct LocationRecord {
   std::int64_t losses[measurement::loss_count];
   std::int64_t arena_bytes;                                         ///< memory of the call tree in use
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
+  EventCounts events;
 };
 
 /// A constant of the bookkeeping, calibrated at start.
@@ -126,6 +133,9 @@ struct RankRecord {
   std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
+  std::span<const char* const> user_regions;  ///< names; their ids in events begin with measurement::first_user_region
+  format::EventMode event_mode;               ///< Off: there is no events-<rank>.refrain
+  std::uint64_t event_bytes;                  ///< of that file
 };
 
 }  // namespace refrain::archive

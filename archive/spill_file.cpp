@@ -11,8 +11,8 @@ namespace {
 
 struct Name {
   char text[48];
-  explicit Name(std::int32_t rank) {
-    config::Line(text, sizeof text) << format::spill_name_begin << std::int64_t{rank} << format::spill_name_end;
+  Name(const char* begin, std::int32_t rank) {
+    config::Line(text, sizeof text) << begin << std::int64_t{rank} << format::spill_name_end;
   }
 };
 
@@ -22,21 +22,21 @@ int SpillFile::append(const char* directory, std::int32_t rank, std::span<const 
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
   OutputFile file;
-  if (!file.open(directory, Name(rank).text, bytes_ == 0 ? O_CREAT | O_TRUNC : 0)) return file.error;
+  if (!file.open(directory, Name(name_begin_, rank).text, bytes_ == 0 ? O_CREAT | O_TRUNC : 0)) return file.error;
   if (!file.write_at(frames.data(), frames.size(), bytes_) || !file.close()) return file.error;
   bytes_ += frames.size();
   return 0;
 }
 
 int SpillFile::map(const char* directory, std::int32_t rank, platform::MappedFile& file) const {
-  if (!map_file(directory, Name(rank).text, file)) return file.error;
+  if (!map_file(directory, Name(name_begin_, rank).text, file)) return file.error;
   return file.bytes().size() < bytes_ ? EIO : 0;
 }
 
 void SpillFile::remove(const char* directory, std::int32_t rank) {
   if (bytes_ == 0) return;
   const ErrnoKeeper keeper;
-  remove_from(directory, Name(rank).text);
+  remove_from(directory, Name(name_begin_, rank).text);
   bytes_ = 0;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-/// iterations-<rank>.refrain: what a rank writes of its iterations while it runs, one frame behind the other
-/// (iteration_frames.hpp). Runtime half; ordinary context, one thread at a time. The file is opened for each write.
+/// iterations-<rank>.refrain and events-<rank>.refrain: what a rank writes while it runs, one frame behind the other
+/// (iteration_frames.hpp, event_frames.hpp). Runtime half; ordinary context, one thread at a time. The file is opened
+/// for each write.
 ///
 /// Nothing here prints, leaves a descriptor open or changes errno. Errors: an errno value.
 
@@ -13,6 +14,9 @@ namespace refrain::archive {
 
 class SpillFile {
  public:
+  /// `name_begin` stands before the rank; it outlives this.
+  explicit constexpr SpillFile(const char* name_begin) : name_begin_(name_begin) {}
+
   /// Bytes that are whole in the file.
   std::uint64_t bytes() const { return bytes_; }
 
@@ -23,6 +27,7 @@ class SpillFile {
   void remove(const char* directory, std::int32_t rank);
 
  private:
+  const char* name_begin_;
   std::uint64_t bytes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libdw REQUIRED IMPORTED_TARGET GLOBAL libdw)
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET GLOBAL libelf)
+pkg_check_modules(otf2 REQUIRED IMPORTED_TARGET GLOBAL otf2)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 set_target_properties(fmt::fmt CLI11::CLI11 PROPERTIES IMPORTED_GLOBAL TRUE)

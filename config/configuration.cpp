@@ -14,6 +14,7 @@
 #include "config/line.hpp"
 #include "config/metric_list.hpp"
 #include "config/number.hpp"
+#include "config/trace_selection.hpp"
 
 namespace refrain::config {
 namespace {

@@ -1,13 +1,8 @@
 #include "measurement/lifecycle.hpp"
 
-#include <limits>
-
 #include "measurement/mpi_call.hpp"
-#include "platform/hot.hpp"
 
 namespace refrain::measurement {
-
-REFRAIN_HOT_DATA std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
 
 void take_due_snapshot(Location& location) {
   if (lifecycle.snapshot_is_due) lifecycle.snapshot_is_due(location);

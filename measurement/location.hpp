@@ -74,6 +74,7 @@ struct WhileStopped {
   std::int64_t row[columns_of(NodeKind::Region) + most_extra_metrics] = {};  ///< where calls write meanwhile
 };
 
+struct EventLog;    // measurement/event_log.hpp
 struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
 
@@ -112,6 +113,7 @@ struct alignas(64) Location {
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_ignored = false;        ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
+  EventLog* events = nullptr;        ///< null: none are kept of this location
 
   // ---- Samples ----
   sampling::ThreadSampler* sampler = nullptr;  ///< sampling/thread_sampler.hpp; null: no ticks come

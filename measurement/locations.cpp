@@ -7,6 +7,7 @@
 
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
@@ -83,6 +84,7 @@ Location* begin_location(const LocationSettings& settings) {
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
   l->wanted = first_wishes();
+  begin_events(*l);
   if (!is_followed(*l))
     if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
   Location* head = all.load(std::memory_order_relaxed);

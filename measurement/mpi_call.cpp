@@ -1,8 +1,12 @@
 #include "measurement/mpi_call.hpp"
 
+#include <limits>
+
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
+
+REFRAIN_HOT_DATA std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
 #include "measurement/stopping.hpp"
@@ -208,6 +209,8 @@ bool RankRecordBuilder::add(const Location& l) {
         sampling::cpu_time_without_ticks(l);
   if (calls.count > 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   add_own_times(l, location);
+  if (const measurement::EventLog* log = l.events)
+    location.events = {log->records.removed(), log->iterations_written, log->records.dropped()};
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
 }
@@ -260,6 +263,7 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibratio
   for (const auto names : {frame.region_names, measurement::user_region_names()})
     if (!region_names_.append(names.data(), names.size())) return false;
   record_.region_names = region_names_.view();
+  record_.user_regions = measurement::user_region_names();
   record_.follows = measurement::mpi_call_columns();
   record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
   std::size_t count = 0;

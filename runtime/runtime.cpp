@@ -9,6 +9,7 @@
 
 #include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
+#include "config/trace_selection.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iteration_trigger.hpp"
@@ -23,6 +24,7 @@
 #include "platform/threads.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/endings.hpp"
+#include "runtime/event_file.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/longer_work.hpp"
@@ -197,6 +199,8 @@ bool begin_measurement() {
     return false;
   }
   choose_metrics(configuration);
+  measurement::start_events(config::parse_trace(configuration.trace),
+                            static_cast<std::size_t>(configuration.trace_memory));
   start_sampler();
   protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
@@ -242,6 +246,15 @@ void end_measurement() {
 
 MpiAdapter adapter_in_use{};
 
+format::EventMode event_mode() {
+  switch (measurement::event_settings.selection.mode) {
+    case config::TraceMode::All: return format::EventMode::All;
+    case config::TraceMode::List: return format::EventMode::List;
+    case config::TraceMode::Off: break;
+  }
+  return format::EventMode::Off;
+}
+
 /// What the record of this rank says besides its locations.
 archive::RankRecord make_frame(const Spilled& spilled) {
   archive::RankRecord frame{};
@@ -261,11 +274,14 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   }
   frame.spilled_bytes = spilled.bytes;
   frame.early_iterations = spilled.frames;
+  frame.event_mode = event_mode();
+  frame.event_bytes = event_bytes();
   return frame;
 }
 
 void write_everything(Ending ending) {
   platform::refresh_modules();
+  write_last_events(world.rank);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", world.rank);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <limits>
 #include <optional>
 #include <sched.h>
 
@@ -18,6 +19,7 @@
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
+#include "runtime/event_file.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/longer_work.hpp"
 #include "runtime/message.hpp"
@@ -39,11 +41,12 @@ constexpr std::int64_t first_after_ns = 3'000'000'000;
 /// What a loop may keep in memory when its file cannot be written.
 constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
-archive::SpillFile spill_file;
+archive::SpillFile spill_file(format::spill_name_begin);
 constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
 std::atomic_flag writing;                                         ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
+platform::Ticks next_snapshot = std::numeric_limits<platform::Ticks>::max();
 std::int32_t own_rank = 0;
 platform::ClockAnchor first_anchor;
 std::uint64_t random_state = 0;
@@ -58,7 +61,8 @@ std::int64_t jittered(std::int64_t period) {
 void set_due(std::int64_t nanoseconds) {
   const double ticks =
       static_cast<double>(nanoseconds) * 1e-9 * platform::ticks_per_second(first_anchor, platform::read_anchor());
-  measurement::snapshot_due.store(platform::now() + static_cast<platform::Ticks>(ticks), std::memory_order_relaxed);
+  next_snapshot = platform::now() + static_cast<platform::Ticks>(ticks);
+  measurement::snapshot_due.store(next_snapshot, std::memory_order_relaxed);
 }
 
 void give_up(int error) {
@@ -126,6 +130,7 @@ int spill_all() {
   measurement::bring_followers_up_to_date();
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (const int error = spill(*l)) return error;
+  write_all_events(own_rank);
   return 0;
 }
 
@@ -134,6 +139,7 @@ bool write_parting(Ending ending) {
   if (spill_all() != 0) return false;
   RankRecordBuilder builder;
   const bool goes_on = ending == Ending::Warned;
+  if (!goes_on) write_last_events(own_rank);
   return build_record(builder, {spill_file.bytes(), {}},
                       goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
          write_record(builder, ending);
@@ -154,8 +160,21 @@ void write_snapshot(std::optional<platform::NoSignals>& quiet) {
   if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
 }
 
+/// The buffer of the location is full of events. A location whose turn does not come here asks again with its next
+/// call.
+void write_full_events(Location& location) {
+  if (writing.test_and_set(std::memory_order_acquire)) return;
+  const LongerWork work;
+  if (have_experiment(Ending::Warned)) write_events(location, own_rank);
+  writing.clear(std::memory_order_release);
+  work.charge(location, first_anchor);
+}
+
 void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
+  if (measurement::events_are_full(location)) write_full_events(location);
+  if (platform::now() < next_snapshot)  // it was asked for events
+    return measurement::snapshot_due.store(next_snapshot, std::memory_order_relaxed);
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
   const LongerWork work;
@@ -185,10 +204,10 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
   own_rank = rank;
   first_anchor = anchor;
   measurement::lifecycle.spill_wanted = on_spill_wanted;
+  measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
   if (configuration.snapshot == 0) return;
   period_ns = configuration.snapshot * 1'000'000'000;
   random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
-  measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
   set_due(jittered(std::min(period_ns, first_after_ns)));
 }
 

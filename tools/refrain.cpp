@@ -36,6 +36,8 @@ int main(int argc, char** argv) {
   add_run(root, invocation);
   add_exec(root, invocation);
   add_report(root, invocation);
+  add_events(root, invocation);
+  add_export(root, invocation);
   add_info(root, invocation);
   add_doctor(root, invocation);
   add_completion(line);

@@ -16,6 +16,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -27,19 +28,6 @@ struct Request {
   std::vector<std::string> ranks;
   report::Options options;
 };
-
-/// "3" or "2-5" into `ranks`.
-void add_ranks(const std::string& text, std::vector<std::int32_t>& ranks) {
-  constexpr std::int32_t longest_range = 10'000'000;
-  std::int32_t first = 0, last = 0;
-  const char* end = text.data() + text.size();
-  auto at = std::from_chars(text.data(), end, first);
-  last = first;
-  if (at.ec == std::errc() && at.ptr != end && *at.ptr == '-') at = std::from_chars(at.ptr + 1, end, last);
-  if (at.ec != std::errc() || at.ptr != end || first < 0 || last < first || last - first > longest_range)
-    throw report::UsageError("--rank " + text + ": a rank is 0 or more, as in --rank 3 or --rank 0,4-7");
-  for (std::int32_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
-}
 
 /// A line on the terminal that tells how far the symbols are, from the second second on.
 class Progress {
@@ -117,7 +105,7 @@ int run(Request request) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
     request.options.set_format(request.format);
-    for (const std::string& text : request.ranks) add_ranks(text, request.options.ranks);
+    request.options.ranks = parse_ranks(request.ranks);
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
@@ -211,6 +199,9 @@ void add_report(Command root, Invocation& invocation) {
                                   "Rank by rank and thread by thread, with standard errors");
   for (Option other : others) locations.excludes(other);
   locations.excludes(windows);
+  Option events = command.flag("--events", request->options.events, "What events were kept, rank by rank");
+  for (Option other : others) events.excludes(other);
+  events.excludes(windows).excludes(locations);
   command.flag("--callsites", request->options.callsites,
                "Keep the call sites of one function apart, with module, file and line");
   within(command

@@ -47,6 +47,8 @@ class Experiment {
   /// What could not be read, as far as anybody has tried: a line each, the first hundred of damages().
   std::vector<std::string> damage() const { return damage_->lines(); }
   std::size_t damages() const { return damage_->count(); }
+  /// For who reads other files of the experiment.
+  const std::shared_ptr<DamageLog>& damage_log() const { return damage_; }
 
   // Not for users: see open() and of().
   explicit Experiment(bool strict) : damage_(std::make_shared<DamageLog>(strict)) {}

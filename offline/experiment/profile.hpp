@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/event_file.hpp"
 #include "format/iteration_log.hpp"
 #include "format/metrics.hpp"
 #include "format/own_times.hpp"
@@ -230,10 +231,33 @@ struct RankDefinition {
   std::vector<Window> windows;
 };
 
+/// The rank's counter and the clock of its machine (CLOCK_MONOTONIC) at the same moment.
+struct ClockReading {
+  std::int64_t ticks = 0, monotonic_ns = 0;
+};
+
+/// What there is of a location in the file of events.
+struct EventsOfLocation {
+  std::int32_t thread = 0;
+  std::uint64_t records = 0, iterations = 0, lost = 0;
+  std::vector<std::uint32_t> paths;  ///< of the profile, by node
+};
+
+/// Of a rank; read the events with events_reader.hpp.
+struct EventsOfRank {
+  format::EventMode mode{};
+  std::uint64_t bytes = 0;  ///< of the file, or what it had when this was written
+  ClockReading first, last;
+  std::uint32_t first_region = 0;    ///< id that marks and spans have of the first of `regions`
+  std::vector<std::string> regions;  ///< loops and regions of the program
+  std::vector<EventsOfLocation> locations;
+};
+
 struct Rank : RankDefinition {
   std::vector<Location> locations;
   std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
   std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
+  std::optional<EventsOfRank> events;          ///< none: no events were kept
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/events_reader.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/loops_reader.hpp"
 #include "offline/experiment/totals_reader.hpp"
@@ -347,6 +348,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
     survives(Section::Extra, "extra", "what units have of the metrics that were asked for is missing" + on,
              [&](SectionReader& in) { ExtraReader(in, rank).read(rank); });
   read_communication(rank);
+  if (block_.has(Section::Events))
+    survives(Section::Events, "events", "events" + on + " are missing",
+             [&](SectionReader& in) { rank.events = read_events(in, rank); });
   if (depth >= Depth::Loops) read_loops_of(rank);
   return rank;
 }

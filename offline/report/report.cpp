@@ -104,7 +104,7 @@ void print_document(const Document& document, const Terminal& terminal, const Si
 }
 
 std::span<const View* const> views() {
-  static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,
+  static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,  &events_view,
                                     &locations_view,  &functions_view, &call_tree_view};
   return all;
 }

@@ -32,6 +32,7 @@ struct Options {
   bool iterations = false;                              ///< every iteration of the marked loops
   bool windows = false;                                 ///< one-sided operations by window, origin and target
   bool clusters = false;                                ///< the clusters of iterations of every location
+  bool events = false;                                  ///< what was kept of events
   bool locations = false;                               ///< rank by rank, thread by thread
   std::optional<std::int64_t> iteration;                ///< the call tree of this iteration instead of the run's
   std::optional<std::int32_t> cluster;                  ///< ... of this cluster of one rank

@@ -24,7 +24,6 @@ constinit thread_local Location* location_of_thread __attribute__((tls_model("in
 LifecycleHooks lifecycle;
 void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
-std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<platform::Ticks>::max()};
 
 namespace {
 

@@ -124,3 +124,9 @@ foreach(mpi ${REFRAIN_MPIS})
   target_compile_options(call_book_runtime_${mpi} PRIVATE ${REFRAIN_RUNTIME_FLAGS})
 endforeach()
 app_test(call_book)
+
+# What events say of a program.
+foreach(mpi ${REFRAIN_MPIS})
+  app_program(events_few_${mpi} events_few.c mpi_${mpi})
+endforeach()
+app_test(events)

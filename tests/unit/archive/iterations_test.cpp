@@ -241,7 +241,7 @@ class Spilled : public ::testing::Test {
   }
   ScratchDirectory directory;
   archive::Compressor compressor;
-  archive::SpillFile file;
+  archive::SpillFile file{format::spill_name_begin};
 };
 
 TEST_F(Spilled, iterations_stay_in_their_file) {

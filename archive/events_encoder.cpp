@@ -1,0 +1,39 @@
+#include "archive/events_encoder.hpp"
+
+#include "measurement/regions.hpp"
+
+namespace refrain::archive {
+namespace {
+
+void encode_anchor(const platform::ClockAnchor& anchor, Encoder& out) {
+  out.signed_varint(anchor.ticks);
+  out.signed_varint(anchor.monotonic_ns);
+}
+
+}  // namespace
+
+bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+  out.fixed(static_cast<std::uint8_t>(record.event_mode));
+  out.varint(record.event_bytes);
+  encode_anchor(record.first_anchor, out);
+  encode_anchor(record.last_anchor, out);
+  out.varint(measurement::first_user_region);
+  out.varint(record.user_regions.size());
+  for (const char* name : record.user_regions) out.text(name);
+  out.varint(record.locations.size());
+  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+    out.signed_varint(location.thread);
+    out.varint(location.events.records);
+    out.varint(location.events.iterations);
+    out.varint(location.events.lost);
+    out.varint(paths.size());
+    std::int64_t expected = 0;  // most trees are numbered as the rank's is
+    for (const std::uint32_t path : paths) {
+      out.signed_varint(path - expected);
+      expected = std::int64_t{path} + 1;
+    }
+    return !out.failed();
+  });
+}
+
+}  // namespace refrain::archive

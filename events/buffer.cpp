@@ -1,0 +1,70 @@
+#include "events/buffer.hpp"
+
+#include <cstring>
+
+namespace refrain::events {
+
+void Buffer::create(std::span<std::byte> memory, std::int32_t thread) {
+  *this = Buffer{};
+  data_ = memory.data();
+  capacity_ = memory.size();
+  first_.thread = context_.thread = thread;
+}
+
+void Buffer::write(const Record& record) {
+  size_ += encode(record, context_, data_ + size_);
+  ++count_;
+}
+
+bool Buffer::append(const Record& record) {
+  // The call that ends a list of communications is worth more than one of them: it has some room for itself, and a gap
+  // has room before it.
+  const std::size_t room = is_communication(record.kind) ? 2 * room_of_call : room_of_call;
+  if (!has_room(room)) [[unlikely]] {
+    ++missing_;
+    ++dropped_;
+    return false;
+  }
+  if (missing_ > 0) [[unlikely]] {
+    Record gap;
+    gap.kind = Kind::Gap;
+    gap.time = is_communication(record.kind) ? context_.time : record.time;
+    gap.value = missing_;
+    missing_ = 0;
+    write(gap);
+  }
+  write(record);
+  return true;
+}
+
+bool Buffer::append_apart(const CallRecord& call) {
+  Record record;
+  record.kind = Kind::Call;
+  record.is_whole = call.is_whole;
+  record.is_io = call.is_io;
+  record.region = call.region;
+  record.node = call.node;
+  record.begin = call.begin;
+  record.time = call.time;
+  return append(record);
+}
+
+void Buffer::rewind(const Place& place) {
+  size_ = place.size;
+  count_ = place.count;
+  context_ = place.context;
+  missing_ = 0;
+}
+
+Block Buffer::until(const Place& place) const { return {first_, place.context.time, place.count, {data_, place.size}}; }
+
+Buffer::Place Buffer::remove(const Place& place) {
+  std::memmove(data_, data_ + place.size, size_ - place.size);
+  size_ -= place.size;
+  count_ -= place.count;
+  removed_ += place.count;
+  first_ = place.context;
+  return {0, 0, first_};
+}
+
+}  // namespace refrain::events

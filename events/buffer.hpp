@@ -1,0 +1,74 @@
+#pragma once
+/// The records of a location that are in memory: encoded, one behind the other, in a piece of memory of fixed size.
+///
+/// Belongs to one thread at a time. Async-signal-safe: a handler only appends.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "events/codec.hpp"
+
+namespace refrain::events {
+
+/// A block: records that can be read without what was before.
+struct Block {
+  Context begin;
+  std::int64_t end = 0;  ///< time of the last record
+  std::uint32_t count = 0;
+  std::span<const std::byte> records;
+};
+
+class Buffer {
+ public:
+  /// A place between two records.
+  struct Place {
+    std::size_t size = 0;
+    std::uint32_t count = 0;
+    Context context;
+  };
+
+  /// `memory` is to outlive this.
+  void create(std::span<std::byte> memory, std::int32_t thread);
+
+  /// Appends. What finds no room is counted and told by a Gap before the next record that finds some; then false.
+  bool append(const Record& record);
+  bool append(const CallRecord& call) {
+    if (!has_room(room_of_call) || missing_ > 0) [[unlikely]]
+      return append_apart(call);
+    size_ += encode(call, context_, data_ + size_);
+    ++count_;
+    return true;
+  }
+
+  Place end() const { return {size_, count_, context_}; }
+  /// Forgets what was appended since.
+  void rewind(const Place& place);
+  /// The records up to `place`.
+  Block until(const Place& place) const;
+  /// Removes them; places behind it are not valid any more, and the returned one is where it was.
+  Place remove(const Place& place);
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  /// How many were removed, and how many found no room.
+  std::uint64_t removed() const { return removed_; }
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  /// A gap may come before it.
+  static constexpr std::size_t room_of_call = 2 * longest_record;
+  bool append_apart(const CallRecord& call);
+  bool has_room(std::size_t bytes) const { return capacity_ - size_ >= bytes; }
+  void write(const Record& record);
+
+  std::byte* data_ = nullptr;
+  std::size_t capacity_ = 0, size_ = 0;
+  Context first_, context_;
+  std::uint32_t count_ = 0;
+  std::uint32_t missing_ = 0;  ///< dropped since the last record
+  std::uint64_t removed_ = 0, dropped_ = 0;
+};
+
+}  // namespace refrain::events

@@ -1,0 +1,209 @@
+#include "events/codec.hpp"
+
+#include "format/bytes.hpp"
+
+namespace refrain::events {
+namespace {
+
+// The head: the kind below, above it what the kind says.
+constexpr unsigned kind_bits = 4;
+constexpr unsigned first_flag = 1u << kind_bits;
+constexpr unsigned second_flag = first_flag << 1, third_flag = first_flag << 2, fourth_flag = first_flag << 3;
+
+constexpr std::uint64_t thread_mask = (std::uint64_t{1} << bits_of_thread) - 1;
+
+class Writer {
+ public:
+  explicit Writer(std::byte* out) : begin_(out), at_(out) {}
+  void head(Kind kind, unsigned flags) { *at_++ = static_cast<std::byte>(static_cast<unsigned>(kind) | flags); }
+  void number(std::uint64_t value) {
+    if (value < 0x80) [[likely]]
+      *at_++ = static_cast<std::byte>(value);
+    else at_ += format::put_varint(at_, value);
+  }
+  void difference(std::int64_t value) { number(format::zigzag(value)); }
+  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  std::byte* begin_;
+  std::byte* at_;
+};
+
+/// Wraps around, so that any two numbers have a difference.
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+unsigned flags_of(const Record& r) {
+  if (is_communication(r.kind))
+    return static_cast<unsigned>(r.phase) * first_flag | (r.bytes_sent ? third_flag : 0) |
+           (r.bytes_received ? fourth_flag : 0);
+  switch (r.kind) {
+    case Kind::Mark: return (r.begins ? first_flag : 0) | (r.is_loop ? second_flag : 0) | (r.is_whole ? third_flag : 0);
+    default: return 0;
+  }
+}
+
+void write_communication(const Record& r, Context& c, Writer& out) {
+  out.difference(r.peer);
+  if (r.kind == Kind::Send || r.kind == Kind::Receive) out.difference(r.tag);
+  out.difference(r.communicator);
+  if (r.phase != Phase::Whole) {
+    const std::uint64_t count = r.request >> bits_of_thread;
+    out.difference(static_cast<std::int64_t>(count - c.request));
+    out.difference(static_cast<std::int64_t>(r.request & thread_mask) - c.thread);
+    c.request = count;
+    if (r.phase != Phase::Begun) {
+      out.difference(minus(r.begun_thread, c.thread));
+      out.number(r.begun_node);
+    }
+  }
+  if (r.bytes_sent) out.difference(r.bytes_sent);
+  if (r.bytes_received) out.difference(r.bytes_received);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> in) : in_(in) {}
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    if (!format::take_varint(in_, at_, value)) good_ = false;
+    return value;
+  }
+  std::int64_t difference() { return format::unzigzag(number()); }
+  /// Of 32 bits; more is malformed.
+  std::int32_t narrow() {
+    const std::int64_t value = difference();
+    if (value != static_cast<std::int32_t>(value)) good_ = false;
+    return static_cast<std::int32_t>(value);
+  }
+  unsigned head() { return at_ < in_.size() ? static_cast<unsigned>(in_[at_++]) : (good_ = false, 0u); }
+  void refuse() { good_ = false; }
+  bool good() const { return good_; }
+  std::size_t size() const { return at_; }
+
+ private:
+  std::span<const std::byte> in_;
+  std::size_t at_ = 0;
+  bool good_ = true;
+};
+
+void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
+  r.phase = static_cast<Phase>(head / first_flag & 3);
+  r.peer = in.narrow();
+  if (r.kind == Kind::Send || r.kind == Kind::Receive) r.tag = in.narrow();
+  r.communicator = in.narrow();
+  if (r.phase != Phase::Whole) {
+    c.request += static_cast<std::uint64_t>(in.difference());
+    const auto thread = static_cast<std::uint64_t>(plus(in.difference(), c.thread));
+    r.request = c.request << bits_of_thread | (thread & thread_mask);
+    if (r.phase != Phase::Begun) {
+      r.begun_thread = static_cast<std::int32_t>(plus(in.difference(), c.thread));
+      r.begun_node = static_cast<std::uint32_t>(in.number());
+    }
+  }
+  if (head & third_flag) r.bytes_sent = in.difference();
+  if (head & fourth_flag) r.bytes_received = in.difference();
+}
+
+}  // namespace
+
+std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
+  Writer out(bytes);
+  out.head(Kind::Call, (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0));
+  out.difference(minus(call.time, c.time));
+  out.difference(minus(call.time, call.begin));
+  out.difference(minus(call.node, c.node));
+  out.number(call.region);
+  c.time = call.time;
+  c.node = call.node;
+  return out.size();
+}
+
+std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
+  if (r.kind == Kind::Call) return encode(CallRecord{r.is_whole, r.is_io, r.region, r.node, r.begin, r.time}, c, bytes);
+  Writer out(bytes);
+  out.head(r.kind, flags_of(r));
+  if (is_communication(r.kind)) {
+    write_communication(r, c, out);
+    return out.size();
+  }
+  out.difference(minus(r.time, c.time));
+  c.time = r.time;
+  switch (r.kind) {
+    case Kind::Sample:
+      out.difference(minus(r.node, c.node));
+      out.difference(r.value);
+      c.node = r.node;
+      break;
+    case Kind::Mark:
+      out.difference(minus(r.node, c.node));
+      out.number(r.region);
+      c.node = r.node;
+      break;
+    case Kind::Span:
+      out.difference(minus(r.time, r.begin));
+      out.number(r.region);
+      out.difference(r.value);
+      break;
+    case Kind::Gap: out.difference(r.value); break;
+    case Kind::Flush: out.difference(minus(r.time, r.begin)); break;
+    default: break;
+  }
+  return out.size();
+}
+
+std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
+  Reader in(bytes);
+  const unsigned head = in.head();
+  const unsigned kind = head & (first_flag - 1);
+  if (!in.good() || kind >= kinds) return 0;
+  r = Record{};
+  r.kind = static_cast<Kind>(kind);
+  if (is_communication(r.kind)) {
+    r.time = c.time;
+    read_communication(head, r, c, in);
+    return in.good() ? in.size() : 0;
+  }
+  r.time = c.time = plus(c.time, in.difference());
+  const auto read_node = [&] { r.node = c.node = static_cast<std::uint32_t>(plus(c.node, in.difference())); };
+  const auto read_region = [&] {
+    const std::uint64_t region = in.number();
+    if (region > 0xffff) in.refuse();
+    r.region = static_cast<std::uint16_t>(region);
+  };
+  switch (r.kind) {
+    case Kind::Call:
+      r.is_whole = head & first_flag;
+      r.is_io = head & second_flag;
+      r.begin = minus(r.time, in.difference());
+      read_node();
+      read_region();
+      break;
+    case Kind::Sample:
+      read_node();
+      r.value = in.difference();
+      break;
+    case Kind::Mark:
+      r.begins = head & first_flag;
+      r.is_loop = head & second_flag;
+      r.is_whole = head & third_flag;
+      read_node();
+      read_region();
+      break;
+    case Kind::Span:
+      r.begin = minus(r.time, in.difference());
+      read_region();
+      r.value = in.difference();
+      break;
+    case Kind::Gap: r.value = in.difference(); break;
+    case Kind::Flush: r.begin = minus(r.time, in.difference()); break;
+    default: break;
+  }
+  return in.good() ? in.size() : 0;
+}
+
+}  // namespace refrain::events

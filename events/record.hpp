@@ -1,0 +1,74 @@
+#pragma once
+/// What a trace consists of: one record for each thing that happened on a location, in the order in which it ended.
+///
+/// The communications of a call come before the call itself, and calls nested in a call before it. Times are ticks of
+/// the rank's clock, nodes are those of the location's call tree, ranks those in the communicator or window.
+
+#include <cstdint>
+
+namespace refrain::events {
+
+enum class Kind : std::uint8_t {
+  Call = 0,  ///< a call has ended; its communications are those since the last record of another kind
+  // What a call has moved, begun or completed, in the order of measurement::Communication::Kind.
+  Send = 1,
+  Receive = 2,
+  Collective = 3,
+  OneSided = 4,
+  Read = 5,
+  Write = 6,
+  Communicator = 7,
+  Generalized = 8,
+  Sample = 9,
+  Mark = 10,       ///< a loop or region of the program begins or ends
+  Span = 11,       ///< an iteration has ended, or time outside of iterations
+  Gap = 12,        ///< records are missing here
+  Flush = 13,      ///< Refrain has written records to the file
+  ThreadEnd = 14,  ///< the location goes on with another thread, or not at all
+};
+inline constexpr unsigned kinds = 15;
+
+constexpr bool is_communication(Kind kind) { return kind >= Kind::Send && kind <= Kind::Generalized; }
+
+/// In the order of measurement::Communication::Phase.
+enum class Phase : std::uint8_t {
+  Whole,      ///< begun and completed by this call
+  Begun,      ///< completed by another, under the number `request`
+  Completed,  ///< begun by another
+  Cancelled,  ///< likewise, and nothing was moved
+};
+
+/// Numbers of requests are unique in a process: a count, and the thread that has begun it.
+inline constexpr unsigned bits_of_thread = 24;
+
+/// What most records are, without the fields of the others.
+struct CallRecord {
+  bool is_whole, is_io;
+  std::uint16_t region;
+  std::uint32_t node;
+  std::int64_t begin, time;
+};
+
+/// Fields that a kind does not name are 0.
+struct Record {
+  Kind kind{};
+  Phase phase{};             ///< of communications
+  bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end
+  bool is_io = false;        ///< Call: of a file, not of MPI
+  bool begins = false;       ///< Mark
+  bool is_loop = false;      ///< Mark
+  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations
+  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path
+  std::int64_t time = 0;     ///< end; of communications that of the record before
+  std::int64_t begin = 0;    ///< Call, Span, Flush
+  std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least
+  std::int32_t peer = 0;   ///< communications, as in measurement::Communication
+  std::int32_t tag = 0;    ///< Send, Receive
+  std::int32_t communicator = 0;  ///< of OneSided the window
+  std::int32_t begun_thread = 0;  ///< Completed, Cancelled
+  std::uint32_t begun_node = 0;   ///< call path there
+  std::uint64_t request = 0;      ///< unless Whole
+  std::int64_t bytes_sent = 0, bytes_received = 0;
+};
+
+}  // namespace refrain::events

@@ -1,0 +1,24 @@
+#pragma once
+/// The constants of events-<rank>.refrain, shared by writer and reader; docs/file-format.md is the specification.
+///
+/// A frame: u32 magic, u16 version, u16 encoding, i32 thread, u32 records, then what the first record is relative to
+/// (i64 time, u64 request, u32 node, u32 unused), i64 time of the last record, u64 size as stored, u64 size, the
+/// records (events/codec.hpp), the checksum of all before.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::format {
+
+inline constexpr const char* events_name_begin = "events-";
+inline constexpr const char* events_name_end = ".refrain";
+inline constexpr std::uint32_t event_magic = 0x56455452;  // "RTEV"
+inline constexpr std::uint16_t event_version = 1;
+inline constexpr std::size_t event_head_size = 64;
+/// A reader refuses larger frames before it unpacks them.
+inline constexpr std::uint64_t largest_event_frame = std::uint64_t{1} << 28;
+
+/// Which events were to be kept; a number of the file.
+enum class EventMode : std::uint8_t { Off = 0, All = 1, List = 2 };
+
+}  // namespace refrain::format

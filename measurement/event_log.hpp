@@ -1,0 +1,48 @@
+#pragma once
+/// The consumer that keeps events: each record of a location is appended to the location's buffer (events/buffer.hpp).
+/// What is kept of the iterations is decided when they end. runtime/ moves the buffers to the file.
+///
+/// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it.
+
+#include <atomic>
+#include <cstdint>
+
+#include "config/trace_selection.hpp"
+#include "events/buffer.hpp"
+#include "measurement/consumers.hpp"
+
+namespace refrain::measurement {
+
+struct EventSettings {
+  config::TraceSelection selection;
+  std::size_t memory = 0;  ///< bytes, of all locations together
+};
+extern constinit EventSettings event_settings;
+
+/// Of one location.
+struct EventLog {
+  events::Buffer records;
+  events::Buffer::Place kept;  ///< what is before it stays
+  platform::Ticks span_begin = 0;
+  std::size_t full = 0;                                       ///< bytes from which on the records should go to the file
+  std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
+};
+
+extern const Consumer event_consumer;
+
+/// Events are kept from here on. Before the first location is made.
+void start_events(const config::TraceSelection& selection, std::size_t memory);
+/// Of a new location: its buffer. Ordinary context.
+void begin_events(Location& location);
+
+/// No more records are taken, on any location: they can be written nowhere.
+extern std::atomic<bool> events_have_ended;
+
+/// Whether the records of the location should go to the file now, and up to where they may.
+bool events_are_full(const Location& location);
+events::Buffer::Place end_of_kept_events(const Location& location);
+/// They have gone there, up to that place, between these two times. By the owner, or when the location is closed or
+/// paused.
+void remove_events(Location& location, const events::Buffer::Place& to, platform::Ticks begin, platform::Ticks end);
+
+}  // namespace refrain::measurement

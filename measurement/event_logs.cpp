@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+constexpr std::size_t least_buffer = std::size_t{8} << 10, largest_buffer = std::size_t{1} << 20;
+std::atomic<std::size_t> memory_taken{0};
+
+}  // namespace
+
+void start_events(const config::TraceSelection& selection, std::size_t memory) {
+  event_settings = {selection, memory};
+  if (selection.mode == config::TraceMode::Off) return;
+  add_consumer(event_consumer, {Wish::Calls, Wish::Samples, Wish::Marks, Wish::Cuts});
+}
+
+void begin_events(Location& l) {
+  if (event_settings.selection.mode == config::TraceMode::Off) return;
+  // A quarter of what is left, so that any number of threads finds something.
+  const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
+  const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
+  const std::size_t bytes = std::clamp(left / 4, least_buffer, largest_buffer);
+  auto* log = platform::make_on_pages<EventLog>();
+  void* memory = log ? platform::map_pages(bytes) : nullptr;
+  if (!memory) {
+    platform::unmake_on_pages(log);
+    return l.count_loss(Loss::EventsLost);
+  }
+  memory_taken.fetch_add(bytes, std::memory_order_relaxed);
+  log->records.create({static_cast<std::byte*>(memory), bytes}, l.thread);
+  log->kept = log->records.end();
+  log->full = bytes / 4 * 3;
+  log->span_begin = platform::now();
+  l.events = log;
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,185 @@
+#include "offline/experiment/events_reader.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "format/bytes.hpp"
+#include "format/checksum.hpp"
+#include "format/event_file.hpp"
+#include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/unpack.hpp"
+
+namespace refrain::experiment {
+namespace {
+
+constexpr const char* frame_text = "a frame of events";
+constexpr std::size_t around = format::event_head_size + format::checksum_size;
+
+struct Head {
+  EventFrame frame;
+  format::Encoding encoding;
+  std::uint64_t stored, raw;
+};
+
+Head parse_head(const InputFile& file, std::uint64_t at, std::span<const std::byte> bytes) {
+  const auto load = [&]<class T>(std::size_t offset, T) {
+    return format::load_little_endian<T>(bytes.data() + offset);
+  };
+  if (load(0, std::uint32_t{}) != format::event_magic) file.fail(at, "not a frame of events");
+  if (load(4, std::uint16_t{}) != format::event_version)
+    file.fail(at, "a frame of events of a version that this Refrain does not know");
+  Head head{};
+  head.encoding = format::Encoding{load(6, std::uint16_t{})};
+  head.frame.thread = head.frame.begin.thread = load(8, std::int32_t{});
+  head.frame.records = load(12, std::uint32_t{});
+  head.frame.begin.time = load(16, std::int64_t{});
+  head.frame.begin.request = load(24, std::uint64_t{});
+  head.frame.begin.node = load(32, std::uint32_t{});
+  head.frame.end = load(40, std::int64_t{});
+  head.stored = load(48, std::uint64_t{});
+  head.raw = load(56, std::uint64_t{});
+  head.frame.offset = at;
+  head.frame.size = head.stored + around;
+  if (head.raw > format::largest_event_frame || head.stored > head.raw || head.frame.records > head.raw)
+    file.fail(at, "a frame of events of an impossible size");
+  if (head.stored > file.size() - at - around) file.fail(at, "a frame of events is cut");
+  return head;
+}
+
+Head read_head(const InputFile& file, std::uint64_t at) {
+  if (file.size() - at < around) file.fail(at, "a frame of events is cut");
+  return parse_head(file, at, file.read(at, format::event_head_size, frame_text));
+}
+
+/// The frame as it is stored, with its head. Throws ReadError when the checksum is not right.
+std::vector<std::byte> read_whole(const InputFile& file, std::uint64_t at, std::uint64_t size) {
+  auto whole = file.read(at, size, frame_text);
+  const std::size_t summed = whole.size() - format::checksum_size;
+  if (format::load_little_endian<std::uint64_t>(&whole[summed]) != format::checksum(whole.data(), summed))
+    file.fail(at, "a frame of events has a wrong checksum");
+  return whole;
+}
+
+/// A frame that is whole.
+std::optional<Head> whole_frame(const InputFile& file, std::uint64_t at) {
+  try {
+    Head head = read_head(file, at);
+    (void)read_whole(file, at, head.frame.size);
+    return head;
+  } catch (const ReadError&) {
+    return {};
+  }
+}
+
+/// The next place from `at` on where a whole frame begins; the end of the file: there is none.
+std::uint64_t next_frame(const InputFile& file, std::uint64_t at) {
+  constexpr std::uint64_t piece = 1 << 20;
+  std::byte magic[sizeof format::event_magic];
+  format::store_little_endian(magic, format::event_magic);
+  while (at < file.size()) {
+    const auto bytes = file.read(at, std::min(piece, file.size() - at), frame_text);
+    for (auto found = bytes.begin();; ++found) {
+      found = std::search(found, bytes.end(), std::begin(magic), std::end(magic));
+      if (found == bytes.end()) break;
+      const std::uint64_t place = at + static_cast<std::uint64_t>(found - bytes.begin());
+      if (whole_frame(file, place)) return place;
+    }
+    if (bytes.size() < piece) break;
+    at += piece - sizeof magic + 1;  // one may begin at the end of the piece
+  }
+  return file.size();
+}
+
+ClockReading read_clock(SectionReader& in) {
+  ClockReading reading;
+  reading.ticks = in.signed_varint();
+  reading.monotonic_ns = in.signed_varint();
+  return reading;
+}
+
+}  // namespace
+
+EventsOfRank read_events(SectionReader& in, const Rank& rank) {
+  EventsOfRank events;
+  const auto mode = in.fixed<std::uint8_t>();
+  if (mode > static_cast<std::uint8_t>(format::EventMode::List)) in.refuse("events of an unknown mode");
+  events.mode = format::EventMode{mode};
+  events.bytes = in.varint();
+  events.first = read_clock(in);
+  events.last = read_clock(in);
+  events.first_region = static_cast<std::uint32_t>(in.varint());
+  for (std::size_t n = in.count(1); n > 0; --n) events.regions.push_back(clean_text(in.text()));
+  for (std::size_t n = in.count(5); n > 0; --n) {
+    EventsOfLocation& of = events.locations.emplace_back();
+    of.thread = static_cast<std::int32_t>(in.signed_varint());
+    of.records = in.varint();
+    of.iterations = in.varint();
+    of.lost = in.varint();
+    std::int64_t expected = 0;
+    for (std::size_t paths = in.count(1); paths > 0; --paths) {
+      const std::int64_t path = expected + in.signed_varint();
+      in.check();
+      if (path < 0 || static_cast<std::uint64_t>(path) >= rank.paths.size()) in.refuse("a call path that is not there");
+      of.paths.push_back(rank.paths[static_cast<std::size_t>(path)]);
+      expected = path + 1;
+    }
+  }
+  in.finish();
+  return events;
+}
+
+EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, const std::shared_ptr<DamageLog>& damage)
+    : damage_(damage), rank_(rank.rank) {
+  if (!rank.events || rank.events->bytes == 0) return;
+  const std::string name = format::events_name_begin + std::to_string(rank.rank) + std::string(format::events_name_end);
+  damage->survives("the events of rank " + std::to_string(rank.rank) + " are missing", [&] {
+    const InputFile file(directory / name, damage);
+    source_ = file.source();
+    bytes_ = file.size();
+    find_frames(file, rank.events->bytes);
+    if (bytes_ < rank.events->bytes)
+      damage->add(file.place(bytes_, "the file ends early"),
+                  "the last events of rank " + std::to_string(rank.rank) + " are missing");
+  });
+}
+
+/// `written`: bytes that were whole when the rank's record was written.
+void EventFile::find_frames(const InputFile& file, std::uint64_t written) {
+  for (std::uint64_t at = 0; at < file.size();) {
+    std::optional<Head> head;
+    try {
+      head = read_head(file, at);
+    } catch (const ReadError&) {
+      const std::uint64_t next = next_frame(file, at + 1);
+      // A process that is killed while it writes leaves a piece, which is no damage.
+      if (at >= written && next == file.size()) return;
+      damage_->add(file.place(at, "a damaged frame of events"),
+                   std::to_string(next - at) + " bytes of events of rank " + std::to_string(rank_) + " are missing");
+      at = next;
+      continue;
+    }
+    frames_.push_back(head->frame);
+    at += head->frame.size;
+  }
+}
+
+std::vector<std::byte> EventFile::read(const EventFrame& frame) const {
+  std::vector<std::byte> records;
+  damage_->survives(std::to_string(frame.records) + " events of rank " + std::to_string(rank_) + " are missing", [&] {
+    const InputFile file(source_);
+    const auto whole = read_whole(file, frame.offset, frame.size);
+    const Head head = parse_head(file, frame.offset, whole);
+    const auto begin = whole.begin() + format::event_head_size;
+    records = unpack(file, frame.offset, frame_text, head.encoding,
+                     {begin, begin + static_cast<std::ptrdiff_t>(head.stored)}, head.raw);
+  });
+  return records;
+}
+
+void EventFile::note_damage(const EventFrame& frame) const {
+  damage_->add(source_->name + ": at byte " + std::to_string(frame.offset) + ": a malformed record of an event",
+               "events of rank " + std::to_string(rank_) + " are missing");
+}
+
+}  // namespace refrain::experiment

@@ -1,0 +1,36 @@
+#pragma once
+/// An experiment's events as an OTF2 archive, written with libotf2, location by location.
+///
+/// Enter and leave of MPI functions and of the loops and regions that the program marks; messages, collective and
+/// one-sided operations; samples with their calling contexts; the end of an iteration as a parameter; flushes. Names,
+/// files and lines are resolved. Times are nanoseconds.
+
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+
+#include "offline/analysis/symbols.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::exports {
+
+class ExportError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Otf2Options {
+  std::filesystem::path directory;  ///< does not exist
+  /// Also enter and leave of the program's functions, as the call paths of successive events imply them.
+  bool functions = false;
+};
+
+struct Otf2Summary {
+  std::uint64_t events = 0;    ///< written records
+  std::uint64_t left_out = 0;  ///< communications that OTF2 has no record for, or whose communicator is not known
+};
+
+/// Throws ExportError when the archive cannot be written; what there is of it is removed.
+Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options);
+
+}  // namespace refrain::exports

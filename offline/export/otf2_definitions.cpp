@@ -1,0 +1,248 @@
+#include "offline/export/otf2_definitions.hpp"
+
+#include <algorithm>
+
+#include "offline/export/otf2_archive.hpp"
+
+namespace refrain::exports {
+namespace {
+
+using analysis::PathKind;
+
+/// Begin with the same: the first group holds the first location of each rank.
+constexpr OTF2_GroupRef all_ranks = 0;
+
+OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) {
+  if (is_marked) return OTF2_REGION_ROLE_CODE;
+  if (kind != PathKind::Mpi) return OTF2_REGION_ROLE_FUNCTION;
+  struct Role {
+    const char* part;
+    OTF2_RegionRole role;
+  };
+  constexpr Role roles[] = {{"File_", OTF2_REGION_ROLE_FILE_IO},
+                            {"arrier", OTF2_REGION_ROLE_BARRIER},
+                            {"Put", OTF2_REGION_ROLE_RMA},
+                            {"Get_accumulate", OTF2_REGION_ROLE_RMA},
+                            {"Win_", OTF2_REGION_ROLE_RMA},
+                            {"reduce", OTF2_REGION_ROLE_COLL_ALL2ALL},
+                            {"Allgather", OTF2_REGION_ROLE_COLL_ALL2ALL},
+                            {"Alltoall", OTF2_REGION_ROLE_COLL_ALL2ALL},
+                            {"cast", OTF2_REGION_ROLE_COLL_ONE2ALL},
+                            {"Scatter", OTF2_REGION_ROLE_COLL_ONE2ALL},
+                            {"Gather", OTF2_REGION_ROLE_COLL_ALL2ONE},
+                            {"Reduce", OTF2_REGION_ROLE_COLL_ALL2ONE},
+                            {"send", OTF2_REGION_ROLE_POINT2POINT},
+                            {"Send", OTF2_REGION_ROLE_POINT2POINT},
+                            {"recv", OTF2_REGION_ROLE_POINT2POINT},
+                            {"Recv", OTF2_REGION_ROLE_POINT2POINT},
+                            {"Wait", OTF2_REGION_ROLE_POINT2POINT},
+                            {"Test", OTF2_REGION_ROLE_POINT2POINT}};
+  for (const auto& [part, role] : roles)
+    if (name.find(part) != std::string::npos) return role;
+  return OTF2_REGION_ROLE_FUNCTION;
+}
+
+bool is_inside(const trace::CommunicatorOfTrace& communicator) {
+  const auto outside = [](std::int32_t rank) { return rank < 0; };
+  return std::ranges::none_of(communicator.members, outside) && std::ranges::none_of(communicator.remote, outside);
+}
+
+}  // namespace
+
+Otf2Definitions::Otf2Definitions(const trace::Trace& trace, const analysis::CallTree& tree)
+    : trace_(trace), tree_(tree) {
+  make_regions();
+  make_locations();
+  std::vector<const experiment::RankDefinition*> ranks;
+  for (const auto& rank : rank_definitions_) ranks.push_back(&rank);
+  windows_ = analysis::match_windows(ranks);
+  for (const trace::RankOfTrace& rank : trace.ranks())
+    for (const std::string& name : rank.regions)
+      parameters_.try_emplace(name, static_cast<OTF2_ParameterRef>(parameters_.size()));
+}
+
+/// One for each name and module: where a function is defined is not asked of it at every call site.
+void Otf2Definitions::make_regions() {
+  std::map<std::tuple<std::string, PathKind, bool>, OTF2_RegionRef> known;
+  for (const analysis::TreeNode& node : tree_.nodes) {
+    const auto [at, is_new] =
+        known.try_emplace({node.name, node.kind, node.marked}, static_cast<OTF2_RegionRef>(regions_.size()));
+    if (is_new) regions_.push_back({node.name.empty() ? "(root)" : node.name, {}, node.kind, node.marked, 0});
+    region_of_node_.push_back(at->second);
+  }
+}
+
+void Otf2Definitions::make_locations() {
+  location_count_ = trace_.locations().size();
+  for (std::size_t i = 0; i < trace_.locations().size(); ++i) {
+    const trace::LocationOfTrace& location = trace_.locations()[i];
+    if (location.thread == 0) first_location_[location.rank] = i;
+  }
+  const experiment::Experiment& experiment = trace_.experiment();
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
+    if (const auto rank = experiment.rank(place, experiment::Depth::Run)) rank_definitions_.push_back(*rank);
+  for (std::int32_t rank = 0; rank < experiment.definitions().ranks_expected; ++rank)
+    if (!first_location_.contains(rank)) {
+      ranks_without_events_.push_back(rank);
+      first_location_[rank] = location_count_++;
+    }
+}
+
+OTF2_CommRef Otf2Definitions::communicator_of(std::int32_t rank, std::int32_t id) const {
+  const std::int32_t index = trace_.communicators().index_of(rank, id);
+  if (index < 0) return OTF2_UNDEFINED_COMM;
+  return is_inside(trace_.communicators().all()[static_cast<std::size_t>(index)]) ? static_cast<OTF2_CommRef>(index)
+                                                                                  : OTF2_UNDEFINED_COMM;
+}
+
+OTF2_RmaWinRef Otf2Definitions::window_of(std::int32_t rank, std::int32_t id) const {
+  for (std::size_t i = 0; i < rank_definitions_.size(); ++i)
+    if (rank_definitions_[i].rank == rank && id >= 0 && static_cast<std::size_t>(id) < windows_.of_rank[i].size())
+      return static_cast<OTF2_RmaWinRef>(windows_.of_rank[i][static_cast<std::size_t>(id)]);
+  return OTF2_UNDEFINED_RMA_WIN;
+}
+
+OTF2_ParameterRef Otf2Definitions::parameter_of(const std::string& loop) const {
+  const auto at = parameters_.find(loop);
+  return at == parameters_.end() ? OTF2_UNDEFINED_PARAMETER : at->second;
+}
+
+OTF2_StringRef Otf2Definitions::text(OTF2_GlobalDefWriter* writer, const std::string& value) const {
+  const auto [at, is_new] = texts_.try_emplace(value, static_cast<OTF2_StringRef>(texts_.size()));
+  if (is_new) check(OTF2_GlobalDefWriter_WriteString(writer, at->second, value.c_str()), "a string");
+  return at->second;
+}
+
+void Otf2Definitions::write_system(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const {
+  std::map<std::string, OTF2_SystemTreeNodeRef> nodes;
+  const OTF2_StringRef machine = text(writer, "machine"), node_class = text(writer, "node");
+  check(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer, 0, machine, machine, OTF2_UNDEFINED_SYSTEM_TREE_NODE),
+        "the system tree");
+  const auto node_of = [&](const std::string& host) {
+    const auto [at, is_new] = nodes.try_emplace(host, static_cast<OTF2_SystemTreeNodeRef>(nodes.size() + 1));
+    if (is_new)
+      check(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer, at->second, text(writer, host), node_class, 0),
+            "the system tree");
+    return at->second;
+  };
+  std::map<std::int32_t, bool> groups;
+  const auto write_location = [&](std::size_t location, std::int32_t rank, const std::string& host,
+                                  const std::string& name, OTF2_LocationType type, std::uint64_t count) {
+    const auto group = static_cast<OTF2_LocationGroupRef>(rank);
+    if (groups.try_emplace(rank, true).second)
+      check(OTF2_GlobalDefWriter_WriteLocationGroup(writer, group, text(writer, "rank " + std::to_string(rank)),
+                                                    OTF2_LOCATION_GROUP_TYPE_PROCESS, node_of(host),
+                                                    OTF2_UNDEFINED_LOCATION_GROUP),
+            "a rank");
+    check(OTF2_GlobalDefWriter_WriteLocation(writer, location, text(writer, name), type, count, group), "a location");
+  };
+  for (std::size_t i = 0; i < trace_.locations().size(); ++i) {
+    const trace::LocationOfTrace& l = trace_.locations()[i];
+    const std::string name = l.thread == 0 ? "main thread" : "thread " + std::to_string(l.thread);
+    write_location(i, l.rank, l.host, name, OTF2_LOCATION_TYPE_CPU_THREAD, events[i]);
+  }
+  for (const std::int32_t rank : ranks_without_events_)
+    write_location(first_location_.at(rank), rank, "unknown", "main thread", OTF2_LOCATION_TYPE_CPU_THREAD, 0);
+}
+
+void Otf2Definitions::write_regions(OTF2_GlobalDefWriter* writer) const {
+  const OTF2_StringRef nothing = text(writer, "");
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    const Region& region = regions_[i];
+    const OTF2_Paradigm paradigm = region.kind == PathKind::Mpi    ? OTF2_PARADIGM_MPI
+                                   : region.is_marked              ? OTF2_PARADIGM_USER
+                                   : region.kind == PathKind::User ? OTF2_PARADIGM_COMPILER
+                                                                   : OTF2_PARADIGM_MEASUREMENT_SYSTEM;
+    const OTF2_StringRef name = text(writer, region.name);
+    check(OTF2_GlobalDefWriter_WriteRegion(writer, static_cast<OTF2_RegionRef>(i), name, name, nothing,
+                                           role_of(region.name, region.kind, region.is_marked), paradigm,
+                                           OTF2_REGION_FLAG_NONE, nothing, 0, 0),
+          "a region");
+  }
+  check(OTF2_GlobalDefWriter_WriteInterruptGenerator(writer, sampling, text(writer, "samples"),
+                                                     OTF2_INTERRUPT_GENERATOR_MODE_TIME, OTF2_BASE_DECIMAL, -9, 0),
+        "the samples");
+  std::map<std::pair<std::string, int>, OTF2_SourceCodeLocationRef> lines;
+  // The root has no context of its own.
+  for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node) {
+    const analysis::TreeNode& of = tree_.nodes[node];
+    OTF2_SourceCodeLocationRef line = OTF2_UNDEFINED_SOURCE_CODE_LOCATION;
+    if (!of.file.empty()) {
+      const auto [at, is_new] =
+          lines.try_emplace({of.file, of.line}, static_cast<OTF2_SourceCodeLocationRef>(lines.size()));
+      line = at->second;
+      if (is_new)
+        check(OTF2_GlobalDefWriter_WriteSourceCodeLocation(writer, line, text(writer, of.file),
+                                                           static_cast<std::uint32_t>(std::max(of.line, 0))),
+              "a line of source");
+    }
+    const OTF2_CallingContextRef parent =
+        of.parent > 0 ? context_of(static_cast<std::uint32_t>(of.parent)) : OTF2_UNDEFINED_CALLING_CONTEXT;
+    check(OTF2_GlobalDefWriter_WriteCallingContext(writer, context_of(node), region_of_node_[node], line, parent),
+          "a call path");
+  }
+  for (const auto& [loop, parameter] : parameters_)
+    check(OTF2_GlobalDefWriter_WriteParameter(writer, parameter, text(writer, "iteration of " + loop),
+                                              OTF2_PARAMETER_TYPE_INT64),
+          "an iteration");
+}
+
+void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
+  std::vector<std::uint64_t> members;
+  for (const auto& [rank, location] : first_location_) members.push_back(location);
+  check(OTF2_GlobalDefWriter_WriteGroup(writer, all_ranks, text(writer, "ranks"), OTF2_GROUP_TYPE_COMM_LOCATIONS,
+                                        OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
+                                        static_cast<std::uint32_t>(members.size()), members.data()),
+        "the ranks");
+  OTF2_GroupRef groups = all_ranks + 1;
+  const auto write_group = [&](const std::vector<std::int32_t>& ranks) {
+    const std::vector<std::uint64_t> places(ranks.begin(), ranks.end());
+    check(
+        OTF2_GlobalDefWriter_WriteGroup(writer, groups, text(writer, ""), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
+                                        OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(places.size()), places.data()),
+        "a group");
+    return groups++;
+  };
+  const auto& all = trace_.communicators().all();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const trace::CommunicatorOfTrace& c = all[i];
+    if (!is_inside(c)) continue;
+    const OTF2_GroupRef group = write_group(c.members);
+    const OTF2_CommRef parent = c.parent >= 0 && is_inside(all[static_cast<std::size_t>(c.parent)])
+                                    ? static_cast<OTF2_CommRef>(c.parent)
+                                    : OTF2_UNDEFINED_COMM;
+    const auto self = static_cast<OTF2_CommRef>(i);
+    if (c.remote.empty())
+      check(OTF2_GlobalDefWriter_WriteComm(writer, self, text(writer, c.name), group, parent, OTF2_COMM_FLAG_NONE),
+            "a communicator");
+    else
+      check(OTF2_GlobalDefWriter_WriteInterComm(writer, self, text(writer, c.name), group, write_group(c.remote),
+                                                parent, OTF2_COMM_FLAG_NONE),
+            "a communicator");
+  }
+  for (std::size_t i = 0; i < windows_.windows.size(); ++i) {
+    OTF2_CommRef of = OTF2_UNDEFINED_COMM;
+    for (std::size_t r = 0; r < rank_definitions_.size() && of == OTF2_UNDEFINED_COMM; ++r)
+      for (std::size_t w = 0; w < windows_.of_rank[r].size(); ++w)
+        if (windows_.of_rank[r][w] == i)
+          of = communicator_of(rank_definitions_[r].rank, rank_definitions_[r].windows[w].communicator);
+    check(OTF2_GlobalDefWriter_WriteRmaWin(writer, static_cast<OTF2_RmaWinRef>(i),
+                                           text(writer, windows_.windows[i].name), of, OTF2_RMA_WIN_FLAG_NONE),
+          "a window");
+  }
+}
+
+void Otf2Definitions::write(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const {
+  check(OTF2_GlobalDefWriter_WriteClockProperties(
+            writer, 1'000'000'000, 0, static_cast<std::uint64_t>(std::max<std::int64_t>(trace_.end_ns(), 0)) + 1,
+            static_cast<std::uint64_t>(trace_.begin_epoch_ns())),
+        "the clock");
+  (void)text(writer, "");
+  check(OTF2_GlobalDefWriter_WriteParadigm(writer, OTF2_PARADIGM_MPI, text(writer, "MPI"), OTF2_PARADIGM_CLASS_PROCESS),
+        "MPI");
+  write_system(writer, events);
+  write_regions(writer);
+  write_communicators(writer);
+}
+
+}  // namespace refrain::exports

@@ -1,0 +1,170 @@
+#include "offline/report/events.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "format/hashing.hpp"
+#include "offline/report/json_tables.hpp"
+#include "offline/report/text_page.hpp"
+
+namespace refrain::report {
+namespace {
+
+using trace::Event;
+using trace::Trace;
+using trace::Type;
+
+struct TimeSpan {
+  std::int64_t begin_ns, end_ns;
+};
+
+std::string word_of(const Event& event) {
+  if (event.type != Type::Communication) return trace::name_of(event.type);
+  std::string word = trace::name_of(event.record.kind);
+  if (event.record.phase != events::Phase::Whole) word += std::string("_") + trace::name_of(event.record.phase);
+  return word;
+}
+
+/// Where the wanted iteration was, by location.
+std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, std::int64_t iteration) {
+  std::map<std::uint32_t, std::vector<TimeSpan>> windows;
+  auto reader = trace.read();
+  while (const Event* event = reader.next())
+    if (event->type == Type::SpanEnd && event->record.region != 0 && event->record.value == iteration)
+      windows[event->location].push_back({trace.time_of(event->location, event->record.begin), event->time_ns});
+  if (windows.empty())
+    throw UsageError(fmt::format("--iteration {}: no events of it were kept (see refrain report --events)", iteration));
+  return windows;
+}
+
+const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
+                                           {"rank", Kind::Id},
+                                           {"thread", Kind::Id},
+                                           {"event"},
+                                           {"region"},
+                                           {"peer", Kind::Id},
+                                           {"tag", Kind::Id},
+                                           {"communicator"},
+                                           {"bytes_sent", Kind::Bytes},
+                                           {"bytes_received", Kind::Bytes},
+                                           {"request", Kind::Id},
+                                           {"iteration", Kind::Id},
+                                           {"lost", Kind::Count}};
+
+class EventRows {
+ public:
+  explicit EventRows(const Trace& trace) : trace_(trace) {}
+
+  Row row(const Event& event) const {
+    const trace::LocationOfTrace& location = trace_.locations()[event.location];
+    Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
+             word_of(event)}};
+    row.cells.resize(event_columns.size());
+    if (event.type == Type::SpanEnd) row.cells[4] = trace_.loop_of(event);
+    else if (event.path != trace::no_path) row.cells[4] = trace_.region_of(event.path);
+    if (event.type == Type::Communication) communication(event.record, location.rank, row);
+    if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[11] = event.record.value;
+    if (event.type == Type::Gap) row.cells[12] = event.record.value;
+    return row;
+  }
+
+ private:
+  void communication(const events::Record& r, std::int32_t rank, Row& row) const {
+    // As a rank of the job, where it is one.
+    const std::int32_t peer = trace_.communicators().rank_of(rank, r.communicator, r.peer);
+    if (r.peer >= 0) row.cells[5] = std::int64_t{r.kind == events::Kind::OneSided || peer < 0 ? r.peer : peer};
+    if ((r.kind == events::Kind::Send || r.kind == events::Kind::Receive) && r.tag >= 0)
+      row.cells[6] = std::int64_t{r.tag};
+    const std::int32_t communicator = trace_.communicators().index_of(rank, r.communicator);
+    if (r.kind != events::Kind::OneSided && communicator >= 0) {
+      const std::string& name = trace_.communicators().all()[static_cast<std::size_t>(communicator)].name;
+      row.cells[7] = name.empty() ? fmt::format("communicator {}", communicator) : name;
+    }
+    row.cells[8] = r.bytes_sent;
+    row.cells[9] = r.bytes_received;
+    if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
+  }
+
+  const Trace& trace_;
+};
+
+void for_each_event(const Trace& trace, const EventOptions& options, const std::function<void(const Event&)>& use) {
+  std::map<std::uint32_t, std::vector<TimeSpan>> windows;
+  if (options.iteration) windows = windows_of(trace, *options.iteration);
+  const auto nanoseconds = [](double seconds) { return std::llround(std::clamp(seconds, -1e9, 1e9) * 1e9); };
+  const std::int64_t from = nanoseconds(options.from_s.value_or(-1e9)), to = nanoseconds(options.to_s.value_or(1e9));
+  const auto wanted = [&](const Event& event) {
+    if (event.time_ns < from || event.time_ns > to) return false;
+    if (!options.iteration) return true;
+    const auto of = windows.find(event.location);
+    return of != windows.end() && std::ranges::any_of(of->second, [&](const TimeSpan& window) {
+             const bool is_after = window.begin_ns < event.time_ns || event.type != Type::SpanEnd;
+             return is_after && window.begin_ns <= event.time_ns && event.time_ns <= window.end_ns;
+           });
+  };
+  auto reader = trace.read();
+  while (const Event* event = reader.next())
+    if (wanted(*event)) use(*event);
+}
+
+std::string text_of(const Row& row) {
+  const auto number = [&](std::size_t cell) { return std::get<std::int64_t>(row.cells[cell]); };
+  const auto has = [&](std::size_t cell) { return !std::holds_alternative<std::monostate>(row.cells[cell]); };
+  const auto text = [&](std::size_t cell) {
+    return has(cell) ? std::get<std::string>(row.cells[cell]) : std::string();
+  };
+  const std::string place = number(2) == 0 ? fmt::format("{}", number(1)) : fmt::format("{}.{}", number(1), number(2));
+  std::string line =
+      fmt::format("{:>15.9f}  {:>7}  {:<20} {}", std::get<double>(row.cells[0]), place, text(3), text(4));
+  if (has(5)) line += fmt::format("  rank {}", number(5));
+  if (has(6)) line += fmt::format("  tag {}", number(6));
+  if (has(7)) line += "  in " + text(7);
+  if (has(8) && number(8) != 0) line += fmt::format("  {} bytes sent", number(8));
+  if (has(9) && number(9) != 0) line += fmt::format("  {} bytes received", number(9));
+  if (has(10)) line += fmt::format("  request {}", number(10));
+  if (has(11)) line += fmt::format("  iteration {}", number(11));
+  if (has(12)) line += fmt::format("  {} records lost", number(12));
+  return line + "\n";
+}
+
+}  // namespace
+
+void print_events(const Trace& trace, const EventOptions& options, const Sink& out) {
+  const EventRows rows(trace);
+  if (options.format == Format::Text) {
+    bool first = true;
+    for_each_event(trace, options, [&](const Event& event) {
+      if (std::exchange(first, false)) out(fmt::format("{:>15}  {:>7}  {:<20} {}\n", "time, s", "rank", "event", "of"));
+      out(text_of(rows.row(event)));
+    });
+    return;
+  }
+  const Table table{"events", event_columns, [&](const TakeRow& take) {
+                      for_each_event(trace, options, [&](const Event& event) { take(rows.row(event)); });
+                    }};
+  if (options.format == Format::Json) write_json({table}, out);
+  else options.table_format->write(table, out);
+}
+
+std::vector<KeptIterations> kept_iterations(const Trace& trace) {
+  std::map<std::int32_t, KeptIterations> of_rank;
+  for (std::uint32_t i = 0; i < trace.locations().size(); ++i) {
+    if (trace.locations()[i].thread != 0) continue;
+    KeptIterations& kept = of_rank[trace.locations()[i].rank];
+    auto reader = trace.read({{i}});
+    while (const Event* event = reader.next()) {
+      if (event->type != Type::SpanEnd || event->record.region == 0) continue;
+      ++kept.count;
+      kept.hash = format::mixed(kept.hash ^ format::mixed(static_cast<std::uint64_t>(event->record.value)) ^
+                                event->record.region);
+    }
+  }
+  std::vector<KeptIterations> result;
+  for (const trace::RankOfTrace& rank : trace.ranks()) result.push_back(of_rank[rank.rank]);
+  return result;
+}
+
+}  // namespace refrain::report

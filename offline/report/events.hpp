@@ -1,0 +1,28 @@
+#pragma once
+/// `refrain events`: the events of an experiment, one after the other, for people or for programs.
+
+#include <cstdint>
+#include <optional>
+
+#include "offline/report/report.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::report {
+
+struct EventOptions {
+  Format format = Format::Text;
+  const TableFormat* table_format = &table_formats[0];
+  std::optional<std::int64_t> iteration;  ///< only events in this one, of any loop
+  std::optional<double> from_s, to_s;     ///< seconds since the begin of the trace
+};
+
+/// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
+void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
+
+/// Of each rank of the trace, in the order of Trace::ranks(): the iterations that were kept on its first thread.
+struct KeptIterations {
+  std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
+};
+std::vector<KeptIterations> kept_iterations(const trace::Trace& trace);
+
+}  // namespace refrain::report

@@ -1,0 +1,107 @@
+// What was kept of events, rank by rank.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "offline/report/events.hpp"
+#include "offline/report/text_page.hpp"
+#include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
+
+namespace refrain::report {
+namespace {
+
+const char* word_of(format::EventMode mode) {
+  switch (mode) {
+    case format::EventMode::All: return "all";
+    case format::EventMode::List: return "list";
+    case format::EventMode::Off: break;
+  }
+  return "off";
+}
+
+/// Of the chosen ranks.
+struct KeptEvents {
+  std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
+  std::vector<KeptIterations> iterations;     ///< by rank of the trace
+
+  explicit KeptEvents(const Document& d)
+      : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.chosen(rank); })) {
+    if (trace) iterations = kept_iterations(*trace);
+  }
+  std::uint64_t of_all_ranks() const {
+    std::uint64_t least = iterations.empty() ? 0 : iterations[0].count;
+    for (const KeptIterations& of : iterations) least = std::min(least, of.count);
+    return least;
+  }
+};
+
+Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
+  return {"by_rank",
+          {{"rank", Kind::Id},
+           {"node"},
+           {"events", Kind::Count},
+           {"bytes", Kind::Bytes},
+           {"iterations_kept", Kind::Count, Everywhere, "iterations"},
+           {"lost", Kind::Count},
+           {"kept_hash", Kind::Text, ForPrograms}},
+          [kept](const TakeRow& take) {
+            for (std::size_t i = 0; kept->trace && i < kept->trace->ranks().size(); ++i) {
+              const trace::RankOfTrace& rank = kept->trace->ranks()[i];
+              std::uint64_t records = 0, lost = 0;
+              for (const trace::LocationOfTrace& location : kept->trace->locations())
+                if (location.rank == rank.rank) records += location.records, lost += location.lost;
+              take({{std::int64_t{rank.rank}, rank.host, static_cast<std::int64_t>(records),
+                     static_cast<std::int64_t>(rank.bytes), static_cast<std::int64_t>(kept->iterations[i].count),
+                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash)}});
+            }
+          }};
+}
+
+const char* mode_of(const KeptEvents& kept) {
+  return word_of(kept.trace ? kept.trace->ranks()[0].mode : format::EventMode::Off);
+}
+
+std::vector<Table> events_tables(const Document& d) {
+  const auto kept = std::make_shared<const KeptEvents>(d);
+  Table events{"events", {{"mode"}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
+                 take({{mode_of(*kept), static_cast<std::int64_t>(kept->of_all_ranks())}, {by_rank_table(kept)}});
+               }};
+  events.shape = Table::Object;
+  return {std::move(events)};
+}
+
+class EventsPage : TextPage {
+ public:
+  explicit EventsPage(const Terminal& terminal) : TextPage(terminal) {}
+
+  std::string render(const Document& d) {
+    const auto kept = std::make_shared<const KeptEvents>(d);
+    warnings(d);
+    heading(d);
+    if (!kept->trace) {
+      line("No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.");
+      return std::move(out_);
+    }
+    line(fmt::format("Events: {}; {} on every rank", mode_of(*kept),
+                     plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
+    line();
+    print(by_rank_table(kept));
+    line();
+    line(paint(style_.faint, "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT"));
+    return std::move(out_);
+  }
+};
+
+std::string events_page(const Document& document, const Terminal& terminal) {
+  return EventsPage(terminal).render(document);
+}
+
+Table kept_events_table(const Document& d) { return by_rank_table(std::make_shared<const KeptEvents>(d)); }
+
+}  // namespace
+
+const View events_view{
+    "--events", [](const Options& options) { return options.events; }, {}, events_tables, kept_events_table,
+    events_page};
+
+}  // namespace refrain::report

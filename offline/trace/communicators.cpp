@@ -1,0 +1,41 @@
+#include "offline/trace/communicators.hpp"
+
+namespace refrain::trace {
+
+void Communicators::add(const experiment::Rank& rank) {
+  auto& own = of_rank_[rank.rank];
+  for (const experiment::Communicator& c : rank.communicators) {
+    const auto parent = own.find(c.parent);
+    const std::int32_t parent_index = parent == own.end() ? -1 : parent->second.index;
+    const auto [at, is_new] =
+        index_.try_emplace({parent_index, c.ordinal, c.leader}, static_cast<std::int32_t>(all_.size()));
+    if (is_new) {
+      CommunicatorOfTrace& made = all_.emplace_back();
+      made.name = c.name;
+      made.parent = parent_index;
+      for (std::size_t i = 0; i < c.members.size(); ++i)
+        (i < static_cast<std::size_t>(c.size) ? made.members : made.remote).push_back(c.members[i]);
+    }
+    own[c.id] = {at->second, c.members, c.size, c.remote_size};
+  }
+}
+
+std::int32_t Communicators::index_of(std::int32_t rank, std::int32_t id) const {
+  const auto own = of_rank_.find(rank);
+  if (own == of_rank_.end()) return -1;
+  const auto at = own->second.find(id);
+  return at == own->second.end() ? -1 : at->second.index;
+}
+
+std::int32_t Communicators::rank_of(std::int32_t from, std::int32_t id, std::int32_t peer) const {
+  const auto own = of_rank_.find(from);
+  if (own == of_rank_.end() || peer < 0) return -1;
+  const auto at = own->second.find(id);
+  if (at == own->second.end()) return -1;
+  const Own& of = at->second;
+  const std::size_t place =
+      static_cast<std::size_t>(peer) + (of.remote_size > 0 ? static_cast<std::size_t>(of.size) : 0);
+  return place < of.members.size() ? of.members[place] : -1;
+}
+
+}  // namespace refrain::trace

@@ -1,0 +1,97 @@
+#pragma once
+/// The events of an experiment. To open it reads what ranks say of their events and the heads of frames; the events
+/// themselves are read as they are asked for, in chronological order over all locations, with one frame of each
+/// location in memory.
+///
+/// All members are const and may be called by several threads at a time; a reader belongs to one.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "offline/experiment/experiment.hpp"
+#include "offline/trace/communicators.hpp"
+#include "offline/trace/event_stream.hpp"
+
+namespace refrain::trace {
+
+struct LocationOfTrace {
+  std::int32_t rank = 0, thread = 0;
+  std::string name, host;
+  std::uint64_t records = 0;     ///< in the file
+  std::uint64_t lost = 0;        ///< found no room
+  std::uint64_t iterations = 0;  ///< kept ones
+};
+
+struct RankOfTrace {
+  std::int32_t rank = 0;
+  std::string host;
+  format::EventMode mode{};
+  std::uint64_t bytes = 0;  ///< of its file
+  std::uint32_t first_region = 0;
+  std::vector<std::string> regions;  ///< loops and regions of the program, by id, from that on
+};
+
+class Trace {
+ public:
+  /// Of the chosen ranks; empty: all. Null: the experiment has no events of them.
+  static std::shared_ptr<const Trace> open(std::shared_ptr<const experiment::Experiment> experiment,
+                                           const std::function<bool(std::int32_t rank)>& chosen = {});
+
+  const experiment::Experiment& experiment() const { return *experiment_; }
+  const std::vector<RankOfTrace>& ranks() const { return ranks_; }
+  const std::vector<LocationOfTrace>& locations() const { return locations_; }
+  const Communicators& communicators() const { return communicators_; }
+  /// From the first event on, nanoseconds; 0 without any.
+  std::int64_t end_ns() const { return end_ns_; }
+  /// The begin of the trace, nanoseconds since the epoch.
+  std::int64_t begin_epoch_ns() const { return begin_epoch_ns_; }
+
+  /// From ticks of the location's rank to nanoseconds of the trace.
+  std::int64_t time_of(std::uint32_t location, std::int64_t ticks) const {
+    return clocks_[rank_of_location_[location]].time_of(ticks);
+  }
+  /// The name of the region that a call path ends in; of one that is not known a word for it.
+  std::string region_of(std::uint32_t path) const;
+  /// Of the loop whose iteration a SpanEnd tells; empty: time outside of iterations.
+  std::string loop_of(const Event& span) const;
+
+  class Reader {
+   public:
+    /// The next event of all locations; null: there is none. Valid until the next call.
+    const Event* next();
+
+   private:
+    friend class Trace;
+    struct Next {
+      std::int64_t time_ns;
+      std::uint32_t stream;
+      bool operator>(const Next& other) const {
+        return time_ns != other.time_ns ? time_ns > other.time_ns : stream > other.stream;
+      }
+    };
+    void put(std::uint32_t stream);
+    std::vector<EventStream> streams_;
+    std::vector<const Event*> heads_;
+    std::vector<Next> queue_;  ///< a heap, the earliest first
+    std::int64_t last_ = -1;   ///< stream of the event that was told last
+  };
+  /// Of these locations; empty: all.
+  Reader read(std::span<const std::uint32_t> locations = {}) const;
+
+ private:
+  std::shared_ptr<const experiment::Experiment> experiment_;
+  std::vector<RankOfTrace> ranks_;
+  std::vector<LocationOfTrace> locations_;
+  std::vector<std::shared_ptr<const experiment::EventFile>> files_;  ///< by rank
+  std::vector<RankClock> clocks_;                                    ///< by rank
+  std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
+  std::vector<std::uint32_t> rank_of_location_;                      ///< index into ranks_
+  Communicators communicators_;
+  std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;
+};
+
+}  // namespace refrain::trace

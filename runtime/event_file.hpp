@@ -1,0 +1,22 @@
+#pragma once
+/// events-<rank>.refrain: where the records of events go while the program runs. Ordinary context, one thread at a
+/// time; the locations are the calling thread's, paused, or closed.
+
+#include <cstdint>
+
+#include "measurement/event_log.hpp"
+
+namespace refrain::runtime {
+
+/// Bytes that are whole in the file.
+std::uint64_t event_bytes();
+
+/// Moves the location's records to the file, up to the last that is known to be wanted. When that fails no more events
+/// are kept, which is said in one line.
+void write_events(measurement::Location& location, std::int32_t rank);
+/// The same of all locations.
+void write_all_events(std::int32_t rank);
+/// What remains, the span in progress included: the locations are closed, or the process is at its end.
+void write_last_events(std::int32_t rank);
+
+}  // namespace refrain::runtime

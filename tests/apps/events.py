@@ -1,0 +1,314 @@
+"""Events: what `refrain events` and `refrain export` show is what the program has done, and what its profile counts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, TestCase, clean_environment, mpirun
+
+MPIS = [mpi for mpi in ("openmpi", "mpich") if (PROGRAMS / f"events_few_{mpi}").exists()]
+ALL = {"REFRAIN_TRACE": "all"}
+
+
+def launched(mpi: str, ranks: int, program: str, *arguments: Any) -> list[str]:
+    command = mpirun(ranks, PROGRAMS / f"{program}_{mpi}", *map(str, arguments))
+    return ["mpiexec.mpich", *command[command.index("-n"):]] if mpi == "mpich" else command
+
+
+class EventsTest(TestCase):
+    def tool(self, *words: Any, code: int = 0) -> str:
+        done = subprocess.run([REFRAIN, *map(str, words)], capture_output=True, text=True, env=clean_environment(),
+                              timeout=300)
+        self.assertEqual(code, done.returncode, f"{words}: {done.stderr}")
+        self.stderr = done.stderr
+        return done.stdout
+
+    def events(self, experiment: Path, *options: Any, code: int = 0) -> list[dict[str, str]]:
+        text = self.tool("events", experiment, "--format", "csv", *options, code=code)
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def summary(self, experiment: Path) -> dict[str, Any]:
+        return json.loads(self.tool("report", experiment, "--events", "--format", "json"))["events"]
+
+    def traced(self, command: list[str], env: dict[str, str] | None = None) -> Outcome:
+        outcome = self.measured(command, ALL | (env or {}))
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        return outcome
+
+    def check_order(self, events: list[dict[str, str]]) -> None:
+        times = [float(e["time_s"]) for e in events]
+        self.assertEqual(sorted(times), times)
+        open_calls: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for e in events:
+            calls = open_calls[e["rank"], e["thread"]]
+            if e["event"] == "enter":
+                calls.append(e["region"])
+            elif e["event"] == "leave":
+                self.assertEqual(e["region"], calls.pop())
+        self.assertEqual([], [calls for calls in open_calls.values() if calls])
+
+    def check_against_profile(self, outcome: Outcome) -> None:
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        visits, sent, messages = Counter(), Counter(), Counter()
+        received, completed, begins = Counter(), Counter(), set()
+        for e in events:
+            region = e["region"]
+            visits[region] += e["event"] == "enter"
+            if e["event"] == "receive":
+                received[region] += int(e["bytes_received"])
+            elif e["event"] == "receive_completed":
+                completed[region] += int(e["bytes_received"])
+            elif e["event"] in ("send", "send_begun", "collective", "collective_begun"):
+                sent[region] += int(e["bytes_sent"])
+                messages[region] += e["event"].startswith("send")
+            if e["event"] in ("collective", "collective_begun"):
+                received[region] += int(e["bytes_received"])
+            if e["event"] == "receive_begun":
+                begins.add(region)
+        report = self.report(outcome)
+        functions = {c["path"][-1] for c in report.callpaths if c["kind"] == "mpi"}
+        self.assertGreater(len(functions), 3)
+        for name in functions - {"MPI_Finalize", "(MPI without call path)"}:
+            self.assertEqual((name, report.of_function(name, "visits")), (name, visits[name]))
+            self.assertEqual((name, report.of_function(name, "messages_sent")), (name, messages[name]))
+            self.assertEqual((name, report.of_function(name, "bytes_sent")), (name, sent[name]))
+            self.assertEqual((name, report.of_function(name, "bytes_completed")), (name, completed[name]))
+            if name not in begins:  # the bytes of others are counted there when they are completed
+                self.assertEqual((name, report.of_function(name, "bytes_received")), (name, received[name]))
+
+
+class All(EventsTest):
+    def test_counts_and_bytes_are_those_of_the_profile(self) -> None:
+        for mpi in MPIS:
+            for program, *arguments in (("events_few",), ("mpi_control", "requests", 30), ("mpi_traffic",)):
+                with self.subTest(mpi=mpi, program=program):
+                    self.check_against_profile(self.traced(launched(mpi, 2, program, *arguments)))
+
+    def test_threads_are_locations(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                outcome = self.traced(launched(mpi, 2, "mpi_control", "threads"))
+                self.check_against_profile(outcome)
+                places = {(e["rank"], e["thread"]) for e in self.events(outcome.experiment)}
+                self.assertGreater(len(places), 2)
+
+    def test_more_events_than_memory_has_room_for(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "mpi_control", "requests", 3000), {"REFRAIN_TRACE_MEMORY": "32K"})
+        self.check_against_profile(outcome)
+        by_rank = self.summary(outcome.experiment)["by_rank"]
+        self.assertEqual([0, 0], [rank["lost"] for rank in by_rank])
+        self.assertGreater(len([e for e in self.events(outcome.experiment) if e["event"] == "flush_begin"]), 10)
+
+    def test_nothing_is_kept_unless_it_is_asked_for(self) -> None:
+        outcome = self.measured(launched(MPIS[0], 2, "events_few"))
+        self.assertEqual([], list(outcome.experiment.glob("events-*")))
+        self.assertEqual("off", self.summary(outcome.experiment)["mode"])
+        for command in ("events", "export"):
+            self.tool(command, outcome.experiment, code=1)
+            self.assertIn("REFRAIN_TRACE=all", self.stderr)
+
+    def test_a_value_that_is_none_is_named(self) -> None:
+        for value in ("sometimes", "1-", "5-2", "1,,2", "-3"):
+            outcome = self.measured([PROGRAMS / "truth_no_mpi", "0.01", "0"], {"REFRAIN_TRACE": value})
+            self.assertEqual(0, outcome.code)
+            self.assertIn(f"REFRAIN_TRACE={value}", outcome.stderr)
+            self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
+
+
+class List(EventsTest):
+    def test_listed_iterations_alone(self) -> None:
+        command = mpirun(2, PROGRAMS / "iterations_loop", "20", "1000")
+        outcome = self.measured(command, {"REFRAIN_TRACE": "0-2,7,19-30"})
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        for rank in "01":
+            kept = [int(e["iteration"]) for e in events if e["iteration"] and e["rank"] == rank]
+            self.assertEqual([0, 1, 2, 7, 19], kept)
+            self.assertEqual({"step"}, {e["region"] for e in events if e["iteration"]})
+            # A message each, and a barrier in every tenth.
+            mine = [e for e in events if e["rank"] == rank]
+            self.assertEqual([1000 * (i % 3 + 1) for i in kept],
+                             [int(e["bytes_sent"]) for e in mine if e["event"] == "send"])
+            self.assertEqual(1, [e["region"] for e in mine if e["event"] == "enter"].count("MPI_Barrier"))
+        summary = self.summary(outcome.experiment)
+        self.assertEqual(("list", 5), (summary["mode"], summary["iterations_kept"]))
+        self.assertEqual(1, len({rank["kept_hash"] for rank in summary["by_rank"]}))
+        one = self.events(outcome.experiment, "--iteration", 7)
+        self.assertEqual({"1000" if 7 % 3 == 0 else str(1000 * (7 % 3 + 1))},
+                         {e["bytes_sent"] for e in one if e["event"] == "send"})
+        self.assertEqual(2, len([e for e in one if e["event"] == "send"]))
+        self.assertEqual([], [e for e in self.events(outcome.experiment, "--rank", 1) if e["rank"] != "1"])
+        self.tool("events", outcome.experiment, "--iteration", 3, code=1)
+        self.assertIn("--iteration 3", self.stderr)
+        middle = float(one[0]["time_s"])
+        later = self.events(outcome.experiment, "--from", middle)
+        earlier = self.events(outcome.experiment, "--to", middle)
+        at_once = [e for e in events if float(e["time_s"]) == middle]
+        self.assertEqual(len(events) + len(at_once), len(earlier) + len(later), "these are in both")
+
+
+class Export(EventsTest):
+    def printed(self, directory: Path, *options: str) -> list[str]:
+        done = subprocess.run(["otf2-print", *options, directory / "traces.otf2"], capture_output=True, text=True, timeout=300)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        return done.stdout.splitlines()
+
+    def records(self, directory: Path) -> dict[str, list[str]]:
+        """By location: kind of record, and region or what it moves."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for line in self.printed(directory):
+            parts = re.match(r"([A-Z0-9_]+) +(\d+) +\d+  (.*)", line)
+            if parts:
+                kind, location, rest = parts.groups()
+                region = re.search(r'Region: "(\w+)"', rest)
+                peer = re.search(r"(?:Receiver|Sender): (\d)", rest)
+                tag, length = re.search(r"Tag: (\d+)", rest), re.search(r"Length: (\d+)", rest)
+                collective = re.search(r"Operation: (\w+), .* Root: (\w+).*, Sent: (\d+), Received: (\d+)", rest)
+                words = [kind] + [m[1] for m in (region, peer, tag, length) if m] + (list(collective.groups()) if collective else [])
+                if kind not in ("CALLING_CONTEXT_SAMPLE", "BUFFER_FLUSH"):
+                    found[location].append(" ".join(words))
+        return found
+
+    def call(self, name: str, *within: str) -> list[str]:
+        return [f"ENTER {name}", *within, f"LEAVE {name}"]
+
+    def test_planted_events_one_by_one(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                outcome = self.traced(launched(mpi, 2, "events_few"))
+                directory = self.directory / f"otf2-{mpi}"
+                self.tool("export", outcome.experiment, "--format", "otf2", "-o", directory)
+                begin = self.call("MPI_Init") + self.call("MPI_Comm_rank")
+                # Sent to each, and received from each, oneself included.
+                end = self.call("MPI_Allreduce", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END ALLREDUCE NONE 8 8")
+                expected = {
+                    "0": begin + self.call("MPI_Send", "MPI_SEND 1 7 100") + self.call("MPI_Irecv", "MPI_IRECV_REQUEST")
+                    + self.call("MPI_Wait", "MPI_IRECV 1 8 30") + end
+                    + self.call("MPI_Bcast", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END BCAST 1 0 50"),
+                    "1": begin + self.call("MPI_Recv", "MPI_RECV 0 7 100") + self.call("MPI_Send", "MPI_SEND 0 8 30") + end
+                    + self.call("MPI_Bcast", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END BCAST 1 100 50")}
+                got = {location: [r for r in records if "MPI_Finalize" not in r]
+                       for location, records in self.records(directory).items()}
+                self.assertEqual(expected, got)
+
+    def test_definitions(self) -> None:
+        outcome = self.traced(mpirun(2, PROGRAMS / "iterations_loop", "30", "2000"))
+        directory = self.directory / "otf2"
+        self.tool("export", outcome.experiment, "-o", directory)
+        text = "\n".join(self.printed(directory, "-G"))
+        self.assertRegex(text, r'LOCATION_GROUP +1 .*"rank 1"')
+        self.assertRegex(text, r'COMM .*"MPI_COMM_WORLD"')
+        self.assertRegex(text, r'CALLING_CONTEXT .*"MPI_Sendrecv".*Parent: "step"')
+        self.assertRegex(text, r'CALLING_CONTEXT .*"step".*Parent: "main@iterations_loop.c:\d+"')
+        self.assertRegex(text, r'PARAMETER .*"iteration of step"')
+        events = "\n".join(self.printed(directory))
+        self.assertEqual(2 * 30, events.count("PARAMETER_INT64"))
+        self.assertIn("CALLING_CONTEXT_SAMPLE", events)
+
+    def test_functions_are_entered_and_left_when_asked_for(self) -> None:
+        outcome = self.traced(mpirun(2, PROGRAMS / "iterations_loop", "30", "2000"))
+        directory = self.directory / "otf2"
+        self.tool("export", outcome.experiment, "-o", directory, "--regions", "callpath")
+        for records in self.records(directory).values():
+            open_regions: list[str] = []
+            for record in records:
+                kind, _, region = record.partition(" ")
+                if kind == "ENTER":
+                    open_regions.append(region)
+                elif kind == "LEAVE":
+                    self.assertEqual(open_regions.pop(), region)
+            self.assertEqual([], open_regions)
+            self.assertEqual(1, records.count("ENTER main"))
+            self.assertIn("ENTER work", records)
+
+    def test_nothing_is_overwritten_and_nothing_half_is_left(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "events_few"))
+        (self.directory / "there").mkdir()
+        self.tool("export", outcome.experiment, "-o", self.directory / "there", code=1)
+        self.assertIn("exists", self.stderr)
+        (self.directory / "file").write_text("")
+        self.tool("export", outcome.experiment, "-o", self.directory / "file" / "below", code=1)
+        self.assertEqual(1, len(self.stderr.splitlines()), self.stderr)
+
+
+class Trouble(EventsTest):
+    def test_killed_runs_keep_what_was_written(self) -> None:
+        randomly = random.Random(7)
+        for attempt in range(20 if FULL else 2):
+            with self.subTest(attempt):
+                experiment = self.directory / f"killed-{attempt}"
+                env = clean_environment(ALL | {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1",
+                                               "REFRAIN_TRACE_MEMORY": "32K"})
+                command = [REFRAIN, "run", "--", *mpirun(2, PROGRAMS / "iterations_loop", "1000000", "100")]
+                with subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                      start_new_session=True) as running:
+                    deadline = time.monotonic() + 60
+                    while not list(experiment.glob("part-*.refrain")) and time.monotonic() < deadline:
+                        time.sleep(0.05)
+                    time.sleep(randomly.uniform(0, 2))
+                    os.killpg(running.pid, signal.SIGKILL)
+                    subprocess.run(["pkill", "-KILL", "-f", str(PROGRAMS / "iterations_loop") + " 1000000 100"])
+                events = self.events(experiment)
+                self.check_times(events)
+                self.assertGreater(len([e for e in events if e["event"] == "send"]), 1000)
+
+    def check_times(self, events: list[dict[str, str]]) -> None:
+        times = [float(e["time_s"]) for e in events]
+        self.assertEqual(sorted(times), times)
+
+    def test_a_full_disk_ends_events_and_nothing_else(self) -> None:
+        """Files may have 64 KiB: after the first events no more can be written."""
+        outcome = self.measured(mpirun(1, "prlimit", "--fsize=65536", PROGRAMS / "truth_cheap_calls", "300000"),
+                                ALL | {"REFRAIN_TRACE_MEMORY": "64K"})
+        self.assertEqual((0, 300000), (outcome.code, outcome.json_lines()[0]["calls"]), outcome.stderr)
+        lines = [line for line in outcome.stderr.splitlines() if "refrain:" in line]
+        self.assertEqual(1, len(lines), outcome.stderr)
+        self.assertIn("cannot write events", lines[0])
+        report = self.report(outcome)
+        self.assertEqual("complete", report.data["experiment"]["state"])
+        self.assertEqual(300000, report.of_function("MPI_Send", "visits"))
+        self.assertIn("events_lost", report.losses())
+        self.assertGreater(len(self.events(outcome.experiment)), 1000)
+
+    def test_damage_costs_what_it_holds(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "mpi_control", "requests", 1000), {"REFRAIN_TRACE_MEMORY": "32K"})
+        whole = self.events(outcome.experiment)
+        randomly = random.Random(11)
+        name = "events-1.refrain"
+        contents = (outcome.experiment / name).read_bytes()
+        for attempt in range(60 if FULL else 12):
+            damaged = bytearray(contents)
+            if attempt % 4 == 3:
+                del damaged[randomly.randrange(len(damaged)):]
+            else:
+                for _ in range(1 + attempt % 3):
+                    damaged[randomly.randrange(len(damaged))] ^= 1 << randomly.randrange(8)
+            with self.subTest(attempt):
+                copy = self.directory / f"damaged-{attempt}"
+                shutil.copytree(outcome.experiment, copy)
+                (copy / name).write_bytes(damaged)
+                left = self.events(copy, code=4)
+                self.assertIn(name, self.stderr)
+                of_0 = lambda events: [e for e in events if e["rank"] == "0"]
+                self.assertEqual(of_0(whole), of_0(left))
+                self.assertLess(len(left), len(whole))
+        (copy / name).unlink()
+        self.assertEqual(of_0(whole), self.events(copy, code=4))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,174 @@
+// Records come back as they were written, whatever is in them; bytes that are no records are refused.
+
+#include "events/codec.hpp"
+
+#include <array>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace refrain::events {
+namespace {
+
+/// Everything that the kind has, at random, extremes among it.
+class RandomRecords {
+ public:
+  explicit RandomRecords(unsigned seed) : random_(seed) {}
+
+  Record next() {
+    Record r;
+    r.kind = static_cast<Kind>(random_() % kinds);
+    if (is_communication(r.kind)) {
+      r.time = time_;
+      r.phase = static_cast<Phase>(random_() % 4);
+      r.peer = number<std::int32_t>();
+      if (r.kind == Kind::Send || r.kind == Kind::Receive) r.tag = number<std::int32_t>();
+      r.communicator = number<std::int32_t>();
+      if (r.phase != Phase::Whole) r.request = number<std::uint64_t>();
+      if (r.phase >= Phase::Completed) {
+        r.begun_thread = number<std::int32_t>();
+        r.begun_node = number<std::uint32_t>();
+      }
+      r.bytes_sent = number<std::int64_t>();
+      r.bytes_received = number<std::int64_t>();
+      return r;
+    }
+    r.time = time_ = number<std::int64_t>();
+    const auto bit = [&] { return random_() % 2 == 0; };
+    switch (r.kind) {
+      case Kind::Call:
+        r.begin = number<std::int64_t>();
+        r.is_whole = bit();
+        r.is_io = bit();
+        r.node = number<std::uint32_t>();
+        r.region = number<std::uint16_t>();
+        break;
+      case Kind::Sample:
+        r.node = number<std::uint32_t>();
+        r.value = number<std::int64_t>();
+        break;
+      case Kind::Mark:
+        r.begins = bit();
+        r.is_loop = bit();
+        r.is_whole = bit();
+        r.node = number<std::uint32_t>();
+        r.region = number<std::uint16_t>();
+        break;
+      case Kind::Span:
+        r.begin = number<std::int64_t>();
+        r.region = number<std::uint16_t>();
+        r.value = number<std::int64_t>();
+        break;
+      case Kind::Gap: r.value = number<std::int64_t>(); break;
+      case Kind::Flush: r.begin = number<std::int64_t>(); break;
+      default: break;
+    }
+    return r;
+  }
+
+ private:
+  template <class T>
+  T number() {
+    switch (random_() % 4) {
+      case 0: return static_cast<T>(random_() % 8);
+      case 1: return std::numeric_limits<T>::max();
+      case 2: return std::numeric_limits<T>::min();
+      default: return static_cast<T>(random_());
+    }
+  }
+  std::mt19937_64 random_;
+  std::int64_t time_ = 0;
+};
+
+void expect_same(const Record& a, const Record& b) {
+  ASSERT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.phase, b.phase);
+  EXPECT_EQ(a.is_whole, b.is_whole);
+  EXPECT_EQ(a.is_io, b.is_io);
+  EXPECT_EQ(a.begins, b.begins);
+  EXPECT_EQ(a.is_loop, b.is_loop);
+  EXPECT_EQ(a.region, b.region);
+  EXPECT_EQ(a.node, b.node);
+  EXPECT_EQ(a.time, b.time);
+  EXPECT_EQ(a.begin, b.begin);
+  EXPECT_EQ(a.value, b.value);
+  EXPECT_EQ(a.peer, b.peer);
+  EXPECT_EQ(a.tag, b.tag);
+  EXPECT_EQ(a.communicator, b.communicator);
+  EXPECT_EQ(a.begun_thread, b.begun_thread);
+  EXPECT_EQ(a.begun_node, b.begun_node);
+  EXPECT_EQ(a.request, b.request);
+  EXPECT_EQ(a.bytes_sent, b.bytes_sent);
+  EXPECT_EQ(a.bytes_received, b.bytes_received);
+}
+
+TEST(Codec, records_come_back_as_they_were) {
+  for (const std::int32_t thread : {0, 7, 0x7fffff}) {
+    RandomRecords random(static_cast<unsigned>(thread) + 1);
+    Context written{.thread = thread}, read = written;
+    for (int i = 0; i < 100'000; ++i) {
+      const Record record = random.next();
+      std::array<std::byte, longest_record> bytes;
+      const std::size_t size = encode(record, written, bytes.data());
+      ASSERT_LE(size, longest_record);
+      Record back;
+      ASSERT_EQ(size, decode(std::span(bytes).first(size), read, back)) << i;
+      expect_same(record, back);
+      ASSERT_EQ(written, read);
+      if (testing::Test::HasFailure()) FAIL() << "record " << i;
+    }
+  }
+}
+
+TEST(Codec, what_is_cut_is_refused) {
+  RandomRecords random(3);
+  for (int i = 0; i < 1000; ++i) {
+    const Record record = random.next();
+    std::array<std::byte, longest_record> bytes;
+    Context context;
+    const std::size_t size = encode(record, context, bytes.data());
+    for (std::size_t less = 0; less < size; ++less) {
+      Context read;
+      Record back;
+      EXPECT_EQ(0u, decode(std::span(bytes).first(less), read, back));
+    }
+  }
+}
+
+TEST(Codec, any_bytes_are_read_or_refused) {
+  std::mt19937 random(5);
+  std::vector<std::byte> bytes(1 << 20);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  std::size_t records = 0, refused = 0;
+  Context context;
+  for (std::size_t at = 0; at < bytes.size();) {
+    Record record;
+    const std::size_t size = decode(std::span(bytes).subspan(at), context, record);
+    ASSERT_LE(size, bytes.size() - at);
+    (size > 0 ? records : refused) += 1;
+    at += size > 0 ? size : 1;
+  }
+  EXPECT_GT(records, 1000u);
+  EXPECT_GT(refused, 1000u);
+}
+
+TEST(Codec, calls_of_one_kind_take_few_bytes) {
+  Context context;
+  std::size_t bytes = 0;
+  std::array<std::byte, longest_record> out;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    Record call;
+    call.kind = Kind::Call;
+    call.is_whole = true;
+    call.node = 12;
+    call.region = 100;
+    call.begin = 1'000'000'000'000 + i * 20'000;
+    call.time = call.begin + 900;
+    bytes += encode(call, context, out.data());
+  }
+  EXPECT_LT(bytes, 9 * 1000u);
+}
+
+}  // namespace
+}  // namespace refrain::events

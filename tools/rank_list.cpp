@@ -1,0 +1,25 @@
+#include "tools/rank_list.hpp"
+
+#include <charconv>
+
+#include "offline/report/report.hpp"
+
+namespace refrain::tools {
+
+std::vector<std::int32_t> parse_ranks(const std::vector<std::string>& texts) {
+  constexpr std::int32_t longest_range = 10'000'000;
+  std::vector<std::int32_t> ranks;
+  for (const std::string& text : texts) {
+    std::int32_t first = 0;
+    const char* end = text.data() + text.size();
+    auto at = std::from_chars(text.data(), end, first);
+    std::int32_t last = first;
+    if (at.ec == std::errc() && at.ptr != end && *at.ptr == '-') at = std::from_chars(at.ptr + 1, end, last);
+    if (at.ec != std::errc() || at.ptr != end || first < 0 || last < first || last - first > longest_range)
+      throw report::UsageError("--rank " + text + ": a rank is 0 or more, as in --rank 3 or --rank 0,4-7");
+    for (std::int32_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+}  // namespace refrain::tools
