@@ -29,9 +29,7 @@ void prune(CallTree& tree) {
   std::vector<TreeNode> kept;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     TreeNode& node = tree.nodes[i];
-    const auto& extra = node.inclusive_extra;
-    const bool has_extra = std::any_of(extra.begin(), extra.end(), [](std::int64_t v) { return v != 0; });
-    if (i > 0 && node.inclusive_s == 0 && node.inclusive == Counts{} && !has_extra && !keeps[i]) continue;
+    if (i > 0 && node.inclusive_s == 0 && node.inclusive.all_zero() && !keeps[i]) continue;
     moved[i] = static_cast<std::uint32_t>(kept.size());
     node.children.clear();
     if (i > 0) {
@@ -63,9 +61,26 @@ ByPseudo<std::int64_t> pseudo_ticks(const format::UnitTimes& times, const experi
 
 const char* name_of(PathKind kind) { return kind == PathKind::User ? "user" : kind == PathKind::Mpi ? "mpi" : "other"; }
 
+void Counts::add(MetricId metric, std::int64_t value) {
+  std::int64_t& sum = value_[place(metric)];
+  sum = add_saturating(sum, value);
+}
+
+void Counts::add_asked_for(std::size_t place, std::int64_t value) {
+  if (value == 0) return;
+  if (asked_for_.size() <= place) asked_for_.resize(place + 1);
+  asked_for_[place] = add_saturating(asked_for_[place], value);
+}
+
 Counts& Counts::operator+=(const Counts& other) {
   for (std::size_t i = 0; i < value_.size(); ++i) value_[i] = add_saturating(value_[i], other.value_[i]);
+  for (std::size_t i = 0; i < other.asked_for_.size(); ++i) add_asked_for(i, other.asked_for_[i]);
   return *this;
+}
+
+bool Counts::all_zero() const {
+  const auto zero = [](std::int64_t value) { return value == 0; };
+  return std::ranges::all_of(value_, zero) && std::ranges::all_of(asked_for_, zero);
 }
 
 class CallTreeBuilder::Impl {
@@ -95,6 +110,7 @@ class CallTreeBuilder::Impl {
     ticks_.assign(tree_.nodes.size(), 0);
     sampled_.assign(tree_.nodes.size(), 0);
     const auto put = [&](std::uint32_t node, std::int64_t t) { ticks_[node] = add_saturating(ticks_[node], t); };
+    LocationSummary summary{location.rank, location.thread, location.name};
     for (const auto& row : of.paths) {
       const NodeKind kind = definitions_.paths[row.path].kind;
       const std::uint32_t node = tree_.node_of[row.path];
@@ -105,8 +121,10 @@ class CallTreeBuilder::Impl {
         return format::value_of(kind, std::span(of.columns).subspan(row.first), metric);
       };
       for (const MetricId metric : counted_metrics)
-        if (const std::int64_t count = value(metric))
-          at.exclusive[metric] = add_saturating(at.exclusive[metric], count);
+        if (const std::int64_t count = value(metric)) {
+          at.exclusive.add(metric, count);
+          summary.counts.add(metric, count);
+        }
       weights_[node] += static_cast<double>(value(MetricId::Weight));
       at.mark_visits = add_saturating(at.mark_visits, value(MetricId::MarkVisits));
       at.mark_s += seconds(value(MetricId::MarkTime));
@@ -115,7 +133,6 @@ class CallTreeBuilder::Impl {
     const auto of_no_path = pseudo_ticks(times, location);
     for (std::size_t i = 0; i < pseudo_.size(); ++i) put(pseudo_[i], of_no_path[i]);
 
-    LocationSummary summary{location.rank, location.thread, location.name};
     summary.wall_s = seconds(times.wall);
     summary.mpi_s = seconds(times.mpi);
     summary.user_s = seconds(times.user);
@@ -123,7 +140,7 @@ class CallTreeBuilder::Impl {
     summary.stopped_s = seconds(times.stopped);
     summary.not_on_cpu_s = seconds(times.not_on_cpu);
     summary.samples = of.totals.ticks_user;
-    add_extra(rank, of, summary);
+    add_asked_for(rank, of, summary);
 
     Totals& totals = tree_.totals;
     totals.not_on_cpu_low_s += seconds(times.not_on_cpu_low);
@@ -140,6 +157,7 @@ class CallTreeBuilder::Impl {
     totals.weight_squares_s2 += of.totals.weight_user_squared * 1e-18;
     for (std::size_t i = 0; i < location.losses.size() && i < totals.losses.size(); ++i)
       totals.losses[i] = add_saturating(totals.losses[i], location.losses[i]);
+    totals.counts += summary.counts;
     totals.wall_s += summary.wall_s;
     totals.mpi_s += summary.mpi_s;
     totals.user_s += summary.user_s;
@@ -161,24 +179,18 @@ class CallTreeBuilder::Impl {
 
   CallTree finish() {
     if (!tree_.spread_over_threads) end_rank();
-    const std::size_t size = tree_.nodes.size(), metrics = tree_.extra_metrics.size();
+    const std::size_t size = tree_.nodes.size();
     for (TreeNode& node : tree_.nodes) {
       node.inclusive_s = node.exclusive_s;
       node.inclusive = node.exclusive;
-      node.exclusive_extra.resize(metrics);
-      node.inclusive_extra = node.exclusive_extra;
       node.sampled_s = sampled_s_[static_cast<std::size_t>(&node - tree_.nodes.data())];
     }
-    for (LocationSummary& location : tree_.locations) location.extra.resize(metrics);
-    tree_.totals.extra.resize(metrics);
     for (std::size_t i = size; i-- > 1;) {
       const TreeNode& node = tree_.nodes[i];
       TreeNode& parent = tree_.nodes[static_cast<std::size_t>(node.parent)];
       parent.inclusive_s += node.inclusive_s;
       parent.inclusive += node.inclusive;
       parent.sampled_s += node.sampled_s;
-      for (std::size_t m = 0; m < metrics; ++m)
-        parent.inclusive_extra[m] = add_saturating(parent.inclusive_extra[m], node.inclusive_extra[m]);
     }
     const Totals& totals = tree_.totals;
     const auto error_of = [&](double weight) {
@@ -227,23 +239,17 @@ class CallTreeBuilder::Impl {
   }
 
   /// Ranks have lists of their own: the tree's has what any of them has.
-  void add_extra(const experiment::Rank& rank, const experiment::RunTotals& of, LocationSummary& summary) {
-    const auto add = [](std::vector<std::int64_t>& sums, std::size_t m, std::int64_t value) {
-      if (sums.size() <= m) sums.resize(m + 1);
-      sums[m] = add_saturating(sums[m], value);
-    };
-    auto& no_sample = tree_.nodes[pseudo_[static_cast<std::size_t>(Pseudo::NoSample)]];
+  void add_asked_for(const experiment::Rank& rank, const experiment::RunTotals& of, LocationSummary& summary) {
+    TreeNode& no_sample = tree_.nodes[pseudo_[static_cast<std::size_t>(Pseudo::NoSample)]];
     for (std::size_t own = 0; own < rank.extra_metrics.size() && own < of.extra.totals.size(); ++own) {
       const auto known =
           std::ranges::find(tree_.extra_metrics, rank.extra_metrics[own].name, &experiment::ExtraMetric::name);
       const auto m = static_cast<std::size_t>(known - tree_.extra_metrics.begin());
       if (known == tree_.extra_metrics.end()) tree_.extra_metrics.push_back(rank.extra_metrics[own]);
       for (const experiment::PathValues& row : of.extra.values)
-        if (const std::int64_t value = of.extra.of(row, own))
-          add(tree_.nodes[tree_.node_of[row.path]].exclusive_extra, m, value);
-      if (own < of.extra_no_path.size()) add(no_sample.exclusive_extra, m, of.extra_no_path[own]);
-      add(summary.extra, m, of.extra.totals[own]);
-      add(tree_.totals.extra, m, of.extra.totals[own]);
+        tree_.nodes[tree_.node_of[row.path]].exclusive.add_asked_for(m, of.extra.of(row, own));
+      if (own < of.extra_no_path.size()) no_sample.exclusive.add_asked_for(m, of.extra_no_path[own]);
+      summary.counts.add_asked_for(m, of.extra.totals[own]);
     }
   }
 

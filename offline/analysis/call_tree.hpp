@@ -60,19 +60,23 @@ inline constexpr auto counted_metrics = [] {
   return metrics;
 }();
 
-/// One integer of each.
+/// One integer of each, and one of each metric that the user has asked for, by its place in CallTree::extra_metrics.
+/// Sums are saturating.
 class Counts {
  public:
-  constexpr std::int64_t& operator[](format::MetricId metric) { return value_[place(metric)]; }
-  constexpr std::int64_t operator[](format::MetricId metric) const { return value_[place(metric)]; }
+  std::int64_t operator[](format::MetricId metric) const { return value_[place(metric)]; }
+  void add(format::MetricId metric, std::int64_t value);
+  std::int64_t asked_for(std::size_t place) const { return place < asked_for_.size() ? asked_for_[place] : 0; }
+  void add_asked_for(std::size_t place, std::int64_t value);
   Counts& operator+=(const Counts& other);
-  bool operator==(const Counts&) const = default;
+  bool all_zero() const;
 
  private:
   static constexpr std::size_t place(format::MetricId metric) {
     return static_cast<std::size_t>(std::ranges::find(counted_metrics, metric) - counted_metrics.begin());
   }
   std::array<std::int64_t, counted_metrics.size()> value_{};
+  std::vector<std::int64_t> asked_for_;  ///< zeros at its end may be missing
 };
 
 /// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
@@ -97,9 +101,7 @@ struct TreeNode {
   Counts exclusive, inclusive;
   std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
   double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
-  /// Of the metrics that the user has asked for; by CallTree::extra_metrics.
-  std::vector<std::int64_t> exclusive_extra, inclusive_extra;
-  Spread spread;  ///< of inclusive_s, over ranks, or over threads when there is one rank
+  Spread spread;                 ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children;
 };
 
@@ -108,7 +110,7 @@ struct LocationSummary {
   std::string name;
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, stopped_s = 0, not_on_cpu_s = 0;
   std::int64_t samples = 0;
-  std::vector<std::int64_t> extra;  ///< by CallTree::extra_metrics
+  Counts counts;
 };
 
 struct Totals {
@@ -119,7 +121,7 @@ struct Totals {
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_without_sample = 0;
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by format::Loss
-  std::vector<std::int64_t> extra;             ///< by CallTree::extra_metrics
+  Counts counts;
   /// What an error of the samples can do to not_on_cpu_s. They divide a thread's CPU time between user code and MPI;
   /// where threads wait for a core they may see one of the two too rarely by a factor of two. So this is the smaller
   /// one's CPU time, or the distance of the bounds where that is less; added up over threads.

@@ -31,9 +31,6 @@ class Flattener {
       }
       entry.totals.exclusive_s += node.exclusive_s;
       entry.totals.exclusive += node.exclusive;
-      entry.totals.exclusive_extra.resize(node.exclusive_extra.size());
-      for (std::size_t m = 0; m < node.exclusive_extra.size(); ++m)
-        entry.totals.exclusive_extra[m] = add_saturating(entry.totals.exclusive_extra[m], node.exclusive_extra[m]);
       if (entry.active++ == 0) entry.totals.inclusive_s += node.inclusive_s;
       steps.push_back({step.node, true});
       for (const auto child : node.children) steps.push_back({child, false});

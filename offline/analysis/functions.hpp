@@ -14,7 +14,6 @@ struct FunctionTotals {
   double exclusive_s = 0;
   double inclusive_s = 0;  ///< a path that passes through the function several times counts once
   Counts exclusive;
-  std::vector<std::int64_t> exclusive_extra;  ///< by CallTree::extra_metrics
 };
 
 /// By exclusive time, largest first.

@@ -102,7 +102,6 @@ class CallTreePage : public RunPage {
 
   void print_row(const TreeNode& node) {
     const analysis::Counts& counts = node.inclusive;
-    const auto& extra = node.inclusive_extra;
     const analysis::Spread& spread = node.spread;
     const double error = node.standard_error_s;
     row_ = right(percent(node.inclusive_s, wall(), error), 7);
@@ -114,7 +113,8 @@ class CallTreePage : public RunPage {
     const std::int64_t bytes = bytes_moved(counts);
     if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
-      row_ += right(if_any(extra[m], human_extra(d_.tree.extra_metrics[m], extra[m])), columns_.extra[m]);
+      row_ += right(if_any(counts.asked_for(m), human_extra(d_.tree.extra_metrics[m], counts.asked_for(m))),
+                    columns_.extra[m]);
     if (columns_.spread)
       row_ += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
                                       right(human_time(spread.max), 9));
@@ -227,8 +227,8 @@ Table call_paths_table(const Document& d) {
   add_count_columns(columns);
   for (const char* name : {"inclusive_min_s", "inclusive_mean_s", "inclusive_max_s", "inclusive_standard_error_s"})
     columns.push_back({name, Kind::Seconds});
-  add_extra_columns(columns, tree, InJson | InCsv, {"metrics", "exclusive"});
-  add_extra_columns(columns, tree, InJson, {"metrics", "inclusive"});
+  add_asked_for_columns(columns, tree, InJson | InCsv, {"metrics", "exclusive"});
+  add_asked_for_columns(columns, tree, InJson, {"metrics", "inclusive"});
   columns.push_back({"visits", Kind::Count, InJson, "", {"region"}});
   columns.push_back({"wall_s", Kind::Seconds, InJson, "", {"region"}});
   if (sites)
@@ -244,8 +244,8 @@ Table call_paths_table(const Document& d) {
       add_counts(row, node.exclusive);
       for (const double value : {node.spread.min, node.spread.mean, node.spread.max, node.standard_error_s})
         row.cells.emplace_back(value);
-      add_extra(row, tree, node.exclusive_extra);
-      add_extra(row, tree, node.inclusive_extra);
+      add_asked_for(row, tree, node.exclusive);
+      add_asked_for(row, tree, node.inclusive);
       if (node.marked) row.cells.insert(row.cells.end(), {node.mark_visits, node.mark_s});
       else row.cells.resize(row.cells.size() + 2);
       if (sites)

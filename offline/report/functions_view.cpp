@@ -14,13 +14,13 @@ Table functions_table(const Document& d) {
   std::vector<Column> columns = {
       {"function", Kind::Text}, {"kind", Kind::Text}, {"exclusive_s", Kind::Seconds}, {"inclusive_s", Kind::Seconds}};
   add_count_columns(columns);
-  add_extra_columns(columns, d.tree, Everywhere, {"metrics", "exclusive"});
+  add_asked_for_columns(columns, d.tree, Everywhere, {"metrics", "exclusive"});
   columns.push_back({"precision"});
   return {"functions", std::move(columns), [&d](const TakeRow& take) {
             for (const auto& f : function_totals(d.tree)) {
               Row row{{f.name, name_of(f.kind), f.exclusive_s, f.inclusive_s}};
               add_counts(row, f.exclusive);
-              add_extra(row, d.tree, f.exclusive_extra);
+              add_asked_for(row, d.tree, f.exclusive);
               row.cells.emplace_back(precision_of(d, f.kind, f.name));
               take(row);
             }

@@ -118,12 +118,12 @@ Table threads_table(const Document& d) {
   for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s"})
     columns.push_back({name, Kind::Seconds});
   columns.push_back({"samples", Kind::Count});
-  add_extra_columns(columns, d.tree, InJson, {"metrics"});
+  add_asked_for_columns(columns, d.tree, InJson, {"metrics"});
   return {"locations", std::move(columns), [&d](const TakeRow& take) {
             for (const auto& l : d.tree.locations) {
               Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
                        l.stopped_s, l.not_on_cpu_s, l.samples}};
-              add_extra(row, d.tree, l.extra);
+              add_asked_for(row, d.tree, l.counts);
               take(row);
             }
           }};

@@ -20,15 +20,15 @@ void add_counts(Row& row, const analysis::Counts& counts) {
   for (const auto metric : analysis::counted_metrics) row.cells.emplace_back(counts[metric]);
 }
 
-void add_extra_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
-                       const std::vector<std::string>& group) {
+void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
+                           const std::vector<std::string>& group) {
   for (const auto& [name, unit] : tree.extra_metrics)
     columns.push_back({analysis::metric_of(name, unit).column, kind_of(unit), in, name, group});
 }
 
-void add_extra(Row& row, const analysis::CallTree& tree, const std::vector<std::int64_t>& values) {
+void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Counts& counts) {
   for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
-    const std::int64_t value = m < values.size() ? values[m] : 0;
+    const std::int64_t value = counts.asked_for(m);
     const double divisor = analysis::divisor_of(tree.extra_metrics[m].unit);
     if (divisor == 1) row.cells.emplace_back(value);
     else row.cells.emplace_back(static_cast<double>(value) / divisor);

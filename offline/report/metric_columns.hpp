@@ -9,9 +9,9 @@ void add_count_columns(std::vector<Column>& columns);
 void add_counts(Row& row, const analysis::Counts& counts);
 
 /// Of the metrics that the user has asked for.
-void add_extra_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
-                       const std::vector<std::string>& group);
-void add_extra(Row& row, const analysis::CallTree& tree, const std::vector<std::int64_t>& values);
+void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
+                           const std::vector<std::string>& group);
+void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Counts& counts);
 
 /// How well the values of a call path are known: those of MPI are exact sums, or in one iteration reconstructed from
 /// its cluster and its exact totals; those of other code come from samples.

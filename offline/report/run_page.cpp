@@ -111,8 +111,8 @@ void RunPage::totals_of_extra() {
   std::string text;
   for (std::size_t m = 0; m < d_.tree.extra_metrics.size(); ++m) {
     const experiment::ExtraMetric& metric = d_.tree.extra_metrics[m];
-    text +=
-        fmt::format("{}{} {}", m == 0 ? "In all " : ", ", metric.name, human_extra(metric, d_.tree.totals.extra[m]));
+    text += fmt::format("{}{} {}", m == 0 ? "In all " : ", ", metric.name,
+                        human_extra(metric, d_.tree.totals.counts.asked_for(m)));
   }
   if (!text.empty()) wrapped("", text + ".", 0, style_.faint);
 }

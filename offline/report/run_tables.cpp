@@ -98,8 +98,8 @@ Table totals_table(const Document& d) {
     if (loss.is_time) losses.add(loss.name, static_cast<double>(loss.count) * 1e-9);
     else losses.add(loss.name, loss.count);
   }
-  add_extra_columns(table.table().columns, d.tree, InJson, {"metrics"});
-  add_extra(table.row(), d.tree, t.extra);
+  add_asked_for_columns(table.table().columns, d.tree, InJson, {"metrics"});
+  add_asked_for(table.row(), d.tree, t.counts);
   table.add_table(own.take());
   table.add_table(losses.take());
   return table.take();

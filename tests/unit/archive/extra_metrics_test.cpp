@@ -37,9 +37,9 @@ TEST(ExtraMetrics, of_ranks_with_other_lists_are_put_together_by_name) {
   for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
     std::int64_t send = 0;
     for (const auto& node : tree.nodes)
-      if (node.name == "MPI_Send") send += node.exclusive_extra[m];
-    found[tree.extra_metrics[m].name] = {tree.totals.extra[m], send, tree.locations[0].extra[m],
-                                         tree.locations[1].extra[m]};
+      if (node.name == "MPI_Send") send += node.exclusive.asked_for(m);
+    found[tree.extra_metrics[m].name] = {tree.totals.counts.asked_for(m), send, tree.locations[0].counts.asked_for(m),
+                                         tree.locations[1].counts.asked_for(m)};
   }
   EXPECT_EQ(found, (std::map<std::string, Columns>{
                        {"a", {10, 1, 10, 0}}, {"b", {220, 42, 20, 200}}, {"c", {300, 30, 0, 300}}}));

@@ -64,7 +64,7 @@ class Sample {
     using format::MetricId;
     constexpr MetricId metrics[] = {MetricId::Visits, MetricId::MessagesSent, MetricId::BytesSent,
                                     MetricId::MessagesReceived, MetricId::BytesReceived};
-    for (std::size_t i = 0; i < calls_and_traffic.size(); ++i) node.exclusive[metrics[i]] = calls_and_traffic[i];
+    for (std::size_t i = 0; i < calls_and_traffic.size(); ++i) node.exclusive.add(metrics[i], calls_and_traffic[i]);
     tree.nodes[parent].children.push_back(static_cast<std::uint32_t>(tree.nodes.size()));
     tree.nodes.push_back(node);
     return static_cast<std::uint32_t>(tree.nodes.size() - 1);
