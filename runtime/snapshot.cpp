@@ -173,7 +173,8 @@ void write_full_events(Location& location) {
 void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
   if (measurement::events_are_full(location)) write_full_events(location);
-  if (platform::now() < next_snapshot)  // it was asked for events
+  // Events ask with 0; a warning that the process may end asks with less, and has its snapshot at once.
+  if (measurement::snapshot_due.load(std::memory_order_relaxed) >= 0 && platform::now() < next_snapshot)
     return measurement::snapshot_due.store(next_snapshot, std::memory_order_relaxed);
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;

@@ -91,7 +91,7 @@ void EventStream::release() {
 }
 
 void EventStream::take_call(const Record& call) {
-  const bool is_around = holds_call_ && call.begin <= held_begin_ && held_end_ <= call.time;
+  const bool is_around = holds_call_ && call.begin < held_begin_ && held_end_ <= call.time;
   if (!is_around) release();
   std::deque<Event> within;
   held_.swap(within);
