@@ -3,13 +3,11 @@
 #include "offline/report/events.hpp"
 
 #include <cstdio>
-#include <fmt/format.h>
 #include <memory>
+#include <stdexcept>
 
-#include "offline/experiment/experiment.hpp"
-#include "tools/exit_codes.hpp"
-#include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/trace_command.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -20,38 +18,20 @@ struct Request {
   report::EventOptions options;
 };
 
-int complain(int code, const std::string& what) {
-  fmt::print(stderr, "refrain events: {}\n", what);
-  return code;
-}
-
 void write_out(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
     throw std::runtime_error("standard output cannot be written");
 }
 
 int run(Request& request) {
-  try {
-    report::Options common;
-    common.set_format(request.format);
-    common.ranks = parse_ranks(request.ranks);
-    request.options.format = common.format;
-    request.options.table_format = common.table_format;
-    const auto experiment = experiment::Experiment::open(request.experiment);
-    const auto trace = trace::Trace::open(experiment, [&](std::int32_t rank) { return common.chosen(rank); });
-    if (!trace)
-      return complain(exit_usage,
-                      request.experiment + " has no events; REFRAIN_TRACE=all keeps them when it is measured");
-    print_events(*trace, request.options, write_out);
+  report::Options common;
+  common.set_format(request.format);
+  request.options.format = common.format;
+  request.options.table_format = common.table_format;
+  return with_trace("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
+    print_events(trace, request.options, write_out);
     if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
-    if (experiment->damages() == 0) return exit_ok;
-    for (const std::string& line : experiment->damage()) complain(exit_damaged, line);
-    return exit_damaged;
-  } catch (const experiment::ReadError& error) {
-    return complain(exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(exit_usage, error.what());
-  }
+  });
 }
 
 }  // namespace

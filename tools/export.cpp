@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "offline/experiment/experiment.hpp"
 #include "offline/export/otf2.hpp"
-#include "offline/report/report.hpp"
+#include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/trace_command.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -19,12 +18,7 @@ struct Request {
   std::vector<std::string> ranks;
 };
 
-int complain(int code, const std::string& what) {
-  fmt::print(stderr, "refrain export: {}\n", what);
-  return code;
-}
-
-/// Beside the experiment, with its name.
+/// In the working directory, with the experiment's name.
 std::filesystem::path usual_directory(const std::string& experiment) {
   std::filesystem::path path = std::filesystem::absolute(experiment).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
@@ -32,34 +26,20 @@ std::filesystem::path usual_directory(const std::string& experiment) {
 }
 
 int run(const Request& request) {
-  try {
-    const std::vector<std::int32_t> ranks = parse_ranks(request.ranks);
-    report::Options chosen;
-    chosen.ranks = ranks;
-    const auto experiment = experiment::Experiment::open(request.experiment);
-    const auto trace = trace::Trace::open(experiment, [&](std::int32_t rank) { return chosen.chosen(rank); });
-    if (!trace)
-      return complain(exit_usage,
-                      request.experiment + " has no events; REFRAIN_TRACE=all keeps them when it is measured");
+  return with_trace("export", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     const std::filesystem::path directory =
         request.output.empty() ? usual_directory(request.experiment) : std::filesystem::path(request.output);
     analysis::Symbolizer symbolizer;
     const exports::Otf2Summary done =
-        exports::write_otf2(*trace, symbolizer, {directory, request.regions == "callpath"});
+        exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath"});
     fmt::print("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
-               trace->locations().size());
+               trace.locations().size());
     if (done.left_out > 0)
-      complain(exit_ok, fmt::format("{} communications are not in it: OTF2 has no record for them, or their "
-                                    "communicator is not known",
-                                    done.left_out));
-    if (experiment->damages() == 0) return exit_ok;
-    for (const std::string& line : experiment->damage()) complain(exit_damaged, line);
-    return exit_damaged;
-  } catch (const experiment::ReadError& error) {
-    return complain(exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(exit_usage, error.what());
-  }
+      complain("export", exit_ok,
+               fmt::format("{} communications are not in it: OTF2 has no record for them, or their communicator is "
+                           "not known",
+                           done.left_out));
+  });
 }
 
 }  // namespace

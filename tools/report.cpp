@@ -15,12 +15,15 @@
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
 namespace {
+
+constexpr const char* name = "report";
 
 struct Request {
   std::string experiment, output = "-";
@@ -48,11 +51,6 @@ class Progress {
   Clock::time_point last_{};
 };
 
-int complain(int code, const std::string& what) {
-  fmt::print(stderr, "refrain report: {}\n", what);
-  return code;
-}
-
 /// Where the report goes: standard output, or a file that is made when there is something to write, so that a request
 /// that fails leaves no empty one behind.
 class Output {
@@ -79,15 +77,6 @@ class Output {
   std::FILE* out_ = nullptr;
 };
 
-/// The text says it itself; who reads another format learns it here.
-void tell_damage(const experiment::Experiment& experiment) {
-  constexpr std::size_t most = 5;
-  const auto damage = experiment.damage();
-  for (std::size_t i = 0; i < std::min(damage.size(), most); ++i) complain(exit_damaged, damage[i]);
-  if (experiment.damages() > most)
-    complain(exit_damaged, fmt::format("and {} more parts are damaged", experiment.damages() - most));
-}
-
 /// Whether any of the ranks that are asked for can be read. `first`: the first of them, for the report not to read it
 /// again.
 bool anything_left(const experiment::Experiment& experiment, const report::Options& options,
@@ -112,7 +101,7 @@ int run(Request request) {
     experiment = experiment::Experiment::open(request.experiment);
     experiment::RankHandle first;
     if (!anything_left(*experiment, request.options, first)) {
-      tell_damage(*experiment);
+      tell_damage(name, *experiment);
       return exit_unreadable;
     }
     analysis::Symbolizer symbolizer;
@@ -122,13 +111,14 @@ int run(Request request) {
     render(experiment, request.options, terminal, symbolizer, [&](std::string_view text) { output.write(text); });
     output.finish();
     if (experiment->damages() == 0) return exit_ok;
-    if (request.options.format != report::Format::Text || output.to_file()) tell_damage(*experiment);
+    // The text says it itself.
+    if (request.options.format != report::Format::Text || output.to_file()) tell_damage(name, *experiment);
     return exit_damaged;
   } catch (const experiment::ReadError& error) {
-    return complain(exit_unreadable, error.what());
+    return complain(name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
-    if (experiment) tell_damage(*experiment);  // which may have cost what was asked for
-    return complain(exit_usage, error.what());
+    if (experiment) tell_damage(name, *experiment);  // which may have cost what was asked for
+    return complain(name, exit_usage, error.what());
   }
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+/// What the subcommands on events share: the trace is opened, and what goes wrong is said.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "offline/trace/trace.hpp"
+
+namespace refrain::tools {
+
+/// Runs `use` on the events of the experiment's ranks that `ranks` lists. Returns the exit code; `command` stands in
+/// messages.
+int with_trace(const char* command, const std::string& experiment, const std::vector<std::string>& ranks,
+               const std::function<void(const trace::Trace& trace)>& use);
+
+}  // namespace refrain::tools
