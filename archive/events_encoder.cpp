@@ -26,12 +26,7 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     out.varint(location.events.records);
     out.varint(location.events.iterations);
     out.varint(location.events.lost);
-    out.varint(paths.size());
-    std::int64_t expected = 0;  // most trees are numbered as the rank's is
-    for (const std::uint32_t path : paths) {
-      out.signed_varint(path - expected);
-      expected = std::int64_t{path} + 1;
-    }
+    encode_node_paths(paths, out);
     return !out.failed();
   });
 }

@@ -36,6 +36,16 @@ bool for_each_location(const RankRecord& record, const Numbers& paths, Encode en
   return true;
 }
 
+/// The rank's own path of each node: most trees are numbered as the rank's is.
+inline void encode_node_paths(Paths paths, Encoder& out) {
+  out.varint(paths.size());
+  std::int64_t expected = 0;
+  for (const std::uint32_t path : paths) {
+    out.signed_varint(path - expected);
+    expected = std::int64_t{path} + 1;
+  }
+}
+
 /// What a location is, before its values.
 inline void encode_location_head(const LocationRecord& location, Encoder& out) {
   out.signed_varint(location.thread);

@@ -333,12 +333,7 @@ bool encode_samples(const SamplesRecord& samples, Paths paths, platform::Bytes& 
   out.varint(samples.kept.level);
   out.varint(samples.kept.seed);
   out.varint(samples.count);
-  out.varint(paths.size());
-  std::int64_t expected = 0;  // most trees are numbered as the rank's is
-  for (const std::uint32_t path : paths) {
-    out.signed_varint(path - expected);
-    expected = std::int64_t{path} + 1;
-  }
+  encode_node_paths(paths, out);
   out.fixed(static_cast<std::uint8_t>(samples.kind));
   out.fixed(samples.visits);
   out.varint(samples.references.size());

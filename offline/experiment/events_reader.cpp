@@ -1,6 +1,5 @@
 #include "offline/experiment/events_reader.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -8,6 +7,7 @@
 #include "format/checksum.hpp"
 #include "format/event_file.hpp"
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/frame_search.hpp"
 #include "offline/experiment/unpack.hpp"
 
 namespace refrain::experiment {
@@ -61,34 +61,10 @@ std::vector<std::byte> read_whole(const InputFile& file, std::uint64_t at, std::
   return whole;
 }
 
-/// A frame that is whole.
-std::optional<Head> whole_frame(const InputFile& file, std::uint64_t at) {
-  try {
-    Head head = read_head(file, at);
-    (void)read_whole(file, at, head.frame.size);
-    return head;
-  } catch (const ReadError&) {
-    return {};
-  }
-}
-
 /// The next place from `at` on where a whole frame begins; the end of the file: there is none.
 std::uint64_t next_frame(const InputFile& file, std::uint64_t at) {
-  constexpr std::uint64_t piece = 1 << 20;
-  std::byte magic[sizeof format::event_magic];
-  format::store_little_endian(magic, format::event_magic);
-  while (at < file.size()) {
-    const auto bytes = file.read(at, std::min(piece, file.size() - at), frame_text);
-    for (auto found = bytes.begin();; ++found) {
-      found = std::search(found, bytes.end(), std::begin(magic), std::end(magic));
-      if (found == bytes.end()) break;
-      const std::uint64_t place = at + static_cast<std::uint64_t>(found - bytes.begin());
-      if (whole_frame(file, place)) return place;
-    }
-    if (bytes.size() < piece) break;
-    at += piece - sizeof magic + 1;  // one may begin at the end of the piece
-  }
-  return file.size();
+  return find_frame(file, at, file.size(), format::event_magic, frame_text,
+                    [&](std::uint64_t place) { (void)read_whole(file, place, read_head(file, place).frame.size); });
 }
 
 ClockReading read_clock(SectionReader& in) {
@@ -116,14 +92,8 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
     of.records = in.varint();
     of.iterations = in.varint();
     of.lost = in.varint();
-    std::int64_t expected = 0;
-    for (std::size_t paths = in.count(1); paths > 0; --paths) {
-      const std::int64_t path = expected + in.signed_varint();
-      in.check();
-      if (path < 0 || static_cast<std::uint64_t>(path) >= rank.paths.size()) in.refuse("a call path that is not there");
-      of.paths.push_back(rank.paths[static_cast<std::size_t>(path)]);
-      expected = path + 1;
-    }
+    if (!read_node_paths(in, rank.paths, of.paths)) in.refuse("a call path that is not there");
+    in.check();
   }
   in.finish();
   return events;

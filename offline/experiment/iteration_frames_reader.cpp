@@ -7,6 +7,7 @@
 #include "format/bytes.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
+#include "offline/experiment/frame_search.hpp"
 #include "offline/experiment/unpack.hpp"
 
 namespace refrain::experiment {
@@ -104,25 +105,8 @@ void check_unread_frames(Rank& rank) {
 
 /// The next place from `at` on where a frame begins that is whole; `end`: there is none.
 std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
-  constexpr std::uint64_t piece = 1 << 20;
-  std::byte magic[sizeof format::frame_magic];
-  format::store_little_endian(magic, format::frame_magic);
-  while (at < end) {
-    const auto bytes = file.read(at, std::min(piece, end - at), frame_text);
-    for (auto found = bytes.begin();; ++found) {
-      found = std::search(found, bytes.end(), std::begin(magic), std::end(magic));
-      if (found == bytes.end()) break;
-      const std::uint64_t place = at + static_cast<std::uint64_t>(found - bytes.begin());
-      try {
-        (void)read_whole(file, place, end);
-        return place;
-      } catch (const ReadError&) {  // these bytes were no frame
-      }
-    }
-    if (bytes.size() < piece) break;
-    at += piece - sizeof magic + 1;  // one may begin at the end of the piece
-  }
-  return end;
+  return find_frame(file, at, end, format::frame_magic, frame_text,
+                    [&](std::uint64_t place) { (void)read_whole(file, place, end); });
 }
 
 }  // namespace
@@ -255,15 +239,7 @@ const char* parse_samples(const std::vector<std::byte>& payload, const Rank& ran
     samples.kept.level = static_cast<unsigned>(std::countr_zero(stride));
   }
   samples.count = in.varint();
-  const std::size_t nodes = in.count(1);
-  std::int64_t expected = 0;
-  for (std::size_t i = 0; i < nodes && !in.failed(); ++i) {
-    const std::int64_t step = in.signed_varint();
-    const auto paths = static_cast<std::int64_t>(rank.paths.size());
-    if (step < -expected || step >= paths - expected) return "of a call path that is not there";
-    samples.paths.push_back(rank.paths[static_cast<std::size_t>(expected + step)]);
-    expected += step + 1;
-  }
+  if (!read_node_paths(in, rank.paths, samples.paths)) return "of a call path that is not there";
   const auto kind = in.fixed<std::uint8_t>();
   samples.visits = in.fixed<std::uint8_t>();
   for (std::size_t n = in.count(1); n > 0; --n)
