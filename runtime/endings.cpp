@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <errno.h>
-#include <limits>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -11,7 +10,6 @@
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
-#include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/helper_thread.hpp"
@@ -154,8 +152,7 @@ void on_default(int signal, siginfo_t* info, void*) {
 void on_warning(int signal, siginfo_t* info, void* context) {
   const bool at_home = is_home_process();
   // If the handler does not come back, the next MPI call or iteration writes.
-  if (at_home && measurement::lifecycle.snapshot_is_due)
-    measurement::snapshot_due.store(std::numeric_limits<platform::Ticks>::min(), std::memory_order_relaxed);
+  if (at_home) ask_for_snapshot();
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
   const int saved_errno = errno;

@@ -46,7 +46,8 @@ constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file,
 std::atomic_flag writing;                                         ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
-platform::Ticks next_snapshot = std::numeric_limits<platform::Ticks>::max();
+/// measurement::snapshot_due is the same, or less when events ask to be written.
+std::atomic<platform::Ticks> next_snapshot{std::numeric_limits<platform::Ticks>::max()};
 std::int32_t own_rank = 0;
 platform::ClockAnchor first_anchor;
 std::uint64_t random_state = 0;
@@ -58,11 +59,15 @@ std::int64_t jittered(std::int64_t period) {
   return static_cast<std::int64_t>(static_cast<double>(period) * (0.9 + 0.2 * uniform));
 }
 
+void set_due_at(platform::Ticks at) {
+  next_snapshot.store(at, std::memory_order_relaxed);
+  measurement::snapshot_due.store(at, std::memory_order_relaxed);
+}
+
 void set_due(std::int64_t nanoseconds) {
   const double ticks =
       static_cast<double>(nanoseconds) * 1e-9 * platform::ticks_per_second(first_anchor, platform::read_anchor());
-  next_snapshot = platform::now() + static_cast<platform::Ticks>(ticks);
-  measurement::snapshot_due.store(next_snapshot, std::memory_order_relaxed);
+  set_due_at(platform::now() + static_cast<platform::Ticks>(ticks));
 }
 
 void give_up(int error) {
@@ -173,9 +178,8 @@ void write_full_events(Location& location) {
 void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
   if (measurement::events_are_full(location)) write_full_events(location);
-  // Events ask with 0; a warning that the process may end asks with less, and has its snapshot at once.
-  if (measurement::snapshot_due.load(std::memory_order_relaxed) >= 0 && platform::now() < next_snapshot)
-    return measurement::snapshot_due.store(next_snapshot, std::memory_order_relaxed);
+  if (const platform::Ticks next = next_snapshot.load(std::memory_order_relaxed); platform::now() < next)
+    return measurement::snapshot_due.store(next, std::memory_order_relaxed);  // it was for events
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
   const LongerWork work;
@@ -210,6 +214,10 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
   period_ns = configuration.snapshot * 1'000'000'000;
   random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
   set_due(jittered(std::min(period_ns, first_after_ns)));
+}
+
+void ask_for_snapshot() {
+  if (period_ns != 0 && measurement::lifecycle.snapshot_is_due) set_due_at(std::numeric_limits<platform::Ticks>::min());
 }
 
 void stop_snapshots() {

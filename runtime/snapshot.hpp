@@ -14,6 +14,8 @@ namespace refrain::runtime {
 /// From here on snapshots are due every REFRAIN_SNAPSHOT seconds, on every rank at moments of its own. `anchor`: of the
 /// clock, read some time ago.
 void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor);
+/// The next MPI call, or end of an iteration, writes a snapshot, if there are any. Async-signal-safe.
+void ask_for_snapshot();
 /// No more snapshots and no more spilling. What was spilled stays in the file.
 void stop_snapshots();
 
