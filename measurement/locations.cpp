@@ -130,6 +130,8 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
+bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
+
 Inside place_outside_bookkeeping(const Location& l) {
   for (int i = 0; i < 10'000; ++i) {
     const Inside inside = l.inside.load(std::memory_order_acquire);

@@ -36,6 +36,10 @@ void close_location(Location& location);
 bool pause_others();
 void resume_others();
 
+/// Nobody but the caller's thread writes to the location now: it is the caller's own, paused or closed. False: it has
+/// begun since the others were paused, and goes on.
+bool is_held(const Location& location);
+
 /// Where the thread of a location is whose gate is not open. Waits, not for ever, until it has left Refrain's
 /// bookkeeping: who finds the gate not open has entered it for a moment.
 Inside place_outside_bookkeeping(const Location& location);

@@ -30,6 +30,7 @@ int write(Location& location, const events::Buffer::Place& to, std::int32_t rank
 
 void write_or_end(Location& location, const events::Buffer::Place& to, std::int32_t rank) {
   if (to.size == 0 || measurement::events_have_ended.load(std::memory_order_relaxed)) return;
+  if (!measurement::is_held(location)) return;  // its thread appends
   const int error = write(location, to, rank);
   if (!error) return;
   measurement::events_have_ended.store(true, std::memory_order_relaxed);

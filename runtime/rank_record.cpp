@@ -245,10 +245,8 @@ bool RankRecordBuilder::copy_modules() {
   return true;
 }
 
-/// False: the location has begun since the others were held, and goes on.
 bool RankRecordBuilder::is_held(const Location& l) const {
-  return threads_ == Threads::Ended || &l == measurement::own_location() ||
-         l.gate.load(std::memory_order_relaxed) != measurement::Gate::Open;
+  return threads_ == Threads::Ended || measurement::is_held(l);
 }
 
 bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
