@@ -7,7 +7,7 @@
 
 namespace refrain::tools {
 
-/// `texts`: "3" or "2-5" each. Throws report::UsageError.
+/// In ascending order, each once. `texts`: "3" or "2-5" each. Throws report::UsageError.
 std::vector<std::int32_t> parse_ranks(const std::vector<std::string>& texts);
 
 }  // namespace refrain::tools

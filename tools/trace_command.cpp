@@ -13,6 +13,7 @@ int with_trace(const char* command, const std::string& experiment, const std::ve
     report::Options chosen;
     chosen.ranks = parse_ranks(ranks);
     const auto opened = experiment::Experiment::open(experiment);
+    report::check_ranks(*opened, chosen.ranks);
     const auto trace = trace::Trace::open(opened, [&](std::int32_t rank) { return chosen.chosen(rank); });
     if (!trace)
       return complain(command, exit_usage,

@@ -11,13 +11,6 @@
 namespace refrain::report {
 namespace {
 
-void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted) {
-  for (const std::int32_t rank : wanted)
-    if (!std::ranges::binary_search(experiment.ranks(), rank))
-      throw UsageError(fmt::format("--rank {}: the experiment has no data of that rank (its job had {})", rank,
-                                   plural(experiment.definitions().ranks_expected, "rank", "ranks")));
-}
-
 /// An option that was given: a view that does not know it would not change.
 struct Given {
   const char* option;
@@ -150,7 +143,14 @@ void render_part(const std::shared_ptr<const experiment::Experiment>& experiment
 
 }  // namespace
 
-bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end(); }
+bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::binary_search(ranks, rank); }
+
+void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted) {
+  for (const std::int32_t rank : wanted)
+    if (!std::ranges::binary_search(experiment.ranks(), rank))
+      throw UsageError(fmt::format("--rank {}: the experiment has no data of that rank (its job had {})", rank,
+                                   plural(experiment.definitions().ranks_expected, "rank", "ranks")));
+}
 
 void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
             const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {

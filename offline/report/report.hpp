@@ -42,7 +42,7 @@ struct Options {
   std::string callpath;             ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
   bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
   int callpath_depth = 0;           ///< 0: all
-  std::vector<std::int32_t> ranks;  ///< empty: all
+  std::vector<std::int32_t> ranks;  ///< in ascending order; empty: all
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
 
@@ -56,6 +56,9 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Throws UsageError when the experiment lacks one of the `wanted` ranks.
+void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted);
 
 /// Nothing is handed to `out` before the request is known to be good. Throws UsageError when something is asked for
 /// that the experiment does not have (a rank, a thread, a loop, a metric, a call path, an iteration, a cluster), or

@@ -127,6 +127,7 @@ class Report(ToolsTest):
 
     def test_a_rank_that_is_not_there_is_named(self):
         self.assertIn("3", self.one_line(1, "exp", "--rank", "3"))
+        self.assertIn("2147483647", self.one_line(1, "exp", "--rank", "2147483647"))
         for wrong in ("x", "2-1", "-1", "1-", ""):
             self.assertIn("--rank", self.one_line(1, "exp", f"--rank={wrong}"))
 
