@@ -1,6 +1,7 @@
 #include "archive/event_frames.hpp"
 
 #include "archive/encoder.hpp"
+#include "format/bytes.hpp"
 #include "format/checksum.hpp"
 #include "format/event_file.hpp"
 #include "format/profile_file.hpp"
@@ -25,6 +26,9 @@ bool append_event_frame(const events::Block& block, Compressor& compressor, plat
   encoder.fixed(block.end);
   encoder.fixed(std::uint64_t{stored.size()});
   encoder.fixed(std::uint64_t{block.records.size()});
+  if (encoder.failed()) return false;
+  const std::span<std::byte, format::event_head_size> head(out.data() + begin, format::event_head_size);
+  format::store_little_endian(head.data() + format::place_of_head_checksum, format::head_checksum(head));
   encoder.raw(stored.data(), stored.size());
   encoder.fixed(format::checksum(out.data() + begin, out.size() - begin));
   return !encoder.failed();

@@ -52,6 +52,8 @@ bool OutputFile::write_at(const void* data, std::size_t size, std::uint64_t offs
   return true;
 }
 
+void OutputFile::cut_at(std::uint64_t size) { (void)!ftruncate(descriptor_, static_cast<off_t>(size)); }
+
 bool OutputFile::close() {
   if (descriptor_ < 0) return true;
   // Linux has released the descriptor even when close was interrupted: never twice.

@@ -23,6 +23,8 @@ class OutputFile {
   /// `flags` as for open(2), to which O_WRONLY and O_CLOEXEC are added; mode 0666 before the umask.
   [[nodiscard]] bool open(const char* directory, const char* name, int flags);
   [[nodiscard]] bool write_at(const void* data, std::size_t size, std::uint64_t offset);
+  /// What is behind `size` goes, as far as the file system lets it.
+  void cut_at(std::uint64_t size);
   /// Network file systems report a full disk only here.
   bool close();
 

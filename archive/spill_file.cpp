@@ -23,7 +23,11 @@ int SpillFile::append(const char* directory, std::int32_t rank, std::span<const 
   const FileSizeSignalBlocker blocker;
   OutputFile file;
   if (!file.open(directory, Name(name_begin_, rank).text, bytes_ == 0 ? O_CREAT | O_TRUNC : 0)) return file.error;
-  if (!file.write_at(frames.data(), frames.size(), bytes_) || !file.close()) return file.error;
+  if (!file.write_at(frames.data(), frames.size(), bytes_)) {
+    file.cut_at(bytes_);
+    return file.error;
+  }
+  if (!file.close()) return file.error;
   bytes_ += frames.size();
   return 0;
 }

@@ -17,12 +17,8 @@ void Buffer::write(const Record& record) {
 }
 
 bool Buffer::append(const Record& record) {
-  // The call that ends a list of communications is worth more than one of them: it has some room for itself, and a gap
-  // has room before it.
-  const std::size_t room = is_communication(record.kind) ? 2 * room_of_call : room_of_call;
-  if (!has_room(room)) [[unlikely]] {
-    ++missing_;
-    ++dropped_;
+  if (!has_room(room_for(record.kind))) [[unlikely]] {
+    drop();
     return false;
   }
   if (missing_ > 0) [[unlikely]] {
@@ -42,6 +38,7 @@ bool Buffer::append_apart(const CallRecord& call) {
   record.kind = Kind::Call;
   record.is_whole = call.is_whole;
   record.is_io = call.is_io;
+  record.is_within = call.is_within;
   record.region = call.region;
   record.node = call.node;
   record.begin = call.begin;
@@ -53,7 +50,8 @@ void Buffer::rewind(const Place& place) {
   size_ = place.size;
   count_ = place.count;
   context_ = place.context;
-  missing_ = 0;
+  missing_ = place.missing;
+  dropped_ = place.dropped;
 }
 
 Block Buffer::until(const Place& place) const { return {first_, place.context.time, place.count, {data_, place.size}}; }
@@ -64,7 +62,7 @@ Buffer::Place Buffer::remove(const Place& place) {
   count_ -= place.count;
   removed_ += place.count;
   first_ = place.context;
-  return {0, 0, first_};
+  return {0, 0, place.missing, place.dropped, first_};
 }
 
 }  // namespace refrain::events

@@ -25,6 +25,8 @@ class Buffer {
   struct Place {
     std::size_t size = 0;
     std::uint32_t count = 0;
+    std::uint32_t missing = 0;  ///< dropped between the last record and this place
+    std::uint64_t dropped = 0;  ///< all that were by then
     Context context;
   };
 
@@ -34,31 +36,40 @@ class Buffer {
   /// Appends. What finds no room is counted and told by a Gap before the next record that finds some; then false.
   bool append(const Record& record);
   bool append(const CallRecord& call) {
-    if (!has_room(room_of_call) || missing_ > 0) [[unlikely]]
+    if (!has_room(room_for(Kind::Call)) || missing_ > 0) [[unlikely]]
       return append_apart(call);
     size_ += encode(call, context_, data_ + size_);
     ++count_;
     return true;
   }
+  /// A record that is not even tried.
+  void drop() {
+    ++missing_;
+    ++dropped_;
+  }
 
-  Place end() const { return {size_, count_, context_}; }
-  /// Forgets what was appended since.
+  Place end() const { return {size_, count_, missing_, dropped_, context_}; }
+  /// Forgets what was appended or dropped since.
   void rewind(const Place& place);
   /// The records up to `place`.
   Block until(const Place& place) const;
   /// Removes them; places behind it are not valid any more, and the returned one is where it was.
   Place remove(const Place& place);
 
-  bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
-  /// How many were removed, and how many found no room.
+  /// How many were removed, and how many were dropped.
   std::uint64_t removed() const { return removed_; }
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  /// A gap may come before it.
-  static constexpr std::size_t room_of_call = 2 * longest_record;
+  /// A gap may come before each record. The end of a span or thread is worth more than a call, and a call more than one
+  /// of its communications: when the room ends, the former still find some.
+  static constexpr std::size_t room_for(Kind kind) {
+    constexpr std::size_t room = 2 * longest_record;
+    if (kind == Kind::Span || kind == Kind::ThreadEnd) return room;
+    return is_communication(kind) ? 3 * room : 2 * room;
+  }
   bool append_apart(const CallRecord& call);
   bool has_room(std::size_t bytes) const { return capacity_ - size_ >= bytes; }
   void write(const Record& record);

@@ -43,6 +43,7 @@ unsigned flags_of(const Record& r) {
            (r.bytes_received ? fourth_flag : 0);
   switch (r.kind) {
     case Kind::Mark: return (r.begins ? first_flag : 0) | (r.is_loop ? second_flag : 0) | (r.is_whole ? third_flag : 0);
+    case Kind::Span: return r.is_within ? first_flag : 0;
     default: return 0;
   }
 }
@@ -113,7 +114,8 @@ void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
 
 std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
   Writer out(bytes);
-  out.head(Kind::Call, (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0));
+  out.head(Kind::Call,
+           (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0) | (call.is_within ? third_flag : 0));
   out.difference(minus(call.time, c.time));
   out.difference(minus(call.time, call.begin));
   out.difference(minus(call.node, c.node));
@@ -124,7 +126,8 @@ std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
 }
 
 std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
-  if (r.kind == Kind::Call) return encode(CallRecord{r.is_whole, r.is_io, r.region, r.node, r.begin, r.time}, c, bytes);
+  if (r.kind == Kind::Call)
+    return encode(CallRecord{r.is_whole, r.is_io, r.is_within, r.region, r.node, r.begin, r.time}, c, bytes);
   Writer out(bytes);
   out.head(r.kind, flags_of(r));
   if (is_communication(r.kind)) {
@@ -179,6 +182,7 @@ std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
     case Kind::Call:
       r.is_whole = head & first_flag;
       r.is_io = head & second_flag;
+      r.is_within = head & third_flag;
       r.begin = minus(r.time, in.difference());
       read_node();
       read_region();
@@ -195,6 +199,7 @@ std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
       read_region();
       break;
     case Kind::Span:
+      r.is_within = head & first_flag;
       r.begin = minus(r.time, in.difference());
       read_region();
       r.value = in.difference();

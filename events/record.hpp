@@ -1,7 +1,8 @@
 #pragma once
 /// What a trace consists of: one record for each thing that happened on a location, in the order in which it ended.
 ///
-/// The communications of a call come before the call itself, and calls nested in a call before it. Times are ticks of
+/// The communications of a call come before the call itself. What happens within a call comes before it, too: other
+/// calls, and ends of spans. Times are ticks of
 /// the rank's clock, nodes are those of the location's call tree, ranks those in the communicator or window.
 
 #include <cstdint>
@@ -38,12 +39,16 @@ enum class Phase : std::uint8_t {
   Cancelled,  ///< likewise, and nothing was moved
 };
 
+/// Who is meant where it is not one rank.
+inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
+inline constexpr std::int32_t any_tag = -1;
+
 /// Numbers of requests are unique in a process: a count, and the thread that has begun it.
 inline constexpr unsigned bits_of_thread = 24;
 
 /// What most records are, without the fields of the others.
 struct CallRecord {
-  bool is_whole, is_io;
+  bool is_whole, is_io, is_within;
   std::uint16_t region;
   std::uint32_t node;
   std::int64_t begin, time;
@@ -55,6 +60,7 @@ struct Record {
   Phase phase{};             ///< of communications
   bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end
   bool is_io = false;        ///< Call: of a file, not of MPI
+  bool is_within = false;    ///< Call, Span: it has ended within a call, whose record is yet to come
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
   std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations

@@ -2,11 +2,15 @@
 /// The constants of events-<rank>.refrain, shared by writer and reader; docs/file-format.md is the specification.
 ///
 /// A frame: u32 magic, u16 version, u16 encoding, i32 thread, u32 records, then what the first record is relative to
-/// (i64 time, u64 request, u32 node, u32 unused), i64 time of the last record, u64 size as stored, u64 size, the
-/// records (events/codec.hpp), the checksum of all before.
+/// (i64 time, u64 request, u32 node), u32 checksum of this head, i64 time of the last record, u64 size as stored, u64
+/// size, the records (events/codec.hpp), the checksum of all before.
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "format/checksum.hpp"
 
 namespace refrain::format {
 
@@ -14,7 +18,14 @@ inline constexpr const char* events_name_begin = "events-";
 inline constexpr const char* events_name_end = ".refrain";
 inline constexpr std::uint32_t event_magic = 0x56455452;  // "RTEV"
 inline constexpr std::uint16_t event_version = 1;
-inline constexpr std::size_t event_head_size = 64;
+inline constexpr std::size_t event_head_size = 64, place_of_head_checksum = 36;
+/// Of all bytes of the head but its own.
+inline std::uint32_t head_checksum(std::span<const std::byte, event_head_size> head) {
+  std::byte copy[event_head_size];
+  std::memcpy(copy, head.data(), sizeof copy);
+  std::memset(copy + place_of_head_checksum, 0, sizeof(std::uint32_t));
+  return static_cast<std::uint32_t>(checksum(copy, sizeof copy));
+}
 /// A reader refuses larger frames before it unpacks them.
 inline constexpr std::uint64_t largest_event_frame = std::uint64_t{1} << 28;
 

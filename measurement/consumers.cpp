@@ -46,7 +46,7 @@ void hand_over_fork() {
 void hand_over_call(Location& l, platform::Ticks end, bool is_whole) {
   const OpenCall& call = l.call;
   if (call.node == unrecorded_call) return;
-  hand_over(l, CallRecord{call.region, call.time, is_whole, call.node, call.begin, end});
+  hand_over(l, CallRecord{call.region, call.time, is_whole, l.calls_around > 0, call.node, call.begin, end});
 }
 
 }  // namespace refrain::measurement

@@ -1,12 +1,15 @@
 #include "measurement/event_log.hpp"
 
+#include <optional>
+
 #include "measurement/consumers.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::measurement {
 
 constinit EventSettings event_settings{};
-std::atomic<bool> events_have_ended{false};
+std::atomic<bool> events_have_ended{false}, another_is_full_of_events{false};
 
 namespace {
 
@@ -18,21 +21,55 @@ static_assert(static_cast<int>(Kind::Send) == static_cast<int>(Communication::Ki
 static_assert(static_cast<int>(events::Phase::Cancelled) == static_cast<int>(Communication::Phase::Cancelled));
 
 /// null: nothing is to be kept.
-EventLog* log_of(Location& l) { return events_have_ended.load(std::memory_order_relaxed) ? nullptr : l.events; }
+EventLog* log_of(Location& l) {
+  EventLog* log = l.events;
+  if (!log || log->skips) return nullptr;
+  if (!events_have_ended.load(std::memory_order_relaxed)) [[likely]]
+    return log;
+  log->records.drop();
+  return nullptr;
+}
+
+/// What the span in progress will have been. Nothing: that is not known yet.
+std::optional<SpanOf> span_in_progress(const Location& l) {
+  if (l.following) return std::nullopt;
+  const Iterations* of = l.iterations;
+  return of && of->in_iteration ? iteration_of(of->current->region, of->current->iterations) : outside_of_iterations;
+}
+
+bool is_wanted_span(SpanOf of) {
+  return of == outside_of_iterations || event_settings.selection.has(static_cast<std::int64_t>(iteration_of_span(of)));
+}
+
+/// A record has found no room, or has filled the buffer.
+[[gnu::cold]] void make_room(Location& l) {
+  EventLog& log = *l.events;
+  const auto span = span_in_progress(l);
+  if (span && !is_wanted_span(*span)) {
+    log.records.rewind(log.kept);
+    log.skips = true;
+  } else if (log.records.size() >= log.very_full && is_full_of_events(l)) {
+    another_is_full_of_events.store(true, std::memory_order_relaxed);
+    snapshot_due.store(0, std::memory_order_relaxed);
+  }
+}
 
 void append(Location& l, const Record& record) {
-  if (!l.events->records.append(record)) l.count_loss(Loss::EventsLost);
+  EventLog& log = *l.events;
+  if (!log.records.append(record) || log.records.size() >= log.very_full) [[unlikely]]
+    make_room(l);
 }
 
 void on_call(Location& l, const CallRecord& call) {
   EventLog* log = log_of(l);
   if (!log) return;
-  if (!log->records.append(events::CallRecord{call.is_whole, call.time == ClassOfTime::Io,
-                                              static_cast<std::uint16_t>(call.region),
-                                              static_cast<std::uint32_t>(call.node), call.begin, call.end}))
-    l.count_loss(Loss::EventsLost);
+  const bool has_room = log->records.append(events::CallRecord{
+      call.is_whole, call.time == ClassOfTime::Io, call.is_within, static_cast<std::uint16_t>(call.region),
+      static_cast<std::uint32_t>(call.node), call.begin, call.end});
+  if (!has_room) [[unlikely]]
+    make_room(l);
   // Looked at when the call has ended: there files can be written.
-  if (log->records.size() >= log->full && events_are_full(l)) [[unlikely]]
+  if (log->records.size() >= log->full && is_full_of_events(l)) [[unlikely]]
     snapshot_due.store(0, std::memory_order_relaxed);
 }
 
@@ -78,34 +115,53 @@ void on_mark(Location& l, const MarkRecord& mark) {
   append(l, r);
 }
 
-void on_cut(Location& l, const CutRecord& cut) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  const bool is_iteration = cut.of != outside_of_iterations;
-  const auto number = static_cast<std::int64_t>(iteration_of_span(cut.of));
-  if (is_iteration && !event_settings.selection.has(number)) {
-    log->records.rewind(log->kept);
-  } else {
+/// Dropped records of spans that are kept are losses.
+void count_dropped(Location& l) {
+  EventLog& log = *l.events;
+  l.add_loss(Loss::EventsLost, static_cast<std::int64_t>(log.records.dropped() - log.dropped_before));
+  log.dropped_before = log.records.dropped();
+}
+
+void keep_span(Location& l, const CutRecord& cut) {
+  EventLog& log = *l.events;
+  if (log_of(l)) {
+    const bool is_iteration = cut.of != outside_of_iterations;
     Record r;
     r.kind = Kind::Span;
+    r.is_within = cut.in_call;
     r.region = static_cast<std::uint16_t>(loop_of_span(cut.of));
-    r.value = is_iteration ? number : 0;
-    r.begin = log->span_begin;
+    r.value = is_iteration ? static_cast<std::int64_t>(iteration_of_span(cut.of)) : 0;
+    r.begin = log.span_begin;
     r.time = cut.end;
     append(l, r);
-    log->kept = log->records.end();
-    log->iterations_kept += is_iteration;
+    log.iterations_kept += is_iteration;
   }
+  log.kept = log.records.end();
+  count_dropped(l);
+}
+
+void on_cut(Location& l, const CutRecord& cut) {
+  EventLog* log = l.events;
+  if (!log) return;
+  if (is_wanted_span(cut.of)) {
+    keep_span(l, cut);
+  } else {
+    log->records.rewind(log->kept);
+    log->dropped_before = log->records.dropped();
+  }
+  log->skips = false;
   log->span_begin = cut.end;
 }
 
 void on_thread_end(Location& l) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  Record r;
-  r.kind = Kind::ThreadEnd;
-  r.time = l.end;
-  append(l, r);
+  if (!l.events) return;
+  if (log_of(l)) {
+    Record r;
+    r.kind = Kind::ThreadEnd;
+    r.time = l.end;
+    append(l, r);
+  }
+  count_dropped(l);
 }
 
 }  // namespace
@@ -113,33 +169,40 @@ void on_thread_end(Location& l) {
 constinit const Consumer event_consumer = {on_call, on_communication, on_sample, on_mark,
                                            on_cut,  on_thread_end,    nullptr};
 
-namespace {
-
-/// Where everything is kept, a span in progress is, too.
-bool keeps_everything() { return event_settings.selection.mode == config::TraceMode::All; }
-
-}  // namespace
-
-bool events_are_full(const Location& l) {
+bool is_full_of_events(const Location& l) {
   return l.events && l.events->records.size() >= l.events->full && end_of_kept_events(l).size > 0;
 }
 
 events::Buffer::Place end_of_kept_events(const Location& l) {
-  return keeps_everything() ? l.events->records.end() : l.events->kept;
+  const bool is_all = event_settings.selection.mode == config::TraceMode::All;
+  if (is_all || l.events->skips) return is_all ? l.events->records.end() : l.events->kept;
+  const auto span = span_in_progress(l);
+  return span && is_wanted_span(*span) ? l.events->records.end() : l.events->kept;
 }
 
-void remove_events(Location& l, const events::Buffer::Place& to, platform::Ticks begin, platform::Ticks end) {
+void remove_events(Location& l, const events::Buffer::Place& to) {
   EventLog& log = *l.events;
-  const bool is_all = log.records.end().size == to.size;
   log.kept = log.records.remove(to);
   log.iterations_written = log.iterations_kept;
-  if (!is_all) return;  // the span in progress may be forgotten, and this with it
+}
+
+void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
+  if (!l.events || !log_of(l)) return;
   Record r;
   r.kind = Kind::Flush;
   r.begin = begin;
   r.time = end;
-  log.records.append(r);
-  log.kept = log.records.end();
+  append(l, r);
+}
+
+void end_calls_of_events(Location& l, platform::Ticks now) {
+  if (!l.events || l.stopped) return;
+  const auto end = [&](const OpenCall& call, bool is_within) {
+    if (call.node != unrecorded_call)
+      on_call(l, {call.region, call.time, false, is_within, call.node, call.begin, now});
+  };
+  end(l.call, l.calls_around > 0);
+  for (unsigned i = l.calls_around; i > 0; --i) end(l.around[i - 1], i > 1);
 }
 
 }  // namespace refrain::measurement

@@ -2,7 +2,8 @@
 /// The consumer that keeps events: each record of a location is appended to the location's buffer (events/buffer.hpp).
 /// What is kept of the iterations is decided when they end. runtime/ moves the buffers to the file.
 ///
-/// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it.
+/// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it. A thread
+/// whose buffer is full writes it at the end of its next call; one that makes no calls has it written by another.
 
 #include <atomic>
 #include <cstdint>
@@ -24,8 +25,11 @@ struct EventLog {
   events::Buffer records;
   events::Buffer::Place kept;  ///< what is before it stays
   platform::Ticks span_begin = 0;
-  std::size_t full = 0;                                       ///< bytes from which on the records should go to the file
+  bool skips = false;         ///< the rest of the span in progress: nobody has asked for it
+  std::size_t full = 0;       ///< bytes from which on the records should go to the file
+  std::size_t very_full = 0;  ///< bytes from which on another thread is to see to that
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
+  std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
 };
 
 extern const Consumer event_consumer;
@@ -38,11 +42,17 @@ void begin_events(Location& location);
 /// No more records are taken, on any location: they can be written nowhere.
 extern std::atomic<bool> events_have_ended;
 
+/// A location is very full: its thread has made no call for long.
+extern std::atomic<bool> another_is_full_of_events;
+
 /// Whether the records of the location should go to the file now, and up to where they may.
-bool events_are_full(const Location& location);
+bool is_full_of_events(const Location& location);
 events::Buffer::Place end_of_kept_events(const Location& location);
-/// They have gone there, up to that place, between these two times. By the owner, or when the location is closed or
-/// paused.
-void remove_events(Location& location, const events::Buffer::Place& to, platform::Ticks begin, platform::Ticks end);
+/// They have gone there, up to that place. By the owner, or when the location is closed or paused.
+void remove_events(Location& location, const events::Buffer::Place& to);
+/// The owner has written events between these two times.
+void note_flush(Location& location, platform::Ticks begin, platform::Ticks end);
+/// The process is ending while calls are in progress on the location, which is paused: they are records up to `now`.
+void end_calls_of_events(Location& location, platform::Ticks now);
 
 }  // namespace refrain::measurement

@@ -7,7 +7,7 @@
 namespace refrain::measurement {
 namespace {
 
-constexpr std::size_t least_buffer = std::size_t{8} << 10, largest_buffer = std::size_t{1} << 20;
+constexpr std::size_t least_buffer = std::size_t{8} << 10, enough = std::size_t{1} << 20;
 std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
@@ -23,7 +23,7 @@ void begin_events(Location& l) {
   // A quarter of what is left, so that any number of threads finds something.
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
-  const std::size_t bytes = std::clamp(left / 4, least_buffer, largest_buffer);
+  const std::size_t bytes = std::clamp(left / 4, least_buffer, std::max(enough, event_settings.memory / 16));
   auto* log = platform::make_on_pages<EventLog>();
   void* memory = log ? platform::map_pages(bytes) : nullptr;
   if (!memory) {
@@ -34,6 +34,7 @@ void begin_events(Location& l) {
   log->records.create({static_cast<std::byte*>(memory), bytes}, l.thread);
   log->kept = log->records.end();
   log->full = bytes / 4 * 3;
+  log->very_full = bytes / 8 * 7;
   log->span_begin = platform::now();
   l.events = log;
 }

@@ -99,8 +99,8 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   }
   f.epoch.store(epoch, relaxed);
   if (!is_wanted(l, Wish::Cuts)) return;
-  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin});
-  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin});
+  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin, in_call});
+  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin, in_call});
 }
 
 void notice_boundaries(Location& l, Inside was) {

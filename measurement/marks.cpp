@@ -89,7 +89,7 @@ Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered
 /// Tells the threads that follow, and the consumers, what the span up to `now` was.
 void tell_cut(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
-  if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now});
+  if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now, false});
 }
 /// The iteration of the current loop that is in progress or has just ended.
 SpanOf this_iteration(const Location& l) {

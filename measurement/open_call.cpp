@@ -87,7 +87,8 @@ void end_open_calls(Location& l, Ticks until) {
 void end_abandoned_call(Location& l) {
   // Nobody saw when the call was left. The time after the last tick in the call is the program's own: a jump is made by
   // code that runs, and the next tick is not far from there.
-  end_open_call(l, l.call_verified > l.call.charged_until ? l.call_verified : l.call.charged_until);
+  const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
+  end_open_call(l, l.call_verified > charged ? l.call_verified : charged);
   l.count_loss(Loss::CallAbandoned);
 }
 

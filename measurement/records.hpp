@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "events/record.hpp"
 #include "measurement/open_call.hpp"
 #include "measurement/span.hpp"
 
@@ -17,7 +18,8 @@ struct CallRecord {
   ClassOfTime time;
   bool is_whole;  ///< false: it was left by a jump, or still in progress when the measurement ended; `end` is till when
                   ///< it was seen
-  NodeId node;    ///< call path
+  bool is_within;  ///< another call, which goes on
+  NodeId node;     ///< call path
   platform::Ticks begin, end;
 };
 
@@ -30,9 +32,7 @@ struct BegunAt {
 /// An operation on a request that has no number: there is none, or it could not be tracked.
 inline constexpr std::uint64_t no_request = 0;
 
-/// Who is meant where it is not one rank.
-inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
-inline constexpr std::int32_t any_tag = -1;
+using events::any_peer, events::no_peer, events::this_side, events::any_tag;
 inline constexpr std::int32_t unknown_communicator = -1;
 
 /// What a call has sent, received, begun or completed: one record per message, collective operation, one-sided
@@ -81,6 +81,7 @@ struct MarkRecord {
 struct CutRecord {
   SpanOf of;
   platform::Ticks end;
+  bool in_call;  ///< a call is in progress then
 };
 
 }  // namespace refrain::measurement

@@ -21,10 +21,9 @@ archive::SpillFile file(format::events_name_begin);
 int write(Location& location, const events::Buffer::Place& to, std::int32_t rank) {
   platform::Bytes frame;
   archive::Compressor compressor;
-  const platform::Ticks begin = platform::now();
   if (!append_event_frame(location.events->records.until(to), compressor, frame)) return ENOMEM;
   if (const int error = file.append(experiment_directory(), rank, frame.view())) return error;
-  measurement::remove_events(location, to, begin, platform::now());
+  measurement::remove_events(location, to);
   return 0;
 }
 
@@ -43,17 +42,15 @@ void write_or_end(Location& location, const events::Buffer::Place& to, std::int3
 
 std::uint64_t event_bytes() { return file.bytes(); }
 
-void write_events(Location& location, std::int32_t rank) {
-  if (location.events) write_or_end(location, measurement::end_of_kept_events(location), rank);
+void write_events(Location& location, EventsUntil until, std::int32_t rank) {
+  if (!location.events) return;
+  write_or_end(location,
+               until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end(),
+               rank);
 }
 
-void write_all_events(std::int32_t rank) {
-  for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, rank);
-}
-
-void write_last_events(std::int32_t rank) {
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events) write_or_end(*l, l->events->records.end(), rank);
+void write_all_events(EventsUntil until, std::int32_t rank) {
+  for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until, rank);
 }
 
 }  // namespace refrain::runtime

@@ -11,12 +11,14 @@ namespace refrain::runtime {
 /// Bytes that are whole in the file.
 std::uint64_t event_bytes();
 
-/// Moves the location's records to the file, up to the last that is known to be wanted. When that fails no more events
-/// are kept, which is said in one line.
-void write_events(measurement::Location& location, std::int32_t rank);
+enum class EventsUntil : std::uint8_t {
+  Kept,  ///< the last that is known to be wanted
+  Now,   ///< all, the span in progress included: the process is at its end
+};
+
+/// Moves the location's records to the file. When that fails no more events are kept, which is said in one line.
+void write_events(measurement::Location& location, EventsUntil until, std::int32_t rank);
 /// The same of all locations.
-void write_all_events(std::int32_t rank);
-/// What remains, the span in progress included: the locations are closed, or the process is at its end.
-void write_last_events(std::int32_t rank);
+void write_all_events(EventsUntil until, std::int32_t rank);
 
 }  // namespace refrain::runtime

@@ -228,10 +228,12 @@ bool begin_measurement() {
 
 // ---- end -----------------------------------------------------------------------------------------------------------
 
+bool files_are_ours = false;  ///< no other thread writes to them any more
+
 void end_measurement() {
   state.store(State::Finished, std::memory_order_release);
   unwatch_endings();
-  stop_snapshots();
+  files_are_ours = stop_snapshots();
   sampling::stop_sampler();
   // The location that the others follow ends first, that of the finalizing thread last: until then the others may still
   // be found inside calls.
@@ -281,7 +283,7 @@ archive::RankRecord make_frame(const Spilled& spilled) {
 
 void write_everything(Ending ending) {
   platform::refresh_modules();
-  write_last_events(world.rank);
+  if (files_are_ours) write_all_events(EventsUntil::Now, world.rank);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", world.rank);

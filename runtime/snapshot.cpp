@@ -64,11 +64,12 @@ void set_due_at(platform::Ticks at) {
   measurement::snapshot_due.store(at, std::memory_order_relaxed);
 }
 
-void set_due(std::int64_t nanoseconds) {
-  const double ticks =
-      static_cast<double>(nanoseconds) * 1e-9 * platform::ticks_per_second(first_anchor, platform::read_anchor());
-  set_due_at(platform::now() + static_cast<platform::Ticks>(ticks));
+platform::Ticks ticks_in(std::int64_t nanoseconds) {
+  return static_cast<platform::Ticks>(static_cast<double>(nanoseconds) * 1e-9 *
+                                      platform::ticks_per_second(first_anchor, platform::read_anchor()));
 }
+
+void set_due(std::int64_t nanoseconds) { set_due_at(platform::now() + ticks_in(nanoseconds)); }
 
 void give_up(int error) {
   if (failed.exchange(true)) return;
@@ -131,20 +132,29 @@ bool others_have_loops() {
 }
 
 /// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
-int spill_all() {
+int spill_all(EventsUntil until) {
   measurement::bring_followers_up_to_date();
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (const int error = spill(*l)) return error;
-  write_all_events(own_rank);
+  write_all_events(until, own_rank);
   return 0;
+}
+
+/// Calls in progress are events, too: the process is ending.
+void end_calls_of_all_events() {
+  const platform::Ticks now = platform::now();
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->in_use.load(std::memory_order_relaxed) && measurement::is_held(*l) &&
+        l->inside.load(std::memory_order_relaxed) == measurement::Inside::Call)
+      measurement::end_calls_of_events(*l, now);
 }
 
 /// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
 bool write_parting(Ending ending) {
-  if (spill_all() != 0) return false;
-  RankRecordBuilder builder;
   const bool goes_on = ending == Ending::Warned;
-  if (!goes_on) write_last_events(own_rank);
+  if (!goes_on) end_calls_of_all_events();
+  if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
+  RankRecordBuilder builder;
   return build_record(builder, {spill_file.bytes(), {}},
                       goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
          write_record(builder, ending);
@@ -153,7 +163,7 @@ bool write_parting(Ending ending) {
 /// The same in a process that goes on. The other threads go on as soon as they can, and handlers of signals may run
 /// then.
 void write_snapshot(std::optional<platform::NoSignals>& quiet) {
-  if (const int error = spill_all()) return give_up(error);
+  if (const int error = spill_all(EventsUntil::Kept)) return give_up(error);
   RankRecordBuilder builder;
   const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
   if (!others_have_loops()) {  // what the record points to is this thread's
@@ -165,25 +175,46 @@ void write_snapshot(std::optional<platform::NoSignals>& quiet) {
   if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
 }
 
-/// The buffer of the location is full of events. A location whose turn does not come here asks again with its next
-/// call.
-void write_full_events(Location& location) {
-  if (writing.test_and_set(std::memory_order_acquire)) return;
+/// How soon what could not be done is tried again.
+constexpr std::int64_t soon_ns = 100'000'000;
+
+/// The buffer of the location is full of events, or that of a location whose thread makes no calls. A location whose
+/// turn does not come here asks again with its next call. False: other threads could not be paused.
+bool write_full_events(Location& location) {
+  const bool others = measurement::another_is_full_of_events.load(std::memory_order_relaxed);
+  if (!others && !measurement::is_full_of_events(location)) return true;
+  if (writing.test_and_set(std::memory_order_acquire)) return true;
   const LongerWork work;
-  if (have_experiment(Ending::Warned)) write_events(location, own_rank);
+  const platform::Ticks begin = platform::now();
+  bool done = true;
+  if (have_experiment(Ending::Warned)) {
+    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
+    if (!others) {
+      write_events(location, EventsUntil::Kept, own_rank);
+    } else if ((done = measurement::pause_others())) {
+      measurement::another_is_full_of_events.store(false, std::memory_order_relaxed);
+      write_all_events(EventsUntil::Kept, own_rank);
+      measurement::resume_others();
+    }
+    if (done) measurement::note_flush(location, begin, platform::now());
+  }
   writing.clear(std::memory_order_release);
   work.charge(location, first_anchor);
+  return done;
 }
 
 void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
-  if (measurement::events_are_full(location)) write_full_events(location);
-  if (const platform::Ticks next = next_snapshot.load(std::memory_order_relaxed); platform::now() < next)
-    return measurement::snapshot_due.store(next, std::memory_order_relaxed);  // it was for events
+  const bool events_are_written = write_full_events(location);
+  if (const platform::Ticks next = next_snapshot.load(std::memory_order_relaxed); platform::now() < next) {
+    // It was for events.
+    const platform::Ticks soon = platform::now() + ticks_in(soon_ns);
+    return measurement::snapshot_due.store(events_are_written ? next : std::min(next, soon), std::memory_order_relaxed);
+  }
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;
   const LongerWork work;
-  constexpr std::int64_t soon = 100'000'000;
+  const platform::Ticks begin = platform::now();
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   unwind::refresh_tables();
   const bool can_be = have_experiment(Ending::Warned);
@@ -192,10 +223,11 @@ void on_snapshot_is_due(Location& location) {
   if (!can_be) {
     set_due(period_ns);
   } else if (!measurement::pause_others()) {
-    set_due(soon);
+    set_due(soon_ns);
   } else {
     write_snapshot(quiet);
     measurement::resume_others();
+    measurement::note_flush(location, begin, platform::now());
     set_due(jittered(period_ns));
   }
   quiet.reset();
@@ -220,11 +252,15 @@ void ask_for_snapshot() {
   if (period_ns != 0 && measurement::lifecycle.snapshot_is_due) set_due_at(std::numeric_limits<platform::Ticks>::min());
 }
 
-void stop_snapshots() {
+bool stop_snapshots() {
   measurement::lifecycle.spill_wanted = nullptr;
   measurement::lifecycle.snapshot_is_due = nullptr;
   // Another thread may be writing; or this one, when a signal handler ends the process: then it would wait for itself.
-  for (int i = 0; i < 10'000 && writing.test_and_set(std::memory_order_acquire); ++i) sched_yield();
+  for (int i = 0; i < 10'000; ++i) {
+    if (!writing.test_and_set(std::memory_order_acquire)) return true;
+    sched_yield();
+  }
+  return false;
 }
 
 bool write_as_it_is(Ending ending) {

@@ -16,8 +16,9 @@ namespace refrain::runtime {
 void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor);
 /// The next MPI call, or end of an iteration, writes a snapshot, if there are any. Async-signal-safe.
 void ask_for_snapshot();
-/// No more snapshots and no more spilling. What was spilled stays in the file.
-void stop_snapshots();
+/// No more snapshots and no more spilling. What was spilled stays in the file. False: another thread is writing, and
+/// has not come to its end for long.
+bool stop_snapshots();
 
 /// Writes the state of this rank as it is, for a process that may end at any moment. Threads are held meanwhile, none
 /// is closed; calls in progress count as far as they have come, unless the program may go on. On a thread of its own

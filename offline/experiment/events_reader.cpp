@@ -29,6 +29,9 @@ Head parse_head(const InputFile& file, std::uint64_t at, std::span<const std::by
   if (load(0, std::uint32_t{}) != format::event_magic) file.fail(at, "not a frame of events");
   if (load(4, std::uint16_t{}) != format::event_version)
     file.fail(at, "a frame of events of a version that this Refrain does not know");
+  if (load(format::place_of_head_checksum, std::uint32_t{}) !=
+      format::head_checksum(std::span<const std::byte, format::event_head_size>(bytes.data(), format::event_head_size)))
+    file.fail(at, "the head of a frame of events has a wrong checksum");
   Head head{};
   head.encoding = format::Encoding{load(6, std::uint16_t{})};
   head.frame.thread = head.frame.begin.thread = load(8, std::int32_t{});
@@ -101,8 +104,11 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
 
 EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, const std::shared_ptr<DamageLog>& damage)
     : damage_(damage), rank_(rank.rank) {
-  if (!rank.events || rank.events->bytes == 0) return;
+  if (!rank.events) return;
   const std::string name = format::events_name_begin + std::to_string(rank.rank) + std::string(format::events_name_end);
+  // A process that was killed may have written its first events after its last snapshot.
+  std::error_code ignored;
+  if (rank.events->bytes == 0 && !std::filesystem::exists(directory / name, ignored)) return;
   damage->survives("the events of rank " + std::to_string(rank.rank) + " are missing", [&] {
     const InputFile file(directory / name, damage);
     source_ = file.source();

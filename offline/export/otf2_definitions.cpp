@@ -42,12 +42,19 @@ OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) 
   return OTF2_REGION_ROLE_FUNCTION;
 }
 
-bool is_inside(const trace::CommunicatorOfTrace& communicator) {
-  const auto outside = [](std::int32_t rank) { return rank < 0; };
-  return std::ranges::none_of(communicator.members, outside) && std::ranges::none_of(communicator.remote, outside);
-}
-
 }  // namespace
+
+/// Whether all members are ranks of the job, and not more than it has.
+bool Otf2Definitions::is_inside(const trace::CommunicatorOfTrace& communicator) const {
+  const auto ranks = static_cast<std::size_t>(trace_.experiment().definitions().ranks_expected);
+  const auto size = static_cast<std::size_t>(communicator.size),
+             remote = static_cast<std::size_t>(communicator.remote_size);
+  const experiment::MemberList& members = communicator.members;
+  if (members.outside() > 0 || size > ranks || remote > ranks || members.size() != size + remote) return false;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (static_cast<std::size_t>(members[i]) >= ranks) return false;
+  return true;
+}
 
 Otf2Definitions::Otf2Definitions(const trace::Trace& trace, const analysis::CallTree& tree)
     : trace_(trace), tree_(tree) {
@@ -56,6 +63,9 @@ Otf2Definitions::Otf2Definitions(const trace::Trace& trace, const analysis::Call
   std::vector<const experiment::RankDefinition*> ranks;
   for (const auto& rank : rank_definitions_) ranks.push_back(&rank);
   windows_ = analysis::match_windows(ranks);
+  for (std::size_t i = 0; i < rank_definitions_.size(); ++i) place_of_rank_[rank_definitions_[i].rank] = i;
+  for (const trace::CommunicatorOfTrace& communicator : trace.communicators().all())
+    is_inside_.push_back(is_inside(communicator));
   for (const trace::RankOfTrace& rank : trace.ranks())
     for (const std::string& name : rank.regions)
       parameters_.try_emplace(name, static_cast<OTF2_ParameterRef>(parameters_.size()));
@@ -67,7 +77,8 @@ void Otf2Definitions::make_regions() {
   for (const analysis::TreeNode& node : tree_.nodes) {
     const auto [at, is_new] =
         known.try_emplace({node.name, node.kind, node.marked}, static_cast<OTF2_RegionRef>(regions_.size()));
-    if (is_new) regions_.push_back({node.name.empty() ? "(root)" : node.name, {}, node.kind, node.marked, 0});
+    // The root stands for call paths that are not known.
+    if (is_new) regions_.push_back({node.name.empty() ? "(unknown)" : node.name, {}, node.kind, node.marked, 0});
     region_of_node_.push_back(at->second);
   }
 }
@@ -90,16 +101,17 @@ void Otf2Definitions::make_locations() {
 
 OTF2_CommRef Otf2Definitions::communicator_of(std::int32_t rank, std::int32_t id) const {
   const std::int32_t index = trace_.communicators().index_of(rank, id);
-  if (index < 0) return OTF2_UNDEFINED_COMM;
-  return is_inside(trace_.communicators().all()[static_cast<std::size_t>(index)]) ? static_cast<OTF2_CommRef>(index)
-                                                                                  : OTF2_UNDEFINED_COMM;
+  return index >= 0 && is_inside_[static_cast<std::size_t>(index)] ? static_cast<OTF2_CommRef>(index)
+                                                                   : OTF2_UNDEFINED_COMM;
 }
 
 OTF2_RmaWinRef Otf2Definitions::window_of(std::int32_t rank, std::int32_t id) const {
-  for (std::size_t i = 0; i < rank_definitions_.size(); ++i)
-    if (rank_definitions_[i].rank == rank && id >= 0 && static_cast<std::size_t>(id) < windows_.of_rank[i].size())
-      return static_cast<OTF2_RmaWinRef>(windows_.of_rank[i][static_cast<std::size_t>(id)]);
-  return OTF2_UNDEFINED_RMA_WIN;
+  const auto place = place_of_rank_.find(rank);
+  if (place == place_of_rank_.end() || id < 0) return OTF2_UNDEFINED_RMA_WIN;
+  const auto& windows = windows_.of_rank[place->second];
+  return static_cast<std::size_t>(id) < windows.size()
+             ? static_cast<OTF2_RmaWinRef>(windows[static_cast<std::size_t>(id)])
+             : OTF2_UNDEFINED_RMA_WIN;
 }
 
 OTF2_ParameterRef Otf2Definitions::parameter_of(const std::string& loop) const {
@@ -125,24 +137,24 @@ void Otf2Definitions::write_system(OTF2_GlobalDefWriter* writer, const std::vect
             "the system tree");
     return at->second;
   };
-  std::map<std::int32_t, bool> groups;
-  const auto write_location = [&](std::size_t location, std::int32_t rank, const std::string& host,
-                                  const std::string& name, OTF2_LocationType type, std::uint64_t count) {
-    const auto group = static_cast<OTF2_LocationGroupRef>(rank);
-    if (groups.try_emplace(rank, true).second)
-      check(OTF2_GlobalDefWriter_WriteLocationGroup(writer, group, text(writer, "rank " + std::to_string(rank)),
-                                                    OTF2_LOCATION_GROUP_TYPE_PROCESS, node_of(host),
-                                                    OTF2_UNDEFINED_LOCATION_GROUP),
-            "a rank");
-    check(OTF2_GlobalDefWriter_WriteLocation(writer, location, text(writer, name), type, count, group), "a location");
+  // Readers expect both in the order of their numbers.
+  std::map<std::int32_t, std::string> hosts;
+  for (const std::int32_t rank : ranks_without_events_) hosts[rank] = "unknown";
+  for (const trace::LocationOfTrace& l : trace_.locations()) hosts[l.rank] = l.host;
+  for (const auto& [rank, host] : hosts)
+    check(OTF2_GlobalDefWriter_WriteLocationGroup(
+              writer, static_cast<OTF2_LocationGroupRef>(rank), text(writer, "rank " + std::to_string(rank)),
+              OTF2_LOCATION_GROUP_TYPE_PROCESS, node_of(host), OTF2_UNDEFINED_LOCATION_GROUP),
+          "a rank");
+  const auto write_location = [&](std::size_t location, std::int32_t rank, std::int32_t thread, std::uint64_t count) {
+    const std::string name = thread == 0 ? "main thread" : "thread " + std::to_string(thread);
+    check(OTF2_GlobalDefWriter_WriteLocation(writer, location, text(writer, name), OTF2_LOCATION_TYPE_CPU_THREAD, count,
+                                             static_cast<OTF2_LocationGroupRef>(rank)),
+          "a location");
   };
-  for (std::size_t i = 0; i < trace_.locations().size(); ++i) {
-    const trace::LocationOfTrace& l = trace_.locations()[i];
-    const std::string name = l.thread == 0 ? "main thread" : "thread " + std::to_string(l.thread);
-    write_location(i, l.rank, l.host, name, OTF2_LOCATION_TYPE_CPU_THREAD, events[i]);
-  }
-  for (const std::int32_t rank : ranks_without_events_)
-    write_location(first_location_.at(rank), rank, "unknown", "main thread", OTF2_LOCATION_TYPE_CPU_THREAD, 0);
+  for (std::size_t i = 0; i < trace_.locations().size(); ++i)
+    write_location(i, trace_.locations()[i].rank, trace_.locations()[i].thread, events[i]);
+  for (const std::int32_t rank : ranks_without_events_) write_location(first_location_.at(rank), rank, 0, 0);
 }
 
 void Otf2Definitions::write_regions(OTF2_GlobalDefWriter* writer) const {
@@ -195,8 +207,10 @@ void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
                                         static_cast<std::uint32_t>(members.size()), members.data()),
         "the ranks");
   OTF2_GroupRef groups = all_ranks + 1;
-  const auto write_group = [&](const std::vector<std::int32_t>& ranks) {
-    const std::vector<std::uint64_t> places(ranks.begin(), ranks.end());
+  const auto write_group = [&](const experiment::MemberList& list, std::int32_t begin, std::int32_t end) {
+    std::vector<std::uint64_t> places;
+    for (std::int32_t i = begin; i < end; ++i)
+      places.push_back(static_cast<std::uint64_t>(list[static_cast<std::size_t>(i)]));
     check(
         OTF2_GlobalDefWriter_WriteGroup(writer, groups, text(writer, ""), OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_MPI,
                                         OTF2_GROUP_FLAG_NONE, static_cast<std::uint32_t>(places.size()), places.data()),
@@ -206,18 +220,19 @@ void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
   const auto& all = trace_.communicators().all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const trace::CommunicatorOfTrace& c = all[i];
-    if (!is_inside(c)) continue;
-    const OTF2_GroupRef group = write_group(c.members);
-    const OTF2_CommRef parent = c.parent >= 0 && is_inside(all[static_cast<std::size_t>(c.parent)])
+    if (!is_inside_[i]) continue;
+    const OTF2_GroupRef group = write_group(c.members, 0, c.size);
+    const OTF2_CommRef parent = c.parent >= 0 && is_inside_[static_cast<std::size_t>(c.parent)]
                                     ? static_cast<OTF2_CommRef>(c.parent)
                                     : OTF2_UNDEFINED_COMM;
     const auto self = static_cast<OTF2_CommRef>(i);
-    if (c.remote.empty())
+    if (c.remote_size == 0)
       check(OTF2_GlobalDefWriter_WriteComm(writer, self, text(writer, c.name), group, parent, OTF2_COMM_FLAG_NONE),
             "a communicator");
     else
-      check(OTF2_GlobalDefWriter_WriteInterComm(writer, self, text(writer, c.name), group, write_group(c.remote),
-                                                parent, OTF2_COMM_FLAG_NONE),
+      check(OTF2_GlobalDefWriter_WriteInterComm(writer, self, text(writer, c.name), group,
+                                                write_group(c.members, c.size, c.size + c.remote_size), parent,
+                                                OTF2_COMM_FLAG_NONE),
             "a communicator");
   }
   for (std::size_t i = 0; i < windows_.windows.size(); ++i) {

@@ -40,6 +40,7 @@ class Otf2Definitions {
     bool is_marked;
     int line;
   };
+  bool is_inside(const trace::CommunicatorOfTrace& communicator) const;
   void make_regions();
   void make_locations();
   void write_system(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const;
@@ -55,6 +56,8 @@ class Otf2Definitions {
   std::vector<std::int32_t> ranks_without_events_;
   std::map<std::int32_t, OTF2_LocationRef> first_location_;  ///< by rank
   std::vector<experiment::RankDefinition> rank_definitions_;
+  std::map<std::int32_t, std::size_t> place_of_rank_;  ///< among these
+  std::vector<bool> is_inside_;                        ///< by communicator of the trace
   analysis::JobWindows windows_;
   std::map<std::string, OTF2_ParameterRef> parameters_;
   mutable std::map<std::string, OTF2_StringRef> texts_;

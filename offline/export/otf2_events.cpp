@@ -15,8 +15,9 @@ using events::Phase;
 using trace::Event;
 using trace::Type;
 
-/// By the names of MPI's functions, without MPI_, the I of non-blocking ones, _init and _c, in small letters.
-OTF2_CollectiveOp operation_of(std::string_view region) {
+/// By the names of MPI's functions, without MPI_, the I of non-blocking ones, _init and _c, in small letters. Nothing:
+/// OTF2 has no such operation.
+std::optional<OTF2_CollectiveOp> operation_of(std::string_view region) {
   static const std::map<std::string, OTF2_CollectiveOp, std::less<>> operations = {
       {"barrier", OTF2_COLLECTIVE_OP_BARRIER},
       {"bcast", OTF2_COLLECTIVE_OP_BCAST},
@@ -34,7 +35,10 @@ OTF2_CollectiveOp operation_of(std::string_view region) {
       {"reduce_scatter", OTF2_COLLECTIVE_OP_REDUCE_SCATTER},
       {"reduce_scatter_block", OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK},
       {"scan", OTF2_COLLECTIVE_OP_SCAN},
-      {"exscan", OTF2_COLLECTIVE_OP_EXSCAN}};
+      {"exscan", OTF2_COLLECTIVE_OP_EXSCAN},
+      {"win_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
+      {"comm_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
+      {"file_close", OTF2_COLLECTIVE_OP_DESTROY_HANDLE}};
   if (region.starts_with("MPI_")) region.remove_prefix(4);
   for (const std::string_view end : {"_c", "_init"})
     if (region.ends_with(end)) region.remove_suffix(end.size());
@@ -43,8 +47,10 @@ OTF2_CollectiveOp operation_of(std::string_view region) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   auto at = operations.find(name);
   if (at == operations.end() && name.starts_with("i")) at = operations.find(name.substr(1));
-  if (at == operations.end()) return OTF2_COLLECTIVE_OP_CREATE_HANDLE;  // of communicators, windows, files
-  return at->second;
+  if (at != operations.end()) return at->second;
+  for (const std::string_view part : {"create", "dup", "split", "merge", "allocate", "graph_adjacent", "file_open"})
+    if (name.find(part) != std::string::npos) return OTF2_COLLECTIVE_OP_CREATE_HANDLE;
+  return std::nullopt;
 }
 
 /// Writes the events of one location.
@@ -56,11 +62,13 @@ class Writer {
         tree_(tree),
         definitions_(definitions),
         functions_(options.functions),
+        location_(location),
         rank_(trace.locations()[location].rank),
+        thread_(trace.locations()[location].thread),
         out_(out) {}
 
   void write(const Event& event) {
-    const std::uint32_t node = node_of(event);
+    const std::uint32_t node = node_of(event.path);
     const OTF2_RegionRef region = definitions_.region_of(node);
     // Readers refuse an event that is earlier than the one before.
     time_ = std::max<std::uint64_t>(time_, event.time_ns > 0 ? static_cast<std::uint64_t>(event.time_ns) : 0);
@@ -103,9 +111,7 @@ class Writer {
   std::uint32_t above(std::uint32_t node) const {
     return node == 0 ? 0 : static_cast<std::uint32_t>(tree_.nodes[node].parent);
   }
-  std::uint32_t node_of(const Event& event) const {
-    return event.path < tree_.node_of.size() ? tree_.node_of[event.path] : 0;
-  }
+  std::uint32_t node_of(std::uint32_t path) const { return path < tree_.node_of.size() ? tree_.node_of[path] : 0; }
   void done(OTF2_ErrorCode code) { check(code, "an event"); }
   void enter(OTF2_RegionRef region) { done(OTF2_EvtWriter_Enter(out_, nullptr, time_, region)); }
   void leave(OTF2_RegionRef region) { done(OTF2_EvtWriter_Leave(out_, nullptr, time_, region)); }
@@ -135,56 +141,83 @@ class Writer {
 
   void communicate(const Event& event, std::uint32_t node) {
     const events::Record& r = event.record;
-    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
-    const auto peer = static_cast<std::uint32_t>(r.peer);
-    const auto tag = static_cast<std::uint32_t>(r.tag);
-    const auto sent = static_cast<std::uint64_t>(r.bytes_sent), received = static_cast<std::uint64_t>(r.bytes_received);
-    if (r.phase == Phase::Cancelled && (r.kind == Kind::Send || r.kind == Kind::Receive))
-      return done(OTF2_EvtWriter_MpiRequestCancelled(out_, nullptr, time_, r.request));
-    const bool is_message = r.kind == Kind::Send || r.kind == Kind::Receive;
-    const bool needs_peer = is_message && !(r.kind == Kind::Receive && r.phase == Phase::Begun) &&
-                            !(r.kind == Kind::Send && r.phase == Phase::Completed);
-    if ((needs_peer && (r.peer < 0 || communicator == OTF2_UNDEFINED_COMM))) {
-      ++left_out_;
-      return;
-    }
     switch (r.kind) {
-      case Kind::Send:
-        if (r.phase == Phase::Whole)
-          return done(OTF2_EvtWriter_MpiSend(out_, nullptr, time_, peer, communicator, tag, sent));
-        if (r.phase == Phase::Begun)
-          return done(OTF2_EvtWriter_MpiIsend(out_, nullptr, time_, peer, communicator, tag, sent, r.request));
-        return done(OTF2_EvtWriter_MpiIsendComplete(out_, nullptr, time_, r.request));
-      case Kind::Receive:
-        if (r.phase == Phase::Whole)
-          return done(OTF2_EvtWriter_MpiRecv(out_, nullptr, time_, peer, communicator, tag, received));
-        if (r.phase == Phase::Begun) return done(OTF2_EvtWriter_MpiIrecvRequest(out_, nullptr, time_, r.request));
-        return done(OTF2_EvtWriter_MpiIrecv(out_, nullptr, time_, peer, communicator, tag, received, r.request));
-      case Kind::Collective: return collective(r, node, communicator);
-      case Kind::OneSided: return one_sided(r, sent, received);
+      case Kind::Send: return send(r);
+      case Kind::Receive: return receive(r);
+      case Kind::Collective: return collective(r, node);
+      case Kind::OneSided: return one_sided(r);
       default: ++left_out_;
     }
   }
 
-  void collective(const events::Record& r, std::uint32_t node, OTF2_CommRef communicator) {
-    const std::uint32_t root = r.peer >= 0       ? static_cast<std::uint32_t>(r.peer)
-                               : r.peer == self_ ? OTF2_COLLECTIVE_ROOT_SELF
-                                                 : OTF2_COLLECTIVE_ROOT_NONE;
-    const OTF2_CollectiveOp operation = operation_of(tree_.nodes[node].name);
+  /// Whether the begin of what the record completes is in the archive. What another thread has begun may be.
+  bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.contains(r.request); }
+
+  void send(const events::Record& r) {
+    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
+    const auto bytes = static_cast<std::uint64_t>(r.bytes_sent);
+    const bool is_known = r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
+    if (r.phase >= Phase::Completed ? !may_have_begun(r) : !is_known) {
+      ++left_out_;
+      return;
+    }
+    switch (r.phase) {
+      case Phase::Whole: return done(OTF2_EvtWriter_MpiSend(out_, nullptr, time_, peer, communicator, tag, bytes));
+      case Phase::Begun:
+        begun_[r.request] = {};
+        return done(OTF2_EvtWriter_MpiIsend(out_, nullptr, time_, peer, communicator, tag, bytes, r.request));
+      case Phase::Completed: done(OTF2_EvtWriter_MpiIsendComplete(out_, nullptr, time_, r.request)); break;
+      case Phase::Cancelled: done(OTF2_EvtWriter_MpiRequestCancelled(out_, nullptr, time_, r.request)); break;
+    }
+    begun_.erase(r.request);
+  }
+
+  void receive(const events::Record& r) {
+    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
+    const auto bytes = static_cast<std::uint64_t>(r.bytes_received);
+    if (r.phase == Phase::Begun) {
+      begun_[r.request] = {};
+      return done(OTF2_EvtWriter_MpiIrecvRequest(out_, nullptr, time_, r.request));
+    }
+    const bool is_known = r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
+    const bool has_begun = r.phase != Phase::Whole && may_have_begun(r);
+    // Nothing comes from MPI_PROC_NULL, but its request was written.
+    const bool is_nothing = r.phase == Phase::Cancelled || r.peer == events::no_peer;
+    if (has_begun && (is_nothing || !is_known))
+      done(OTF2_EvtWriter_MpiRequestCancelled(out_, nullptr, time_, r.request));
+    else if (r.phase == Phase::Whole && is_known)
+      done(OTF2_EvtWriter_MpiRecv(out_, nullptr, time_, peer, communicator, tag, bytes));
+    else if (has_begun) done(OTF2_EvtWriter_MpiIrecv(out_, nullptr, time_, peer, communicator, tag, bytes, r.request));
+    left_out_ += !is_nothing && (!is_known || (r.phase != Phase::Whole && !has_begun));
+    begun_.erase(r.request);
+  }
+
+  void collective(const events::Record& r, std::uint32_t node) {
+    const std::uint32_t root = r.peer >= 0                   ? static_cast<std::uint32_t>(r.peer)
+                               : r.peer == events::this_side ? OTF2_COLLECTIVE_ROOT_SELF
+                                                             : OTF2_COLLECTIVE_ROOT_NONE;
+    if (r.phase >= Phase::Completed) node = node_of(trace_.path_of(location_, r.begun_thread, r.begun_node));
+    const auto operation = operation_of(tree_.nodes[node].name);
+    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const bool has_begun = r.phase < Phase::Completed || may_have_begun(r);
+    if (!operation || communicator == OTF2_UNDEFINED_COMM || !has_begun) {
+      ++left_out_;
+      return;
+    }
     const auto sent = static_cast<std::uint64_t>(r.bytes_sent), received = static_cast<std::uint64_t>(r.bytes_received);
     if (r.phase == Phase::Whole) {
-      in_progress_.push_back({operation, communicator, root, sent, received});
+      in_progress_.push_back({*operation, communicator, root, sent, received});
       return done(OTF2_EvtWriter_MpiCollectiveBegin(out_, nullptr, time_));
     }
     if (r.phase == Phase::Begun) {
-      begun_[r.request] = operation;
+      begun_[r.request] = {};
       return done(OTF2_EvtWriter_NonBlockingCollectiveRequest(out_, nullptr, time_, r.request));
     }
-    const auto begun = begun_.find(r.request);
-    done(OTF2_EvtWriter_NonBlockingCollectiveComplete(out_, nullptr, time_,
-                                                      begun == begun_.end() ? operation : begun->second, communicator,
-                                                      root, sent, received, r.request));
-    if (begun != begun_.end()) begun_.erase(begun);
+    done(OTF2_EvtWriter_NonBlockingCollectiveComplete(out_, nullptr, time_, *operation, communicator, root, sent,
+                                                      received, r.request));
+    begun_.erase(r.request);
   }
 
   /// They end with their call.
@@ -195,16 +228,29 @@ class Writer {
     in_progress_.clear();
   }
 
-  void one_sided(const events::Record& r, std::uint64_t put, std::uint64_t got) {
+  void one_sided(const events::Record& r) {
+    if (r.phase >= Phase::Completed) {
+      const auto begun = begun_.find(r.request);
+      if (begun == begun_.end()) {
+        ++left_out_;
+        return;
+      }
+      done(
+          OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->second.window, begun->second.operation));
+      begun_.erase(begun);
+      return;
+    }
     const OTF2_RmaWinRef window = definitions_.window_of(rank_, r.communicator);
-    if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0 || r.phase >= Phase::Completed) {
+    if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0) {
       ++left_out_;
       return;
     }
     const auto target = static_cast<std::uint32_t>(r.peer);
     const std::uint64_t number = ++operations_;
+    const auto put = static_cast<std::uint64_t>(r.bytes_sent), got = static_cast<std::uint64_t>(r.bytes_received);
     if (put > 0) done(OTF2_EvtWriter_RmaPut(out_, nullptr, time_, window, target, put, number));
     if (got > 0) done(OTF2_EvtWriter_RmaGet(out_, nullptr, time_, window, target, got, number));
+    if (r.phase == Phase::Begun) begun_[r.request] = {window, number};
   }
 
   struct Collective {
@@ -213,25 +259,31 @@ class Writer {
     std::uint32_t root;
     std::uint64_t sent, received;
   };
-  static constexpr std::int32_t self_ = -3;  ///< measurement::this_side
+  /// A request that this location has begun; of a one-sided operation what tells which.
+  struct Begun {
+    OTF2_RmaWinRef window = OTF2_UNDEFINED_RMA_WIN;
+    std::uint64_t operation = 0;
+  };
 
   const trace::Trace& trace_;
   const analysis::CallTree& tree_;
   const Otf2Definitions& definitions_;
   const bool functions_;
-  const std::int32_t rank_;
+  const std::uint32_t location_;
+  const std::int32_t rank_, thread_;
   OTF2_EvtWriter* out_;
   std::uint64_t time_ = 0, flush_begin_ = 0, left_out_ = 0, operations_ = 0;
   std::vector<OTF2_RegionRef> open_;  ///< marks
   std::vector<Collective> in_progress_;
   std::vector<OTF2_RegionRef> active_, path_;  ///< functions, when they are asked for: now, and next
-  std::map<std::uint64_t, OTF2_CollectiveOp> begun_;
+  std::map<std::uint64_t, Begun> begun_;
 };
 
 }  // namespace
 
 Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
-  if (std::filesystem::exists(options.directory))
+  // A link that leads nowhere is there, too.
+  if (std::filesystem::exists(std::filesystem::symlink_status(options.directory)))
     throw ExportError(options.directory.string() + " exists; nothing is overwritten");
   analysis::CallTreeOptions of_tree;
   of_tree.callsites = true;
@@ -249,6 +301,8 @@ Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symboliz
         writer.finish();
         summary.left_out += writer.left_out();
       }));
+    for (std::uint64_t location = trace.locations().size(); location < definitions.locations(); ++location)
+      (void)archive.write_location(location, [](OTF2_EvtWriter*) {});  // of a rank without events: readers expect it
     archive.write_definitions(definitions.locations(),
                               [&](OTF2_GlobalDefWriter* writer) { definitions.write(writer, counts); });
     archive.close();

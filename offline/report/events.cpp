@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "format/checksum.hpp"
 #include "format/hashing.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/text_page.hpp"
@@ -64,7 +65,7 @@ class EventRows {
              word_of(event)}};
     row.cells.resize(event_columns.size());
     if (event.type == Type::SpanEnd) row.cells[4] = trace_.loop_of(event);
-    else if (event.path != trace::no_path) row.cells[4] = trace_.region_of(event.path);
+    else if (event.type <= Type::MarkEnd) row.cells[4] = trace_.region_of(event.path);
     if (event.type == Type::Communication) communication(event.record, location.rank, row);
     if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[11] = event.record.value;
     if (event.type == Type::Gap) row.cells[12] = event.record.value;
@@ -75,7 +76,8 @@ class EventRows {
   void communication(const events::Record& r, std::int32_t rank, Row& row) const {
     // As a rank of the job, where it is one.
     const std::int32_t peer = trace_.communicators().rank_of(rank, r.communicator, r.peer);
-    if (r.peer >= 0) row.cells[5] = std::int64_t{r.kind == events::Kind::OneSided || peer < 0 ? r.peer : peer};
+    if (r.kind == events::Kind::OneSided ? r.peer >= 0 : peer >= 0)
+      row.cells[5] = std::int64_t{r.kind == events::Kind::OneSided ? r.peer : peer};
     if ((r.kind == events::Kind::Send || r.kind == events::Kind::Receive) && r.tag >= 0)
       row.cells[6] = std::int64_t{r.tag};
     const std::int32_t communicator = trace_.communicators().index_of(rank, r.communicator);
@@ -158,8 +160,9 @@ std::vector<KeptIterations> kept_iterations(const Trace& trace) {
     while (const Event* event = reader.next()) {
       if (event->type != Type::SpanEnd || event->record.region == 0) continue;
       ++kept.count;
+      const std::string loop = trace.loop_of(*event);  // numbers of loops differ from rank to rank
       kept.hash = format::mixed(kept.hash ^ format::mixed(static_cast<std::uint64_t>(event->record.value)) ^
-                                event->record.region);
+                                format::checksum(loop.data(), loop.size()));
     }
   }
   std::vector<KeptIterations> result;

@@ -13,8 +13,9 @@ void Communicators::add(const experiment::Rank& rank) {
       CommunicatorOfTrace& made = all_.emplace_back();
       made.name = c.name;
       made.parent = parent_index;
-      for (std::size_t i = 0; i < c.members.size(); ++i)
-        (i < static_cast<std::size_t>(c.size) ? made.members : made.remote).push_back(c.members[i]);
+      made.members = c.members;
+      made.size = c.size;
+      made.remote_size = c.remote_size;
     }
     own[c.id] = {at->second, c.members, c.size, c.remote_size};
   }

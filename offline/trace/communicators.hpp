@@ -14,9 +14,11 @@ namespace refrain::trace {
 
 struct CommunicatorOfTrace {
   std::string name;
-  std::int32_t parent = -1;           ///< index into the list, or -1
-  std::vector<std::int32_t> members;  ///< ranks of the job, in rank order; -1: outside of it
-  std::vector<std::int32_t> remote;   ///< of an intercommunicator the other group, as the first rank with it sees it
+  std::int32_t parent = -1;  ///< index into the list, or -1
+  /// Ranks of the job, in rank order; -1: outside of it. Of an intercommunicator the own group, and behind it the other
+  /// one, as the first rank with it sees them.
+  experiment::MemberList members;
+  std::int32_t size = 0, remote_size = 0;
 };
 
 class Communicators {

@@ -48,71 +48,87 @@ bool EventStream::next_frame() {
   const auto& frames = file_->frames();
   while (frame_ < frames.size() && frames[frame_].thread != thread_) ++frame_;
   if (frame_ == frames.size()) return false;
-  bytes_ = file_->read(frames[frame_]);
-  context_ = frames[frame_].begin;
+  const experiment::EventFrame& frame = frames[frame_++];
+  bytes_ = file_->read(frame);
+  context_ = frame.begin;
   at_ = 0;
-  ++frame_;
+  read_ = 0;
+  if (bytes_.empty()) lose(frame.begin.time, frame.records);
   return true;
 }
 
-bool EventStream::read_record(Record& record) {
+bool EventStream::read_record(events::Record& record) {
   for (;;) {
     while (at_ == bytes_.size())
       if (!next_frame()) return false;
     const std::size_t size = events::decode(std::span(bytes_).subspan(at_), context_, record);
     at_ += size;
+    ++read_;
     if (size > 0) return true;
-    file_->note_damage(file_->frames()[frame_ - 1]);
+    const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
+    file_->note_damage(frame);
+    lose(context_.time, std::int64_t{frame.records} - read_ + 1);
     at_ = bytes_.size();
   }
 }
 
-void EventStream::put(Type type, std::int64_t ticks, const Record& record) {
-  Event& event = held_.emplace_back();
-  event.type = type;
-  event.location = location_;
-  event.time_ns = clock_.time_of(ticks);
-  const bool has_path = type <= Type::MarkEnd;
-  if (has_path && record.node < paths_.size()) event.path = paths_[record.node];
-  event.record = record;
-  // A tick may come between the reading of the clock that an iteration ends with and its record.
-  for (auto at = held_.rbegin(); std::next(at) != held_.rend(); ++at) {
-    Event &later = *at, &earlier = *std::next(at);
-    if (earlier.type != Type::Sample || earlier.time_ns <= later.time_ns) return;
-    std::swap(earlier, later);
-  }
+/// Damage: records are missing from here on.
+void EventStream::lose(std::int64_t ticks, std::int64_t records) {
+  moved_.clear();
+  in_call_ = false;
+  Record gap;
+  gap.kind = Kind::Gap;
+  gap.time = ticks;
+  gap.value = records;
+  put(Type::Gap, ticks, gap);
 }
 
-/// What is held comes before all that follows.
+/// A tick may come between the reading of the clock that an iteration ends with and its record: then the sample is
+/// recorded first.
+void EventStream::put(Type type, std::int64_t ticks, const Record& record) {
+  auto at = held_.end();
+  while (at != held_.begin() && std::prev(at)->ticks > ticks) --at;
+  held_.insert(at, {ticks, type, record});
+}
+
 void EventStream::release() {
-  std::ranges::move(held_, std::back_inserter(ready_));
+  for (const Held& held : held_) {
+    Event& event = ready_.emplace_back();
+    event.type = held.type;
+    event.location = location_;
+    event.time_ns = last_ns_ = std::max(last_ns_, clock_.time_of(held.ticks));
+    const bool has_path = held.type <= Type::MarkEnd;
+    if (has_path && held.record.node < paths_.size()) event.path = paths_[held.record.node];
+    event.record = held.record;
+  }
   held_.clear();
-  holds_call_ = false;
 }
 
 void EventStream::take_call(const Record& call) {
-  const bool is_around = holds_call_ && call.begin < held_begin_ && held_end_ <= call.time;
-  if (!is_around) release();
-  std::deque<Event> within;
-  held_.swap(within);
-  put(Type::Enter, call.begin, call);
-  const auto put_moved = [&](bool at_end) {
-    for (Record& moved : moved_) {
-      // A message is received when the call returns; what is sent or begun, at its begin.
-      const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
-      if ((moved.phase >= Phase::Completed || (moved.phase == Phase::Whole && received)) != at_end) continue;
-      moved.node = call.node;
-      put(Type::Communication, at_end ? call.time : call.begin, moved);
-    }
+  // A call that was left by a jump ends when it was last seen, but not before what it has called.
+  std::int64_t end = call.time;
+  if (in_call_)
+    for (const Held& held : held_) end = std::max(end, held.ticks);
+  // In front of what has begun with it or later.
+  auto at = held_.end();
+  const auto is_later = [&](const Held& held) {
+    const bool begins = held.type == Type::Enter || held.type == Type::Communication;
+    return held.ticks > call.begin || (held.ticks == call.begin && begins);
   };
-  put_moved(false);
-  std::ranges::move(within, std::back_inserter(held_));
-  put_moved(true);
+  while (at != held_.begin() && is_later(*std::prev(at))) --at;
+  // A message is received when the call returns; what is sent or begun, at its begin.
+  const auto is_at_end = [](const Record& moved) {
+    const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
+    return moved.phase >= Phase::Completed || (moved.phase == Phase::Whole && received);
+  };
+  for (Record& moved : moved_) moved.node = call.node;
+  at = std::next(held_.insert(at, {call.begin, Type::Enter, call}));
+  for (const Record& moved : moved_)
+    if (!is_at_end(moved)) at = std::next(held_.insert(at, {call.begin, Type::Communication, moved}));
+  for (const Record& moved : moved_)
+    if (is_at_end(moved)) put(Type::Communication, end, moved);
   moved_.clear();
-  put(Type::Leave, call.time, call);
-  holds_call_ = true;
-  held_begin_ = call.begin;
-  held_end_ = call.time;
+  put(Type::Leave, end, call);
 }
 
 void EventStream::take(const Record& record) {
@@ -121,14 +137,17 @@ void EventStream::take(const Record& record) {
     return;
   }
   switch (record.kind) {
-    case Kind::Call: return take_call(record);
+    case Kind::Call: take_call(record); break;
     case Kind::Sample: return put(Type::Sample, record.time, record);
     case Kind::Mark: return put(record.begins ? Type::MarkBegin : Type::MarkEnd, record.time, record);
-    case Kind::Span: return put(Type::SpanEnd, record.time, record);
+    case Kind::Span: put(Type::SpanEnd, record.time, record); break;
     case Kind::Gap: moved_.clear(); return put(Type::Gap, record.time, record);
     case Kind::Flush: put(Type::FlushBegin, record.begin, record); return put(Type::FlushEnd, record.time, record);
     default: return put(Type::ThreadEnd, record.time, record);
   }
+  // One call may last for the whole run, on a thread that only receives: not all within it can be held.
+  constexpr std::size_t most_held = std::size_t{1} << 18;
+  in_call_ = record.is_within && held_.size() < most_held;
 }
 
 const Event* EventStream::next() {
@@ -140,10 +159,9 @@ const Event* EventStream::next() {
       break;
     }
     take(record);
-    // Without a call nothing can turn out to lie around what is held; a sample may come too early.
     constexpr std::size_t most_samples = 64;
     const bool may_be_early = record.kind == Kind::Sample && held_.size() < most_samples;
-    if (!holds_call_ && moved_.empty() && !may_be_early) release();
+    if (!in_call_ && moved_.empty() && !may_be_early) release();
   }
   event_ = ready_.front();
   ready_.pop_front();

@@ -2,6 +2,7 @@
 /// The events of one location in chronological order, from its frames, one of which is in memory at a time.
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,22 +24,28 @@ class RankClock {
   double ns_per_tick_ = 1;
 };
 
-/// A call is told when the next one is known: calls may lie within calls, and the inner one is recorded first.
+/// What happens within a call is recorded before the call: it is held until the call is known.
 class EventStream {
  public:
   /// All must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
               const std::vector<std::uint32_t>& paths, const RankClock& clock);
 
-  /// The next event; null: there is none.
+  /// The next event; null: there is none. No event is earlier than the one before.
   const Event* next();
 
  private:
+  struct Held {
+    std::int64_t ticks;
+    Type type;
+    events::Record record;
+  };
   bool read_record(events::Record& record);
   bool next_frame();
   void take(const events::Record& record);
   void take_call(const events::Record& record);
   void put(Type type, std::int64_t ticks, const events::Record& record);
+  void lose(std::int64_t ticks, std::int64_t records);
   void release();
 
   std::shared_ptr<const experiment::EventFile> file_;
@@ -46,15 +53,16 @@ class EventStream {
   std::uint32_t location_;
   const std::vector<std::uint32_t>& paths_;
   const RankClock& clock_;
-  std::size_t frame_ = 0;  ///< index of the next
+  std::size_t frame_ = 0;   ///< index of the next
+  std::uint32_t read_ = 0;  ///< records of the frame that were read
   std::vector<std::byte> bytes_;
   std::size_t at_ = 0;
   events::Context context_;
-  std::vector<events::Record> moved_;           ///< communications of the call to come
-  std::deque<Event> held_;                      ///< the last call, and what came after it
-  std::int64_t held_begin_ = 0, held_end_ = 0;  ///< ticks of the calls in it
-  bool holds_call_ = false;
+  std::vector<events::Record> moved_;  ///< communications of the call to come
+  std::deque<Held> held_;
+  bool in_call_ = false;  ///< what is held lies within a call to come
   std::deque<Event> ready_;
+  std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
   Event event_;
 };
 

@@ -8,49 +8,81 @@ namespace refrain::trace {
 
 using experiment::RankHandle;
 
+namespace {
+
+/// The clocks of a job. Ranks of one host share its clock. Between hosts the clocks of their calendars must do.
+class JobClocks {
+ public:
+  /// What makes times of the rank's monotonic clock nanoseconds since the epoch.
+  std::int64_t add(const experiment::Rank& rank) {
+    const std::int64_t first = rank.events->first.monotonic_ns;
+    const std::int64_t to_epoch = to_epoch_.try_emplace(rank.host, rank.begin_epoch_ns - first).first->second;
+    begin_ = std::min(begin_, first + to_epoch);
+    return to_epoch;
+  }
+  /// Of the first rank, since the epoch.
+  std::int64_t begin() const { return begin_; }
+
+ private:
+  std::map<std::string, std::int64_t> to_epoch_;  ///< by host
+  std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace
+
+void Trace::add(const experiment::Rank& rank) {
+  const experiment::EventsOfRank& events = *rank.events;
+  auto file = std::make_shared<const experiment::EventFile>(experiment_->directory(), rank, experiment_->damage_log());
+  std::map<std::int32_t, std::uint64_t> records;  // by thread
+  for (const experiment::EventFrame& frame : file->frames()) records[frame.thread] += frame.records;
+  const auto add_location = [&](const experiment::EventsOfLocation& of) {
+    LocationOfTrace& location = locations_.emplace_back();
+    location = {rank.rank, of.thread, {}, rank.host, records[of.thread], of.lost, of.iterations};
+    for (const experiment::Location& known : rank.locations)
+      if (known.thread == of.thread) location.name = known.name;
+    paths_.push_back(of.paths);
+    rank_of_location_.push_back(static_cast<std::uint32_t>(ranks_.size()));
+    records.erase(of.thread);
+  };
+  for (const experiment::EventsOfLocation& of : events.locations) add_location(of);
+  // A process that was killed may have threads that had not begun when its last snapshot was written.
+  while (!records.empty()) {
+    experiment::EventsOfLocation of{};
+    of.thread = records.begin()->first;
+    add_location(of);
+  }
+  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions});
+  files_.push_back(std::move(file));
+  communicators_.add(rank);
+}
+
 std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
                                          const std::function<bool(std::int32_t rank)>& chosen) {
   auto trace = std::make_shared<Trace>();
   trace->experiment_ = experiment;
-  const auto damage = experiment->damage_log();
-  // Ranks of one host share its clock. Between hosts the clocks of their calendars must do.
-  struct Host {
+  struct OfRank {
+    RankHandle rank;
     std::int64_t to_epoch_ns;
   };
-  std::map<std::string, Host> hosts;
-  std::vector<std::pair<const experiment::EventsOfRank*, std::int64_t>> clocks;  // and what makes them the epoch's
-  std::vector<RankHandle> held;
+  std::vector<OfRank> added;
+  JobClocks clocks;
+  // All ranks, so that a time means the same whichever are chosen.
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
-    if (chosen && !chosen(experiment->ranks()[place])) continue;
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
-    const experiment::EventsOfRank& events = *rank->events;
-    const auto [host, is_new] = hosts.try_emplace(rank->host, Host{rank->begin_epoch_ns - events.first.monotonic_ns});
-    clocks.emplace_back(&events, host->second.to_epoch_ns);
-    held.push_back(rank);
-    const auto number = static_cast<std::uint32_t>(trace->ranks_.size());
-    auto file = std::make_shared<const experiment::EventFile>(experiment->directory(), *rank, damage);
-    trace->ranks_.push_back({rank->rank, rank->host, events.mode, file->bytes(), events.first_region, events.regions});
-    trace->files_.push_back(std::move(file));
-    trace->communicators_.add(*rank);
-    for (const experiment::EventsOfLocation& of : events.locations) {
-      LocationOfTrace& location = trace->locations_.emplace_back();
-      location = {rank->rank, of.thread, {}, rank->host, of.records, of.lost, of.iterations};
-      for (const experiment::Location& known : rank->locations)
-        if (known.thread == of.thread) location.name = known.name;
-      trace->paths_.push_back(of.paths);
-      trace->rank_of_location_.push_back(number);
-    }
+    const std::int64_t to_epoch = clocks.add(*rank);
+    if (chosen && !chosen(rank->rank)) continue;
+    trace->add(*rank);
+    added.push_back({rank, to_epoch});
   }
-  if (trace->ranks_.empty()) return nullptr;
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  for (const auto& [events, to_epoch] : clocks) begin = std::min(begin, events->first.monotonic_ns + to_epoch);
-  trace->begin_epoch_ns_ = begin;
-  for (std::size_t i = 0; i < clocks.size(); ++i) {
-    const auto& [events, to_epoch] = clocks[i];
-    trace->clocks_.emplace_back(*events, held[i]->ticks_per_second, begin - to_epoch);
+  if (added.empty()) return nullptr;
+  trace->begin_epoch_ns_ = clocks.begin();
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const experiment::Rank& rank = *added[i].rank;
+    const RankClock& clock =
+        trace->clocks_.emplace_back(*rank.events, rank.ticks_per_second, clocks.begin() - added[i].to_epoch_ns);
     for (const experiment::EventFrame& frame : trace->files_[i]->frames())
-      trace->end_ns_ = std::max(trace->end_ns_, trace->clocks_[i].time_of(frame.end));
+      trace->end_ns_ = std::max(trace->end_ns_, clock.time_of(frame.end));
   }
   return trace;
 }
@@ -61,6 +93,16 @@ std::string Trace::region_of(std::uint32_t path) const {
   const experiment::CallPath& of = definitions.paths[path];
   return format::is_named(of.kind) && of.offset < definitions.regions.size() ? definitions.regions[of.offset]
                                                                              : "(user code)";
+}
+
+std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {
+  const std::uint32_t rank = rank_of_location_[location];
+  const auto of_rank = std::ranges::equal_range(rank_of_location_, rank);  // they are in the order of ranks
+  for (auto at = of_rank.begin(); at != of_rank.end(); ++at) {
+    const auto place = static_cast<std::size_t>(at - rank_of_location_.begin());
+    if (locations_[place].thread == thread) return node < paths_[place].size() ? paths_[place][node] : no_path;
+  }
+  return no_path;
 }
 
 std::string Trace::loop_of(const Event& span) const {

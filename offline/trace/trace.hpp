@@ -37,7 +37,8 @@ struct RankOfTrace {
 
 class Trace {
  public:
-  /// Of the chosen ranks; empty: all. Null: the experiment has no events of them.
+  /// Of the chosen ranks; empty: all. Null: the experiment has no events of them. Times count from the begin of the
+  /// first rank, also of one that is not chosen.
   static std::shared_ptr<const Trace> open(std::shared_ptr<const experiment::Experiment> experiment,
                                            const std::function<bool(std::int32_t rank)>& chosen = {});
 
@@ -54,6 +55,8 @@ class Trace {
   std::int64_t time_of(std::uint32_t location, std::int64_t ticks) const {
     return clocks_[rank_of_location_[location]].time_of(ticks);
   }
+  /// The call path behind a node of another thread of the same rank; no_path: not known.
+  std::uint32_t path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const;
   /// The name of the region that a call path ends in; of one that is not known a word for it.
   std::string region_of(std::uint32_t path) const;
   /// Of the loop whose iteration a SpanEnd tells; empty: time outside of iterations.
@@ -83,6 +86,8 @@ class Trace {
   Reader read(std::span<const std::uint32_t> locations = {}) const;
 
  private:
+  void add(const experiment::Rank& rank);
+
   std::shared_ptr<const experiment::Experiment> experiment_;
   std::vector<RankOfTrace> ranks_;
   std::vector<LocationOfTrace> locations_;

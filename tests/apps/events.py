@@ -129,7 +129,55 @@ class All(EventsTest):
             self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
 
 
+    def test_iterations_end_while_a_thread_is_in_a_call(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "followers", "waits", 20, 5))
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        for rank in "01":
+            threads = {e["thread"] for e in events if e["rank"] == rank and e["event"] == "receive"}
+            self.assertEqual(1, len(threads))
+            mine = [e for e in events if e["rank"] == rank and {e["thread"]} == threads]
+            words = [e["event"] for e in mine]
+            begin, end = words.index("enter"), words.index("leave")
+            iterations = [e["iteration"] for e in mine[begin:end] if e["iteration"]]
+            self.assertGreater(len(iterations), 10)
+
+    def test_threads_without_calls_are_written_by_others(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "followers", "alternate", 400, 5),
+                              {"REFRAIN_TRACE_MEMORY": "32K", "REFRAIN_SNAPSHOT": "0"})
+        by_rank = self.summary(outcome.experiment)["by_rank"]
+        self.assertEqual([0, 0], [rank["lost"] for rank in by_rank])
+        spans = Counter((e["rank"], e["thread"]) for e in self.events(outcome.experiment) if e["iteration"])
+        self.assertEqual({("0", "0"): 400, ("0", "1"): 400, ("1", "0"): 400, ("1", "1"): 400}, spans)
+
+    def test_times_are_the_same_whichever_ranks_are_asked_for(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "events_few"))
+        events = self.events(outcome.experiment)
+        for rank in "01":
+            self.assertEqual([e for e in events if e["rank"] == rank], self.events(outcome.experiment, "--rank", rank))
+
+
 class List(EventsTest):
+    def test_iterations_larger_than_memory(self) -> None:
+        """Iterations of 5,000 calls, in memory for few of them: the wanted one is written piece by piece."""
+        outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "40000"),
+                                {"REFRAIN_TRACE": "3", "REFRAIN_TRACE_MEMORY": "32K",
+                                 "REFRAIN_ITERATION_AT": "MPI_Send/5000"})
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        self.assertEqual(0, self.summary(outcome.experiment)["by_rank"][0]["lost"])
+        self.assertEqual(["3"], [e["iteration"] for e in events if e["iteration"]])
+        one = self.events(outcome.experiment, "--iteration", 3)
+        self.assertEqual(5000, len([e for e in one if e["event"] == "enter" and e["region"] == "MPI_Send"]))
+        self.assertNotIn("events_lost", self.report(outcome).losses())
+
+    def test_what_is_outside_of_iterations_is_kept(self) -> None:
+        outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "20000"),
+                                {"REFRAIN_TRACE": "3", "REFRAIN_TRACE_MEMORY": "32K"})
+        calls = Counter(e["region"] for e in self.events(outcome.experiment) if e["event"] == "enter")
+        self.assertEqual(20000, calls["MPI_Send"])
+        self.assertEqual(0, self.summary(outcome.experiment)["by_rank"][0]["lost"])
+
     def test_listed_iterations_alone(self) -> None:
         command = mpirun(2, PROGRAMS / "iterations_loop", "20", "1000")
         outcome = self.measured(command, {"REFRAIN_TRACE": "0-2,7,19-30"})
@@ -235,12 +283,24 @@ class Export(EventsTest):
             self.assertEqual(1, records.count("ENTER main"))
             self.assertIn("ENTER work", records)
 
+    def test_some_ranks_alone(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 2, "events_few"))
+        for rank in (0, 1):
+            directory = self.directory / f"of-{rank}"
+            self.tool("export", outcome.experiment, "-o", directory, "--rank", rank)
+            found = self.records(directory)
+            self.assertEqual(1, len(found))
+            self.assertIn("ENTER MPI_Send", next(iter(found.values())))
+
     def test_nothing_is_overwritten_and_nothing_half_is_left(self) -> None:
         outcome = self.traced(launched(MPIS[0], 2, "events_few"))
         (self.directory / "there").mkdir()
         self.tool("export", outcome.experiment, "-o", self.directory / "there", code=1)
         self.assertIn("exists", self.stderr)
         (self.directory / "file").write_text("")
+        (self.directory / "link").symlink_to(self.directory / "nowhere")
+        self.tool("export", outcome.experiment, "-o", self.directory / "link", code=1)
+        self.assertTrue((self.directory / "link").is_symlink())
         self.tool("export", outcome.experiment, "-o", self.directory / "file" / "below", code=1)
         self.assertEqual(1, len(self.stderr.splitlines()), self.stderr)
 
@@ -265,6 +325,25 @@ class Trouble(EventsTest):
                 events = self.events(experiment)
                 self.check_times(events)
                 self.assertGreater(len([e for e in events if e["event"] == "send"]), 1000)
+
+    def test_a_call_in_progress_is_in_the_events(self) -> None:
+        """SIGTERM comes while the rank waits in MPI."""
+        experiment = self.directory / "terminated"
+        env = clean_environment(ALL | {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+        command = [REFRAIN, "run", "--", *launched(MPIS[0], 1, "endings", "wait", 100)]
+        with subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as running:
+            while not (ready := re.search(rb"ready, process (\d+)", line := running.stdout.readline())):
+                self.assertTrue(line)
+            time.sleep(0.5)
+            os.kill(int(ready[1]), signal.SIGTERM)
+            running.stdout.read()
+        events = self.events(experiment)
+        self.check_order(events)
+        enters = Counter(e["region"] for e in events if e["event"] == "enter")
+        report = self.report(Outcome(0, b"", b"", experiment))
+        for name in {c["path"][-1] for c in report.callpaths if c["kind"] == "mpi"}:
+            self.assertEqual((name, report.of_function(name, "visits")), (name, enters[name]))
 
     def check_times(self, events: list[dict[str, str]]) -> None:
         times = [float(e["time_s"]) for e in events]

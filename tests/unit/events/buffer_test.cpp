@@ -80,6 +80,34 @@ TEST_F(BufferTest, what_finds_no_room_is_told_before_the_next_record) {
   EXPECT_EQ(time * 1000, records[1].time);
 }
 
+TEST_F(BufferTest, what_is_dropped_and_rewound_has_never_been) {
+  while (buffer_.append(sample(1000))) {
+  }
+  const Buffer::Place place = buffer_.end();
+  for (int i = 0; i < 9; ++i) EXPECT_FALSE(buffer_.append(sample(2000)));
+  EXPECT_EQ(10u, buffer_.dropped());
+  buffer_.rewind(place);
+  EXPECT_EQ(1u, buffer_.dropped());
+  (void)buffer_.remove(buffer_.end());
+  ASSERT_TRUE(buffer_.append(sample(3000)));
+  const auto records = records_of(buffer_.until(buffer_.end()));
+  ASSERT_EQ(2u, records.size());
+  EXPECT_EQ(1, records[0].value) << "the gap before the place is still there";
+}
+
+TEST_F(BufferTest, ends_of_spans_find_room_when_calls_do_not) {
+  const CallRecord call{true, false, false, 1, 1, 1000, 1000};
+  while (buffer_.append(call)) {
+  }
+  Record span;
+  span.kind = Kind::Span;
+  span.time = 2000;
+  EXPECT_TRUE(buffer_.append(span));
+  const auto records = records_of(buffer_.until(buffer_.end()));
+  EXPECT_EQ(Kind::Gap, records[records.size() - 2].kind);
+  EXPECT_EQ(Kind::Span, records.back().kind);
+}
+
 TEST_F(BufferTest, communications_leave_room_for_their_call) {
   Record message;
   message.kind = Kind::Send;

@@ -41,6 +41,7 @@ class RandomRecords {
         r.begin = number<std::int64_t>();
         r.is_whole = bit();
         r.is_io = bit();
+        r.is_within = bit();
         r.node = number<std::uint32_t>();
         r.region = number<std::uint16_t>();
         break;
@@ -56,6 +57,7 @@ class RandomRecords {
         r.region = number<std::uint16_t>();
         break;
       case Kind::Span:
+        r.is_within = bit();
         r.begin = number<std::int64_t>();
         r.region = number<std::uint16_t>();
         r.value = number<std::int64_t>();

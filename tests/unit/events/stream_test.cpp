@@ -1,0 +1,141 @@
+// What comes out of a file of events is in order of time, with calls in calls; what is damaged is a gap.
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "archive/event_frames.hpp"
+#include "offline/trace/event_stream.hpp"
+
+namespace refrain::trace {
+namespace {
+
+using events::Kind;
+using events::Record;
+
+Record call(std::int64_t begin, std::int64_t end, bool is_within = false) {
+  Record r;
+  r.kind = Kind::Call;
+  r.begin = begin;
+  r.time = end;
+  r.is_within = is_within;
+  return r;
+}
+Record of_kind(Kind kind, std::int64_t time, bool is_within = false) {
+  Record r;
+  r.kind = kind;
+  r.time = r.begin = time;
+  r.is_within = is_within;
+  return r;
+}
+
+class StreamTest : public testing::Test {
+ protected:
+  StreamTest() : directory_(testing::TempDir() + "events-of-" + std::to_string(getpid())) {
+    std::filesystem::create_directories(directory_);
+    rank_.events.emplace();
+    rank_.events->mode = format::EventMode::All;
+    rank_.events->last = {1'000'000, 1'000'000};
+  }
+  ~StreamTest() override { std::filesystem::remove_all(directory_); }
+
+  /// One frame of `thread`.
+  void write(const std::vector<Record>& records, std::int32_t thread = 0) {
+    std::vector<std::byte> memory(1 << 16);
+    events::Buffer buffer;
+    buffer.create(memory, thread);
+    for (const Record& record : records) ASSERT_TRUE(buffer.append(record));
+    ASSERT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, bytes_));
+    frame_ends_.push_back(bytes_.size());
+  }
+  std::byte& byte_of(std::size_t frame, std::size_t at) {
+    return bytes_.data()[(frame == 0 ? 0 : frame_ends_[frame - 1]) + at];
+  }
+
+  /// "enter 5, leave 9".
+  std::string read(std::int32_t thread = 0) {
+    {
+      std::ofstream out(directory_ / "events-0.refrain", std::ios::binary);
+      out.write(reinterpret_cast<const char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
+    }
+    rank_.events->bytes = bytes_.size();
+    const auto file = std::make_shared<const experiment::EventFile>(directory_, rank_, damage_);
+    const std::vector<std::uint32_t> paths{0};
+    const RankClock clock(*rank_.events, 1e9, 0);
+    EventStream stream(file, thread, 0, paths, clock);
+    std::string text;
+    while (const Event* event = stream.next())
+      text += (text.empty() ? "" : ", ") + std::string(name_of(event->type)) + " " + std::to_string(event->time_ns);
+    return text;
+  }
+
+  std::filesystem::path directory_;
+  experiment::Rank rank_;
+  std::shared_ptr<experiment::DamageLog> damage_ = std::make_shared<experiment::DamageLog>();
+  archive::Compressor compressor_;
+  platform::Bytes bytes_;
+  std::vector<std::size_t> frame_ends_;
+};
+
+TEST_F(StreamTest, calls_within_a_call_come_behind_its_begin) {
+  write({call(1, 2), call(20, 30, true), call(40, 50, true), call(10, 60), call(60, 70)});
+  EXPECT_EQ("enter 1, leave 2, enter 10, enter 20, leave 30, enter 40, leave 50, leave 60, enter 60, leave 70", read());
+}
+
+TEST_F(StreamTest, a_span_may_end_within_a_call) {
+  write({of_kind(Kind::Span, 20, true), of_kind(Kind::Span, 30, true), call(10, 40), of_kind(Kind::Span, 50)});
+  EXPECT_EQ("enter 10, span_end 20, span_end 30, leave 40, span_end 50", read());
+}
+
+TEST_F(StreamTest, a_call_that_was_left_goes_on_as_long_as_what_it_has_called) {
+  write({call(20, 30, true), call(10, 10), call(40, 50)});
+  EXPECT_EQ("enter 10, enter 20, leave 30, leave 30, enter 40, leave 50", read());
+}
+
+TEST_F(StreamTest, a_sample_may_be_recorded_before_an_iteration_that_has_ended_before_it) {
+  write({call(1, 2), of_kind(Kind::Sample, 12), of_kind(Kind::Span, 11), call(13, 14)});
+  EXPECT_EQ("enter 1, leave 2, span_end 11, sample 12, enter 13, leave 14", read());
+}
+
+TEST_F(StreamTest, what_a_call_moves_is_within_it) {
+  Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
+  write({received, sent, call(1, 5)});
+  EXPECT_EQ("enter 1, communication 1, communication 5, leave 5", read());
+}
+
+TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
+  write({call(1, 2)});
+  write({call(3, 4)});
+  write({call(5, 6)});
+  byte_of(1, format::event_head_size + 1) ^= std::byte{1};
+  EXPECT_EQ("enter 1, leave 2, gap 2, enter 5, leave 6", read());
+  EXPECT_EQ(1u, damage_->count());
+}
+
+TEST_F(StreamTest, a_damaged_head_is_damage_whatever_it_says) {
+  for (std::size_t at = 0; at < format::event_head_size; ++at) {
+    bytes_.clear();
+    frame_ends_.clear();
+    damage_ = std::make_shared<experiment::DamageLog>();
+    write({call(1, 2)});
+    write({call(3, 4)});
+    write({call(5, 6)});
+    byte_of(1, at) ^= std::byte{4};
+    EXPECT_EQ("enter 1, leave 2, enter 5, leave 6", read()) << "byte " << at;
+    EXPECT_EQ(1u, damage_->count()) << "byte " << at;
+  }
+}
+
+TEST_F(StreamTest, threads_have_frames_of_their_own) {
+  write({call(1, 2)}, 0);
+  write({call(3, 4)}, 7);
+  write({call(5, 6)}, 0);
+  EXPECT_EQ("enter 1, leave 2, enter 5, leave 6", read());
+  EXPECT_EQ("enter 3, leave 4", read(7));
+}
+
+}  // namespace
+}  // namespace refrain::trace
