@@ -21,7 +21,7 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
   out.varint(record.user_regions.size());
   for (const char* name : record.user_regions) out.text(name);
   out.varint(record.locations.size());
-  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+  const bool written = for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.signed_varint(location.thread);
     out.varint(location.events.records);
     out.varint(location.events.iterations);
@@ -29,6 +29,14 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     encode_node_paths(paths, out);
     return !out.failed();
   });
+  if (record.event_mode != format::EventMode::Sampled) return written;
+  out.fixed(static_cast<std::uint8_t>(record.event_levels_agreed));
+  out.varint(record.event_levels.size());
+  for (const EventLevel& of : record.event_levels) {
+    out.varint(of.region);
+    out.varint(of.level);
+  }
+  return written && !out.failed();
 }
 
 }  // namespace refrain::archive

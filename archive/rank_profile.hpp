@@ -11,6 +11,7 @@
 #include "format/event_file.hpp"
 #include "format/kept_iterations.hpp"
 #include "measurement/definitions.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
@@ -86,9 +87,10 @@ struct LoopRecord {
   std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
 };
 
-/// What the file of events has of a location.
-struct EventCounts {
-  std::uint64_t records, iterations, lost;
+/// One of 2^level iterations of a loop is in the file of events.
+struct EventLevel {
+  std::uint16_t region;  ///< 0: time outside of iterations
+  std::uint8_t level;
 };
 
 struct LocationRecord {
@@ -103,7 +105,7 @@ struct LocationRecord {
   std::int64_t losses[measurement::loss_count];
   std::int64_t arena_bytes;                                         ///< memory of the call tree in use
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
-  EventCounts events;
+  measurement::EventCounts events;
 };
 
 /// A constant of the bookkeeping, calibrated at start.
@@ -136,6 +138,8 @@ struct RankRecord {
   std::span<const char* const> user_regions;  ///< names; their ids in events begin with measurement::first_user_region
   format::EventMode event_mode;               ///< Off: there is no events-<rank>.refrain
   std::uint64_t event_bytes;                  ///< of that file
+  std::span<const EventLevel> event_levels;   ///< Sampled
+  bool event_levels_agreed;                   ///< they are those of all ranks
 };
 
 }  // namespace refrain::archive

@@ -25,6 +25,8 @@ class SpillFile {
   /// Maps what was written. Returns 0 or the errno value.
   int map(const char* directory, std::int32_t rank, platform::MappedFile& file) const;
   void remove(const char* directory, std::int32_t rank);
+  /// The next frames replace what is in the file.
+  void begin_anew() { bytes_ = 0; }
 
  private:
   const char* name_begin_;

@@ -1,5 +1,5 @@
 #pragma once
-/// REFRAIN_TRACE taken apart: off, all, or the numbers of iterations, as in 0-9,100,500-510.
+/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace refrain::config {
 
-enum class TraceMode : std::uint8_t { Off, All, List };
+enum class TraceMode : std::uint8_t { Off, All, List, Sampled };
 
 struct TraceSelection {
   static constexpr std::size_t most_ranges = 64;
@@ -41,7 +41,10 @@ constexpr bool parse_range(std::string_view text, TraceSelection::Range& range) 
 
 constexpr TraceSelection parse_trace(std::string_view text) {
   TraceSelection out;
-  out.mode = text == "all" ? TraceMode::All : text.empty() || text == "off" ? TraceMode::Off : TraceMode::List;
+  out.mode = text == "all"                    ? TraceMode::All
+             : text == "sampled"              ? TraceMode::Sampled
+             : text.empty() || text == "off" ? TraceMode::Off
+                                              : TraceMode::List;
   for (bool last = out.mode != TraceMode::List; !last;) {
     const auto comma = text.find(',');
     last = comma == std::string_view::npos;

@@ -21,7 +21,8 @@ bool Buffer::append(const Record& record) {
     drop();
     return false;
   }
-  if (missing_ > 0) [[unlikely]] {
+  // What a jump passes over is not missing.
+  if (missing_ > 0 && record.kind != Kind::Jump) [[unlikely]] {
     Record gap;
     gap.kind = Kind::Gap;
     gap.time = is_communication(record.kind) ? context_.time : record.time;
@@ -44,6 +45,15 @@ bool Buffer::append_apart(const CallRecord& call) {
   record.begin = call.begin;
   record.time = call.time;
   return append(record);
+}
+
+bool Buffer::append_jump(std::int64_t time) {
+  Record jump;
+  jump.kind = Kind::Jump;
+  jump.time = time;
+  jump.request = context_.request;
+  jump.node = context_.node;
+  return append(jump);
 }
 
 void Buffer::rewind(const Place& place) {

@@ -56,6 +56,16 @@ class Buffer {
   /// Removes them; places behind it are not valid any more, and the returned one is where it was.
   Place remove(const Place& place);
 
+  /// A Jump to where the buffer is: what follows can be read without what was before.
+  bool append_jump(std::int64_t time);
+  /// Whoever owns the memory has taken so much out of it, and moved what was behind forward. Then no place is valid.
+  void close_gaps(std::size_t bytes, std::uint32_t records) {
+    size_ -= bytes;
+    count_ -= records;
+  }
+  /// Bytes of the memory that are for records; the rest is for who owns it.
+  void set_capacity(std::size_t bytes) { capacity_ = bytes; }
+
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
   /// How many were removed, and how many were dropped.
@@ -67,7 +77,7 @@ class Buffer {
   /// of its communications: when the room ends, the former still find some.
   static constexpr std::size_t room_for(Kind kind) {
     constexpr std::size_t room = 2 * longest_record;
-    if (kind == Kind::Span || kind == Kind::ThreadEnd) return room;
+    if (kind == Kind::Span || kind == Kind::ThreadEnd || kind == Kind::Jump) return room;
     return is_communication(kind) ? 3 * room : 2 * room;
   }
   bool append_apart(const CallRecord& call);

@@ -134,6 +134,13 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
     write_communication(r, c, out);
     return out.size();
   }
+  if (r.kind == Kind::Jump) {
+    out.difference(r.time);
+    out.number(r.request);
+    out.number(r.node);
+    c = {r.time, r.request, r.node, c.thread};
+    return out.size();
+  }
   out.difference(minus(r.time, c.time));
   c.time = r.time;
   switch (r.kind) {
@@ -169,6 +176,13 @@ std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
   if (is_communication(r.kind)) {
     r.time = c.time;
     read_communication(head, r, c, in);
+    return in.good() ? in.size() : 0;
+  }
+  if (r.kind == Kind::Jump) {
+    r.time = in.difference();
+    r.request = in.number();
+    r.node = static_cast<std::uint32_t>(in.number());
+    c = {r.time, r.request, r.node, c.thread};
     return in.good() ? in.size() : 0;
   }
   r.time = c.time = plus(c.time, in.difference());

@@ -26,8 +26,9 @@ enum class Kind : std::uint8_t {
   Gap = 12,        ///< records are missing here
   Flush = 13,      ///< Refrain has written records to the file
   ThreadEnd = 14,  ///< the location goes on with another thread, or not at all
+  Jump = 15,       ///< what was before is not kept: the numbers of the next record are relative to these
 };
-inline constexpr unsigned kinds = 15;
+inline constexpr unsigned kinds = 16;
 
 constexpr bool is_communication(Kind kind) { return kind >= Kind::Send && kind <= Kind::Generalized; }
 
@@ -64,7 +65,7 @@ struct Record {
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
   std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations
-  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path
+  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least
@@ -73,7 +74,7 @@ struct Record {
   std::int32_t communicator = 0;  ///< of OneSided the window
   std::int32_t begun_thread = 0;  ///< Completed, Cancelled
   std::uint32_t begun_node = 0;   ///< call path there
-  std::uint64_t request = 0;      ///< unless Whole
+  std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone
   std::int64_t bytes_sent = 0, bytes_received = 0;
 };
 

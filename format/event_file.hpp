@@ -30,6 +30,6 @@ inline std::uint32_t head_checksum(std::span<const std::byte, event_head_size> h
 inline constexpr std::uint64_t largest_event_frame = std::uint64_t{1} << 28;
 
 /// Which events were to be kept; a number of the file.
-enum class EventMode : std::uint8_t { Off = 0, All = 1, List = 2 };
+enum class EventMode : std::uint8_t { Off = 0, All = 1, List = 2, Sampled = 3 };
 
 }  // namespace refrain::format

@@ -44,6 +44,7 @@ bool is_wanted_span(SpanOf of) {
 /// A record has found no room, or has filled the buffer.
 [[gnu::cold]] void make_room(Location& l) {
   EventLog& log = *l.events;
+  if (is_sample_of_events()) return;  // the span in progress has had its share
   const auto span = span_in_progress(l);
   if (span && !is_wanted_span(*span)) {
     log.records.rewind(log.kept);
@@ -122,19 +123,22 @@ void count_dropped(Location& l) {
   log.dropped_before = log.records.dropped();
 }
 
+Record end_of_span(const EventLog& log, const CutRecord& cut) {
+  Record r;
+  r.kind = Kind::Span;
+  r.is_within = cut.in_call;
+  r.region = static_cast<std::uint16_t>(loop_of_span(cut.of));
+  r.value = cut.of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(cut.of));
+  r.begin = log.span_begin;
+  r.time = cut.end;
+  return r;
+}
+
 void keep_span(Location& l, const CutRecord& cut) {
   EventLog& log = *l.events;
   if (log_of(l)) {
-    const bool is_iteration = cut.of != outside_of_iterations;
-    Record r;
-    r.kind = Kind::Span;
-    r.is_within = cut.in_call;
-    r.region = static_cast<std::uint16_t>(loop_of_span(cut.of));
-    r.value = is_iteration ? static_cast<std::int64_t>(iteration_of_span(cut.of)) : 0;
-    r.begin = log.span_begin;
-    r.time = cut.end;
-    append(l, r);
-    log.iterations_kept += is_iteration;
+    append(l, end_of_span(log, cut));
+    log.iterations_kept += cut.of != outside_of_iterations;
   }
   log.kept = log.records.end();
   count_dropped(l);
@@ -143,7 +147,9 @@ void keep_span(Location& l, const CutRecord& cut) {
 void on_cut(Location& l, const CutRecord& cut) {
   EventLog* log = l.events;
   if (!log) return;
-  if (is_wanted_span(cut.of)) {
+  if (is_sample_of_events()) {
+    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, cut));
+  } else if (is_wanted_span(cut.of)) {
     keep_span(l, cut);
   } else {
     log->records.rewind(log->kept);
@@ -161,7 +167,7 @@ void on_thread_end(Location& l) {
     r.time = l.end;
     append(l, r);
   }
-  count_dropped(l);
+  if (!is_sample_of_events()) count_dropped(l);
 }
 
 }  // namespace
@@ -193,6 +199,11 @@ void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
   r.begin = begin;
   r.time = end;
   append(l, r);
+}
+
+EventCounts counts_of_events(const EventLog& log) {
+  if (is_sample_of_events()) return {log.spans.records(), log.spans.iterations(), log.records.dropped()};
+  return {log.records.removed(), log.iterations_written, log.records.dropped()};
 }
 
 void end_calls_of_events(Location& l, platform::Ticks now) {

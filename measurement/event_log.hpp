@@ -10,6 +10,7 @@
 
 #include "config/trace_selection.hpp"
 #include "events/buffer.hpp"
+#include "events/span_store.hpp"
 #include "measurement/consumers.hpp"
 
 namespace refrain::measurement {
@@ -24,6 +25,7 @@ extern constinit EventSettings event_settings;
 struct EventLog {
   events::Buffer records;
   events::Buffer::Place kept;  ///< what is before it stays
+  events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
   platform::Ticks span_begin = 0;
   bool skips = false;         ///< the rest of the span in progress: nobody has asked for it
   std::size_t full = 0;       ///< bytes from which on the records should go to the file
@@ -33,6 +35,8 @@ struct EventLog {
 };
 
 extern const Consumer event_consumer;
+
+inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
 
 /// Events are kept from here on. Before the first location is made.
 void start_events(const config::TraceSelection& selection, std::size_t memory);
@@ -52,6 +56,11 @@ events::Buffer::Place end_of_kept_events(const Location& location);
 void remove_events(Location& location, const events::Buffer::Place& to);
 /// The owner has written events between these two times.
 void note_flush(Location& location, platform::Ticks begin, platform::Ticks end);
+/// What of the location is in the file, or of a sample what is kept.
+struct EventCounts {
+  std::uint64_t records, iterations, lost;
+};
+EventCounts counts_of_events(const EventLog& log);
 /// The process is ending while calls are in progress on the location, which is paused: they are records up to `now`.
 void end_calls_of_events(Location& location, platform::Ticks now);
 

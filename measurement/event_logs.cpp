@@ -20,10 +20,12 @@ void start_events(const config::TraceSelection& selection, std::size_t memory) {
 
 void begin_events(Location& l) {
   if (event_settings.selection.mode == config::TraceMode::Off) return;
-  // A quarter of what is left, so that any number of threads finds something.
+  // A part of what is left, so that any number of threads finds something: of a sample a half, as the first thread is
+  // the one that has most to keep.
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
-  const std::size_t bytes = std::clamp(left / 4, least_buffer, std::max(enough, event_settings.memory / 16));
+  const std::size_t share = is_sample_of_events() ? left / 2 : std::min(left / 4, std::max(enough, event_settings.memory / 16));
+  const std::size_t bytes = std::max(share, least_buffer);
   auto* log = platform::make_on_pages<EventLog>();
   void* memory = log ? platform::map_pages(bytes) : nullptr;
   if (!memory) {
@@ -33,9 +35,12 @@ void begin_events(Location& l) {
   memory_taken.fetch_add(bytes, std::memory_order_relaxed);
   log->records.create({static_cast<std::byte*>(memory), bytes}, l.thread);
   log->kept = log->records.end();
-  log->full = bytes / 4 * 3;
-  log->very_full = bytes / 8 * 7;
+  log->full = is_sample_of_events() ? bytes + 1 : bytes / 4 * 3;
+  log->very_full = is_sample_of_events() ? bytes + 1 : bytes / 8 * 7;
   log->span_begin = platform::now();
+  if (is_sample_of_events()) {
+    log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin);
+  }
   l.events = log;
 }
 

@@ -18,24 +18,45 @@ using measurement::Location;
 archive::SpillFile file(format::events_name_begin);
 
 /// Returns 0 or the errno value.
-int write(Location& location, const events::Buffer::Place& to, std::int32_t rank) {
+int append(const events::Block& block, std::int32_t rank) {
   platform::Bytes frame;
   archive::Compressor compressor;
-  if (!append_event_frame(location.events->records.until(to), compressor, frame)) return ENOMEM;
-  if (const int error = file.append(experiment_directory(), rank, frame.view())) return error;
-  measurement::remove_events(location, to);
-  return 0;
+  if (!append_event_frame(block, compressor, frame)) return ENOMEM;
+  return file.append(experiment_directory(), rank, frame.view());
 }
 
-void write_or_end(Location& location, const events::Buffer::Place& to, std::int32_t rank) {
-  if (to.size == 0 || measurement::events_have_ended.load(std::memory_order_relaxed)) return;
-  if (!measurement::is_held(location)) return;  // its thread appends
-  const int error = write(location, to, rank);
-  if (!error) return;
+void end_events(Location& location, int error, std::int32_t rank) {
   measurement::events_have_ended.store(true, std::memory_order_relaxed);
   location.count_loss(measurement::Loss::EventsLost);
   say("rank %d cannot write events to '%s': %s; no more are kept", static_cast<int>(rank), experiment_directory(),
       archive::error_text(error).data());
+}
+
+/// Its thread does not append meanwhile, and there is a file.
+bool can_be_written(const Location& location) {
+  return location.events && measurement::is_held(location) &&
+         !measurement::events_have_ended.load(std::memory_order_relaxed);
+}
+
+/// A sample: what is kept stays in memory, too, until it is dropped.
+void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
+  constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
+  events::SpanStore& spans = location.events->spans;
+  if (until == EventsUntil::Now) spans.finish(location.events->records);
+  while (spans.has_more())
+    if (const int error = append(spans.next_block(location.events->records, bytes_of_a_frame), rank))
+      return end_events(location, error, rank);
+}
+
+/// Spans that were dropped since they were written leave the file when it is the last time, or when it has become large.
+void drop_outdated(EventsUntil until) {
+  bool outdated = false;
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    outdated |= l->events && measurement::is_held(*l) && l->events->spans.is_outdated();
+  if (!outdated || (until == EventsUntil::Kept && file.bytes() < 2 * measurement::event_settings.memory)) return;
+  file.begin_anew();
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->events) l->events->spans.write_anew();
 }
 
 }  // namespace
@@ -43,13 +64,17 @@ void write_or_end(Location& location, const events::Buffer::Place& to, std::int3
 std::uint64_t event_bytes() { return file.bytes(); }
 
 void write_events(Location& location, EventsUntil until, std::int32_t rank) {
-  if (!location.events) return;
-  write_or_end(location,
-               until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end(),
-               rank);
+  if (!can_be_written(location)) return;
+  if (measurement::is_sample_of_events()) return write_sample(location, until, rank);
+  const events::Buffer::Place to =
+      until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end();
+  if (to.size == 0) return;
+  if (const int error = append(location.events->records.until(to), rank)) return end_events(location, error, rank);
+  measurement::remove_events(location, to);
 }
 
 void write_all_events(EventsUntil until, std::int32_t rank) {
+  if (measurement::is_sample_of_events()) drop_outdated(until);
   for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until, rank);
 }
 

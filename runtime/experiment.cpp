@@ -9,7 +9,9 @@
 #include "archive/tree_exchange.hpp"
 #include "archive/writer.hpp"
 #include "config/line.hpp"
+#include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
+#include "runtime/event_levels.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/snapshot.hpp"
@@ -100,6 +102,21 @@ bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
   return true;
 }
 
+bool agree_on_events = false;
+
+/// What rank 0 tells the others at the begin: where the experiment is, and whether they will agree on events.
+bool append_start(platform::Bytes& message) {
+  const std::byte agrees{agree_on_events};
+  return message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1) &&
+         message.append(&agrees, 1);
+}
+bool read_start(const platform::Bytes& message) {
+  if (message.size() < 2 || message.size() > sizeof directory.path + 1) return false;
+  std::memcpy(directory.path, message.data(), message.size() - 1);
+  agree_on_events = message.data()[message.size() - 1] != std::byte{};
+  return true;
+}
+
 }  // namespace
 
 const char* experiment_directory() { return directory.path; }
@@ -125,8 +142,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       record.started_epoch_ns = now;
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
     }
-    if (peers.size > 1 &&
-        !message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1)) {
+    agree_on_events = measurement::is_sample_of_events();
+    if (peers.size > 1 && !append_start(message)) {
       say("no memory to tell the ranks where the experiment is; the program runs unmeasured");
       note_said();
       return false;
@@ -137,8 +154,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       say("rank %d did not learn where the experiment is; it runs unmeasured", peers.rank);
       return false;
     }
-    if (message.size() > sizeof directory.path) return false;
-    std::memcpy(directory.path, message.data(), message.size());
+    if (!read_start(message)) return false;
   }
   if (!directory.path[0]) return false;
   if (configuration.verbose && peers.rank == 0)
@@ -149,15 +165,15 @@ bool open_experiment(const config::Configuration& configuration, const measureme
 bool decline_experiment(const measurement::Peers& peers) {
   platform::Bytes message;
   directory.path[0] = 0;
-  if (peers.size <= 1 || !message.append(reinterpret_cast<const std::byte*>(directory.path), 1) ||
-      !archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) ||
-      message.size() > sizeof directory.path)
-    return false;
-  std::memcpy(directory.path, message.data(), message.size());
-  return directory.path[0] != 0;
+  return peers.size > 1 && append_start(message) &&
+         archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
+         directory.path[0] != 0;
 }
 
+bool events_are_agreed_on() { return agree_on_events; }
+
 void write_nothing(const measurement::Peers& peers) {
+  if (agree_on_events) (void)help_to_agree_on_event_levels(peers, deadline_in(patience_of_unmeasured_s));
   archive::RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

@@ -27,6 +27,9 @@ bool decline_experiment(const measurement::Peers& peers);
 /// What an unmeasured rank does in MPI_Finalize: it takes part as a rank without data.
 void write_nothing(const measurement::Peers& peers);
 
+/// Whether the ranks agree on a sample of events at the end, as rank 0 has told with the name of the experiment.
+bool events_are_agreed_on();
+
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
 

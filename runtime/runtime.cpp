@@ -27,6 +27,7 @@
 #include "runtime/event_file.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
+#include "runtime/event_levels.hpp"
 #include "runtime/longer_work.hpp"
 #include "runtime/message.hpp"
 #include "runtime/metrics.hpp"
@@ -248,10 +249,13 @@ void end_measurement() {
 
 MpiAdapter adapter_in_use{};
 
+bool event_levels_are_agreed = false;
+
 format::EventMode event_mode() {
   switch (measurement::event_settings.selection.mode) {
     case config::TraceMode::All: return format::EventMode::All;
     case config::TraceMode::List: return format::EventMode::List;
+    case config::TraceMode::Sampled: return format::EventMode::Sampled;
     case config::TraceMode::Off: break;
   }
   return format::EventMode::Off;
@@ -278,11 +282,16 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.early_iterations = spilled.frames;
   frame.event_mode = event_mode();
   frame.event_bytes = event_bytes();
+  if (measurement::is_sample_of_events()) frame.event_levels = own_event_levels();
+  frame.event_levels_agreed = event_levels_are_agreed;
   return frame;
 }
 
 void write_everything(Ending ending) {
   platform::refresh_modules();
+  if (ending == Ending::Complete && events_are_agreed_on())
+    event_levels_are_agreed =
+        agree_on_event_levels(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
   if (files_are_ours) write_all_events(EventsUntil::Now, world.rank);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {

@@ -6,6 +6,7 @@
 #include "format/bytes.hpp"
 #include "format/checksum.hpp"
 #include "format/event_file.hpp"
+#include "format/kept_iterations.hpp"
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/frame_search.hpp"
 #include "offline/experiment/unpack.hpp"
@@ -77,12 +78,22 @@ ClockReading read_clock(SectionReader& in) {
   return reading;
 }
 
+void read_levels(SectionReader& in, EventsOfRank& events) {
+  events.levels_agreed = in.fixed<std::uint8_t>() != 0;
+  for (std::size_t n = in.count(2); n > 0; --n) {
+    const std::uint64_t region = in.varint(), level = in.varint();
+    in.check();
+    if (region > 0xffff || level > format::highest_level) in.refuse("events of too few iterations");
+    events.levels.push_back({static_cast<std::uint32_t>(region), static_cast<unsigned>(level)});
+  }
+}
+
 }  // namespace
 
 EventsOfRank read_events(SectionReader& in, const Rank& rank) {
   EventsOfRank events;
   const auto mode = in.fixed<std::uint8_t>();
-  if (mode > static_cast<std::uint8_t>(format::EventMode::List)) in.refuse("events of an unknown mode");
+  if (mode > static_cast<std::uint8_t>(format::EventMode::Sampled)) in.refuse("events of an unknown mode");
   events.mode = format::EventMode{mode};
   events.bytes = in.varint();
   events.first = read_clock(in);
@@ -98,6 +109,7 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
     if (!read_node_paths(in, rank.paths, of.paths)) in.refuse("a call path that is not there");
     in.check();
   }
+  if (events.mode == format::EventMode::Sampled) read_levels(in, events);
   in.finish();
   return events;
 }

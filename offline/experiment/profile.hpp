@@ -251,6 +251,14 @@ struct EventsOfRank {
   std::uint32_t first_region = 0;    ///< id that marks and spans have of the first of `regions`
   std::vector<std::string> regions;  ///< loops and regions of the program
   std::vector<EventsOfLocation> locations;
+  /// Of a sample of iterations: one of 2^level of a loop is in the file. `region` is one of `regions`, or 0: time
+  /// outside of iterations.
+  struct Level {
+    std::uint32_t region;
+    unsigned level;
+  };
+  std::vector<Level> levels;
+  bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 
 struct Rank : RankDefinition {

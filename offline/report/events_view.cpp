@@ -14,6 +14,7 @@ const char* word_of(format::EventMode mode) {
   switch (mode) {
     case format::EventMode::All: return "all";
     case format::EventMode::List: return "list";
+    case format::EventMode::Sampled: return "sampled";
     case format::EventMode::Off: break;
   }
   return "off";

@@ -17,7 +17,7 @@ const char* name_of(Type type) {
 const char* name_of(Kind kind) {
   constexpr const char* names[events::kinds] = {"call", "send",  "receive",      "collective",  "one_sided",
                                                 "read", "write", "communicator", "generalized", "sample",
-                                                "mark", "span",  "gap",          "flush",       "thread_end"};
+                                                "mark", "span",  "gap",          "flush",       "thread_end", "jump"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -41,8 +41,31 @@ std::int64_t RankClock::time_of(std::int64_t ticks) const {
 }
 
 EventStream::EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-                         const std::vector<std::uint32_t>& paths, const RankClock& clock)
-    : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock) {}
+                         const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown)
+    : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock), is_shown_(is_shown) {}
+
+/// A frame of a sample has whole spans, each beginning with a jump. What is malformed stays, and is found later.
+void EventStream::drop_hidden_spans() {
+  std::vector<std::byte> shown;
+  events::Context context = context_;
+  std::size_t begin = 0;
+  bool is_hidden = false;
+  const auto end_span = [&](std::size_t end) {
+    if (!is_hidden) shown.insert(shown.end(), bytes_.data() + begin, bytes_.data() + end);
+    begin = end;
+    is_hidden = false;
+  };
+  for (std::size_t at = 0; at < bytes_.size();) {
+    Record record;
+    const std::size_t size = events::decode(std::span(bytes_).subspan(at), context, record);
+    if (size == 0) break;
+    if (record.kind == Kind::Jump) end_span(at);
+    if (record.kind == Kind::Span) is_hidden = !is_shown_(record.region, record.value);
+    at += size;
+  }
+  end_span(bytes_.size());
+  bytes_ = std::move(shown);
+}
 
 bool EventStream::next_frame() {
   const auto& frames = file_->frames();
@@ -54,6 +77,7 @@ bool EventStream::next_frame() {
   at_ = 0;
   read_ = 0;
   if (bytes_.empty()) lose(frame.begin.time, frame.records);
+  else if (is_shown_) drop_hidden_spans();
   return true;
 }
 
@@ -142,6 +166,10 @@ void EventStream::take(const Record& record) {
     case Kind::Mark: return put(record.begins ? Type::MarkBegin : Type::MarkEnd, record.time, record);
     case Kind::Span: put(Type::SpanEnd, record.time, record); break;
     case Kind::Gap: moved_.clear(); return put(Type::Gap, record.time, record);
+    case Kind::Jump:
+      moved_.clear();
+      in_call_ = false;
+      return;
     case Kind::Flush: put(Type::FlushBegin, record.begin, record); return put(Type::FlushEnd, record.time, record);
     default: return put(Type::ThreadEnd, record.time, record);
   }

@@ -2,6 +2,7 @@
 /// The events of one location in chronological order, from its frames, one of which is in memory at a time.
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -24,12 +25,17 @@ class RankClock {
   double ns_per_tick_ = 1;
 };
 
+/// Whether a span that is in the file is shown: of a sample of iterations not all ranks have the same. `region` 0:
+/// outside of iterations.
+using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)>;
+
 /// What happens within a call is recorded before the call: it is held until the call is known.
 class EventStream {
  public:
-  /// All must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node.
+  /// All must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node. `is_shown`:
+  /// null: all spans are.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-              const std::vector<std::uint32_t>& paths, const RankClock& clock);
+              const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown = nullptr);
 
   /// The next event; null: there is none. No event is earlier than the one before.
   const Event* next();
@@ -42,6 +48,7 @@ class EventStream {
   };
   bool read_record(events::Record& record);
   bool next_frame();
+  void drop_hidden_spans();
   void take(const events::Record& record);
   void take_call(const events::Record& record);
   void put(Type type, std::int64_t ticks, const events::Record& record);
@@ -53,6 +60,7 @@ class EventStream {
   std::uint32_t location_;
   const std::vector<std::uint32_t>& paths_;
   const RankClock& clock_;
+  IsShown is_shown_;
   std::size_t frame_ = 0;   ///< index of the next
   std::uint32_t read_ = 0;  ///< records of the frame that were read
   std::vector<std::byte> bytes_;

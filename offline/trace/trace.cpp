@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "format/kept_iterations.hpp"
+
 namespace refrain::trace {
 
 using experiment::RankHandle;
@@ -71,6 +73,7 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
     const std::int64_t to_epoch = clocks.add(*rank);
+    trace->add_levels(*rank->events);
     if (chosen && !chosen(rank->rank)) continue;
     trace->add(*rank);
     added.push_back({rank, to_epoch});
@@ -105,18 +108,47 @@ std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::u
   return no_path;
 }
 
+namespace {
+
+/// `regions`: by id, from `first` on.
+std::string name_of_region(std::uint32_t region, std::uint32_t first, const std::vector<std::string>& regions) {
+  if (region == 0) return {};
+  const std::size_t place = std::size_t{region} - first;
+  return place < regions.size() ? regions[place] : "(unknown)";
+}
+
+}  // namespace
+
+std::string RankOfTrace::name_of(std::uint32_t region) const { return name_of_region(region, first_region, regions); }
+
 std::string Trace::loop_of(const Event& span) const {
-  if (span.record.region == 0) return {};
-  const RankOfTrace& rank = ranks_[rank_of_location_[span.location]];
-  const std::size_t place = span.record.region - rank.first_region;
-  return place < rank.regions.size() ? rank.regions[place] : "(unknown)";
+  return ranks_[rank_of_location_[span.location]].name_of(span.record.region);
+}
+
+void Trace::add_levels(const experiment::EventsOfRank& events) {
+  for (const experiment::EventsOfRank::Level& of : events.levels) {
+    unsigned& level = levels_[name_of_region(of.region, events.first_region, events.regions)];
+    level = std::max(level, of.level);
+  }
+  has_more_than_levels_ |= !events.levels_agreed;
+}
+
+IsShown Trace::shown_spans(std::uint32_t rank) const {
+  if (!has_more_than_levels_) return nullptr;
+  return [this, rank](std::uint32_t region, std::int64_t iteration) {
+    const auto of = levels_.find(ranks_[rank].name_of(region));
+    format::KeptIterations shown;
+    shown.level = of == levels_.end() ? 0 : of->second;
+    return region == 0 || shown.has(static_cast<std::uint64_t>(iteration));
+  };
 }
 
 Trace::Reader Trace::read(std::span<const std::uint32_t> locations) const {
   Reader reader;
   const auto add = [&](std::uint32_t location) {
     const std::uint32_t rank = rank_of_location_[location];
-    reader.streams_.emplace_back(files_[rank], locations_[location].thread, location, paths_[location], clocks_[rank]);
+    reader.streams_.emplace_back(files_[rank], locations_[location].thread, location, paths_[location], clocks_[rank],
+                                 shown_spans(rank));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ struct RankOfTrace {
   std::uint64_t bytes = 0;  ///< of its file
   std::uint32_t first_region = 0;
   std::vector<std::string> regions;  ///< loops and regions of the program, by id, from that on
+  /// The name of a loop or region; empty: outside of iterations.
+  std::string name_of(std::uint32_t region) const;
 };
 
 class Trace {
@@ -62,6 +65,10 @@ class Trace {
   /// Of the loop whose iteration a SpanEnd tells; empty: time outside of iterations.
   std::string loop_of(const Event& span) const;
 
+  /// Of a sample: one of 2^level iterations of a loop is shown, the same ones of all ranks. By the loop's name; empty:
+  /// time outside of iterations.
+  const std::map<std::string, unsigned>& levels() const { return levels_; }
+
   class Reader {
    public:
     /// The next event of all locations; null: there is none. Valid until the next call.
@@ -87,6 +94,9 @@ class Trace {
 
  private:
   void add(const experiment::Rank& rank);
+  void add_levels(const experiment::EventsOfRank& events);
+  /// Null: all spans.
+  IsShown shown_spans(std::uint32_t rank) const;
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   std::vector<RankOfTrace> ranks_;
@@ -94,6 +104,8 @@ class Trace {
   std::vector<std::shared_ptr<const experiment::EventFile>> files_;  ///< by rank
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
+  std::map<std::string, unsigned> levels_;
+  bool has_more_than_levels_ = false;  ///< files have spans that not all ranks have
   std::vector<std::uint32_t> rank_of_location_;                      ///< index into ranks_
   Communicators communicators_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;

@@ -35,6 +35,11 @@ class RandomRecords {
       return r;
     }
     r.time = time_ = number<std::int64_t>();
+    if (r.kind == Kind::Jump) {
+      r.request = number<std::uint64_t>();
+      r.node = number<std::uint32_t>();
+      return r;
+    }
     const auto bit = [&] { return random_() % 2 == 0; };
     switch (r.kind) {
       case Kind::Call:

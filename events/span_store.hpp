@@ -1,0 +1,89 @@
+#pragma once
+/// A sample of whole spans in memory: iterations that a hash chooses (format/kept_iterations.hpp), the same ones on
+/// every location and every rank, however long the run.
+///
+/// All of them stay until the memory is used up. Then one of two of the loop that takes most is dropped, and from then
+/// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the first
+/// such span always stays, and so does the last. A quarter of the memory remains for the span in progress: what is
+/// larger is kept as far as it goes, and ends with a Gap.
+///
+/// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
+/// other, each beginning with a Jump; from its end downwards lies what is known of each.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "events/buffer.hpp"
+#include "format/kept_iterations.hpp"
+
+namespace refrain::events {
+
+class SpanStore {
+ public:
+  static constexpr unsigned most_loops = 17;  ///< with the one that stands for outside
+  struct Loop {
+    std::uint16_t region = 0;  ///< 0: outside of iterations
+    std::uint8_t level = 0;    ///< one of 2^level iterations is kept
+    std::uint64_t bytes = 0;   ///< of its spans that are kept
+  };
+
+  /// `memory` is all that the buffer has. The first span begins at `time`.
+  void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time);
+
+  /// The span in progress has ended: it is kept, with `end` as its last record, or dropped; the next one begins.
+  void end_span(Buffer& buffer, const Record& end);
+  /// The span in progress is the last, and stays.
+  void finish(Buffer& buffer);
+
+  std::span<const Loop> loops() const { return {loops_.data(), loop_count_}; }
+  /// Drops what is not kept at that level of the loop, and will not keep it. Returns what that has taken away.
+  void raise(Buffer& buffer, std::uint16_t region, unsigned level);
+
+  /// Whether a span is in memory that was not handed to next_block() yet.
+  bool has_more() const { return written_ < count_; }
+  /// The records of the next spans, at least one and not more than about `bytes`, for a frame of the file.
+  Block next_block(const Buffer& buffer, std::size_t bytes);
+  /// The file has spans that were dropped since. write_anew() begins again with the first span that is kept.
+  bool is_outdated() const { return dropped_written_; }
+  void write_anew();
+
+  std::uint64_t iterations() const { return iterations_; }  ///< kept, whole or not
+  std::uint64_t records() const { return records_; }        ///< of all spans that are kept
+
+ private:
+  /// What is known of a span that is kept.
+  struct Kept {
+    std::uint64_t number;
+    std::int64_t end;  ///< time
+    std::uint32_t size, records;
+    std::uint16_t loop;  ///< index
+    bool always;
+  };
+  Kept& kept(std::size_t i) { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
+  const Kept& kept(std::size_t i) const { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
+  Loop* loop_of(std::uint16_t region);
+  /// Bytes for records; behind them there is room for what is known of one span more.
+  std::size_t top() const { return memory_ - (count_ + 1) * sizeof(Kept); }
+  std::size_t most_of_a_span() const;
+  void limit_span(Buffer& buffer) const;
+  void keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always);
+  void begin_span(Buffer& buffer, std::int64_t time);
+  void make_room(Buffer& buffer);
+  void drop_unwanted(Buffer& buffer);
+
+  std::byte* data_ = nullptr;
+  Kept* end_ = nullptr;
+  std::size_t memory_ = 0;
+  std::size_t count_ = 0, written_ = 0;  ///< spans
+  std::size_t written_bytes_ = 0;
+  bool dropped_written_ = false;
+  Buffer::Place begin_;         ///< of the span in progress
+  std::uint64_t outside_ = 0;   ///< spans outside of iterations so far
+  std::uint64_t iterations_ = 0, records_ = 0;
+  std::array<Loop, most_loops> loops_{};
+  unsigned loop_count_ = 0;
+};
+
+}  // namespace refrain::events

@@ -1,0 +1,226 @@
+// What a store of spans keeps is what the hash says, whole and readable by itself, in the memory that it was given.
+
+#include "events/span_store.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace refrain::events {
+namespace {
+
+constexpr std::uint16_t loop = 300, other_loop = 301;
+
+struct Span {
+  std::uint16_t region;
+  std::int64_t number;
+  std::vector<std::int64_t> times;  ///< of its samples
+  bool has_gap = false;
+  bool operator==(const Span&) const = default;
+};
+
+class SpanStoreTest : public testing::Test {
+ protected:
+  void create(std::size_t bytes) {
+    memory_.assign(bytes / 8, 0);
+    const auto memory = std::as_writable_bytes(std::span(memory_));
+    buffer_.create(memory, 0);
+    store_.create(memory, buffer_, 0);
+  }
+  void sample(std::int64_t time) {
+    Record r;
+    r.kind = Kind::Sample;
+    r.time = time_ = time;
+    r.node = static_cast<std::uint32_t>(time % 97);
+    (void)buffer_.append(r);
+  }
+  void end_span(std::uint16_t region, std::int64_t number) {
+    Record r;
+    r.kind = Kind::Span;
+    r.region = region;
+    r.value = number;
+    r.time = ++time_;
+    store_.end_span(buffer_, r);
+  }
+  void span(std::uint16_t region, std::int64_t number, int samples) {
+    for (int i = 0; i < samples; ++i) sample(time_ + 5);
+    end_span(region, number);
+  }
+  /// All that was not written yet, as a reader finds it.
+  std::vector<Span> read(std::size_t bytes_of_a_block = 4096) {
+    std::vector<Span> spans;
+    while (store_.has_more()) {
+      const Block block = store_.next_block(buffer_, bytes_of_a_block);
+      Context context = block.begin;
+      std::uint32_t count = 0;
+      bool in_span = false;
+      Span now{};
+      for (std::size_t at = 0; at < block.records.size(); ++count) {
+        Record record;
+        const std::size_t size = decode(block.records.subspan(at), context, record);
+        EXPECT_GT(size, 0u);
+        if (size == 0) return spans;
+        at += size;
+        EXPECT_TRUE(in_span || record.kind == Kind::Jump);
+        in_span = true;
+        if (record.kind == Kind::Jump) now = {};
+        if (record.kind == Kind::Sample) {
+          EXPECT_EQ(record.time % 97, record.node);
+          now.times.push_back(record.time);
+        }
+        if (record.kind == Kind::Gap) now.has_gap = true;
+        if (record.kind != Kind::Span) continue;
+        now.region = record.region;
+        now.number = record.value;
+        spans.push_back(now);
+        in_span = false;
+      }
+      EXPECT_EQ(block.count, count);
+    }
+    return spans;
+  }
+  unsigned level_of(std::uint16_t region) const {
+    for (const SpanStore::Loop& of : store_.loops())
+      if (of.region == region) return of.level;
+    return 0;
+  }
+
+  std::vector<std::uint64_t> memory_;
+  Buffer buffer_;
+  SpanStore store_;
+  std::int64_t time_ = 0;
+};
+
+TEST_F(SpanStoreTest, all_are_kept_while_there_is_room) {
+  create(1 << 16);
+  span(0, 0, 3);
+  for (int i = 0; i < 100; ++i) span(loop, i, i % 5);
+  const auto spans = read();
+  ASSERT_EQ(101u, spans.size());
+  EXPECT_EQ(0u, level_of(loop));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(i, spans[static_cast<std::size_t>(i) + 1].number);
+    EXPECT_EQ(static_cast<std::size_t>(i % 5), spans[static_cast<std::size_t>(i) + 1].times.size());
+  }
+  EXPECT_EQ(100u, store_.iterations());
+}
+
+TEST_F(SpanStoreTest, what_the_hash_says_is_kept_whole_of_a_long_run) {
+  std::mt19937 random(1);
+  for (const std::size_t bytes : {8192u, 32768u, 262144u}) {
+    create(bytes);
+    time_ = 0;
+    std::vector<Span> truth;
+    span(0, 0, 10);
+    for (int i = 0; i < 30000; ++i) {
+      Span now{loop, i, {}};
+      const int samples = static_cast<int>(random() % 20);
+      for (int s = 0; s < samples; ++s) {
+        sample(time_ + 1 + random() % 1000);
+        now.times.push_back(time_);
+      }
+      end_span(loop, i);
+      truth.push_back(now);
+      ASSERT_LE(buffer_.size(), bytes);
+    }
+    const unsigned level = level_of(loop);
+    EXPECT_GT(level, 0u);
+    format::KeptIterations chosen;
+    chosen.level = level;
+    std::erase_if(truth, [&](const Span& of) { return !chosen.has(static_cast<std::uint64_t>(of.number)); });
+    auto spans = read();
+    ASSERT_FALSE(spans.empty());
+    EXPECT_EQ(0, spans[0].region) << "the first span always stays";
+    EXPECT_EQ(10u, spans[0].times.size());
+    spans.erase(spans.begin());
+    EXPECT_EQ(truth, spans);
+    EXPECT_EQ(truth.size(), store_.iterations());
+    // A raise leaves between three eighths and three quarters of the memory in use.
+    EXPECT_GT(buffer_.size() + spans.size() * 32, bytes / 4);
+  }
+}
+
+TEST_F(SpanStoreTest, a_span_larger_than_its_share_ends_with_a_gap_and_raises_nothing) {
+  create(1 << 15);
+  span(0, 0, 1);
+  span(loop, 0, 100000);
+  span(loop, 1, 10);
+  const auto spans = read();
+  ASSERT_EQ(3u, spans.size());
+  EXPECT_TRUE(spans[1].has_gap);
+  EXPECT_GT(spans[1].times.size(), 1000u);
+  EXPECT_FALSE(spans[2].has_gap);
+  EXPECT_EQ(10u, spans[2].times.size());
+  EXPECT_EQ(0u, level_of(loop));
+}
+
+TEST_F(SpanStoreTest, a_first_span_larger_than_its_share_leaves_room_for_iterations) {
+  create(1 << 15);
+  span(0, 0, 100000);
+  for (int i = 0; i < 50; ++i) span(loop, i, 10);
+  const auto spans = read();
+  ASSERT_EQ(51u, spans.size());
+  EXPECT_TRUE(spans[0].has_gap);
+}
+
+TEST_F(SpanStoreTest, a_short_loop_is_kept_beside_a_long_one) {
+  create(1 << 16);
+  for (int i = 0; i < 20; ++i) span(other_loop, i, 10);
+  for (int i = 0; i < 20000; ++i) span(loop, i, 10);
+  EXPECT_EQ(0u, level_of(other_loop));
+  EXPECT_GT(level_of(loop), 3u);
+  EXPECT_EQ(20u, std::ranges::count(read(), other_loop, &Span::region));
+}
+
+TEST_F(SpanStoreTest, time_between_iterations_is_thinned_too) {
+  create(1 << 15);
+  span(0, 0, 5);
+  for (int i = 0; i < 5000; ++i) {
+    span(loop, i, 2);
+    span(0, 0, i % 2 ? 30 : 0);
+  }
+  const auto spans = read();
+  EXPECT_GT(std::ranges::count(spans, loop, &Span::region), 100);
+  EXPECT_EQ(5u, spans[0].times.size());
+  for (const Span& of : spans) EXPECT_TRUE(of.region == loop || !of.times.empty()) << "nothing happened there";
+}
+
+TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
+  create(1 << 15);
+  for (int i = 0; i < 3000; ++i) span(loop, i, 4);
+  const unsigned level = level_of(loop);
+  store_.raise(buffer_, loop, level + 2);
+  store_.raise(buffer_, loop, level);
+  EXPECT_EQ(level + 2, level_of(loop));
+  sample(time_ + 5);
+  store_.finish(buffer_);
+  format::KeptIterations chosen;
+  chosen.level = level + 2;
+  auto spans = read();
+  for (const Span& of : spans) EXPECT_TRUE(chosen.has(static_cast<std::uint64_t>(of.number)));
+  std::size_t expected = 0;
+  for (std::uint64_t i = 0; i < 3000; ++i) expected += chosen.has(i);
+  EXPECT_EQ(expected, spans.size()) << "the last one has no end";
+}
+
+TEST_F(SpanStoreTest, what_was_written_is_not_written_again_unless_it_is_outdated) {
+  create(1 << 15);
+  for (int i = 0; i < 100; ++i) span(loop, i, 4);
+  EXPECT_EQ(100u, read().size());
+  EXPECT_EQ(0u, read().size());
+  for (int i = 100; i < 120; ++i) span(loop, i, 4);
+  const auto more = read();
+  ASSERT_EQ(20u, more.size());
+  EXPECT_EQ(100, more[0].number);
+  EXPECT_FALSE(store_.is_outdated());
+  for (int i = 120; i < 3000; ++i) span(loop, i, 4);
+  EXPECT_TRUE(store_.is_outdated());
+  const auto later = read();
+  for (const Span& of : later) EXPECT_GE(of.number, 120);
+  store_.write_anew();
+  EXPECT_EQ(store_.iterations(), read().size());
+}
+
+}  // namespace
+}  // namespace refrain::events
