@@ -41,10 +41,10 @@ constexpr bool parse_range(std::string_view text, TraceSelection::Range& range) 
 
 constexpr TraceSelection parse_trace(std::string_view text) {
   TraceSelection out;
-  out.mode = text == "all"                    ? TraceMode::All
-             : text == "sampled"              ? TraceMode::Sampled
+  out.mode = text == "all"                   ? TraceMode::All
+             : text == "sampled"             ? TraceMode::Sampled
              : text.empty() || text == "off" ? TraceMode::Off
-                                              : TraceMode::List;
+                                             : TraceMode::List;
   for (bool last = out.mode != TraceMode::List; !last;) {
     const auto comma = text.find(',');
     last = comma == std::string_view::npos;

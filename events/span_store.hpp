@@ -3,9 +3,9 @@
 /// every location and every rank, however long the run.
 ///
 /// All of them stay until the memory is used up. Then one of two of the loop that takes most is dropped, and from then
-/// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the first
-/// such span always stays, and so does the last. A quarter of the memory remains for the span in progress: what is
-/// larger is kept as far as it goes, and ends with a Gap.
+/// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the
+/// first such span always stays, and so does the last. A quarter of the memory remains for the span in progress: what
+/// is larger is kept as far as it goes, and ends with a Gap.
 ///
 /// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
 /// other, each beginning with a Jump; from its end downwards lies what is known of each.
@@ -79,8 +79,8 @@ class SpanStore {
   std::size_t count_ = 0, written_ = 0;  ///< spans
   std::size_t written_bytes_ = 0;
   bool dropped_written_ = false;
-  Buffer::Place begin_;         ///< of the span in progress
-  std::uint64_t outside_ = 0;   ///< spans outside of iterations so far
+  Buffer::Place begin_;        ///< of the span in progress
+  std::uint64_t outside_ = 0;  ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;
   std::array<Loop, most_loops> loops_{};
   unsigned loop_count_ = 0;

@@ -24,7 +24,8 @@ void begin_events(Location& l) {
   // the one that has most to keep.
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
-  const std::size_t share = is_sample_of_events() ? left / 2 : std::min(left / 4, std::max(enough, event_settings.memory / 16));
+  const std::size_t share =
+      is_sample_of_events() ? left / 2 : std::min(left / 4, std::max(enough, event_settings.memory / 16));
   const std::size_t bytes = std::max(share, least_buffer);
   auto* log = platform::make_on_pages<EventLog>();
   void* memory = log ? platform::map_pages(bytes) : nullptr;

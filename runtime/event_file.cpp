@@ -48,7 +48,8 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
       return end_events(location, error, rank);
 }
 
-/// Spans that were dropped since they were written leave the file when it is the last time, or when it has become large.
+/// Spans that were dropped since they were written leave the file when it is the last time, or when it has become
+/// large.
 void drop_outdated(EventsUntil until) {
   bool outdated = false;
   for (Location* l = measurement::first_location(); l; l = l->next)

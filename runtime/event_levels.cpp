@@ -35,13 +35,12 @@ void for_each_store(Do action) {
 bool exchange(const measurement::Peers& peers, Levels& levels, std::int64_t deadline) {
   if (peers.size <= 1) return true;
   const archive::TreePlace place = archive::place_in_tree(peers.rank, peers.size);
-  const bool heard =
-      archive::receive_from_children(peers, place, deadline, [&](int, const platform::Bytes& message) {
-        if (message.size() != levels.size()) return false;
-        for (std::size_t i = 0; i < levels.size(); ++i)
-          levels[i] = std::max(levels[i], static_cast<std::uint8_t>(message.data()[i]));
-        return true;
-      });
+  const bool heard = archive::receive_from_children(peers, place, deadline, [&](int, const platform::Bytes& message) {
+    if (message.size() != levels.size()) return false;
+    for (std::size_t i = 0; i < levels.size(); ++i)
+      levels[i] = std::max(levels[i], static_cast<std::uint8_t>(message.data()[i]));
+    return true;
+  });
   platform::Bytes message;
   const auto bytes = std::as_bytes(std::span(levels));
   if (!message.append(bytes.data(), bytes.size())) return false;

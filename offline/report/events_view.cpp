@@ -62,11 +62,36 @@ const char* mode_of(const KeptEvents& kept) {
   return word_of(kept.trace ? kept.trace->ranks()[0].mode : format::EventMode::Off);
 }
 
+/// Of a sample, the highest of its loops: one of 2^level iterations.
+std::optional<std::int64_t> level_of(const KeptEvents& kept) {
+  if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
+  unsigned highest = 0;
+  for (const auto& [loop, level] : kept.trace->levels())
+    if (!loop.empty()) highest = std::max(highest, level);
+  return highest;
+}
+
+/// "one of 16 iterations of step".
+std::string sample_of(const KeptEvents& kept) {
+  std::string text;
+  for (const auto& [loop, level] : kept.trace->levels()) {
+    if (loop.empty()) continue;
+    text += text.empty() ? "" : ", ";
+    text += level == 0
+                ? fmt::format("all iterations of {}", loop)
+                : fmt::format("one of {} of {}", plural(std::int64_t{1} << level, "iteration", "iterations"), loop);
+  }
+  return text;
+}
+
 std::vector<Table> events_tables(const Document& d) {
   const auto kept = std::make_shared<const KeptEvents>(d);
-  Table events{"events", {{"mode"}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
-                 take({{mode_of(*kept), static_cast<std::int64_t>(kept->of_all_ranks())}, {by_rank_table(kept)}});
-               }};
+  Table events{
+      "events", {{"mode"}, {"level", Kind::Count}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
+        const auto level = level_of(*kept);
+        take({{mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks())},
+              {by_rank_table(kept)}});
+      }};
   events.shape = Table::Object;
   return {std::move(events)};
 }
@@ -83,7 +108,8 @@ class EventsPage : TextPage {
       line("No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.");
       return std::move(out_);
     }
-    line(fmt::format("Events: {}; {} on every rank", mode_of(*kept),
+    const std::string sample = sample_of(*kept);
+    line(fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
                      plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
     line();
     print(by_rank_table(kept));

@@ -15,9 +15,9 @@ const char* name_of(Type type) {
 }
 
 const char* name_of(Kind kind) {
-  constexpr const char* names[events::kinds] = {"call", "send",  "receive",      "collective",  "one_sided",
-                                                "read", "write", "communicator", "generalized", "sample",
-                                                "mark", "span",  "gap",          "flush",       "thread_end", "jump"};
+  constexpr const char* names[events::kinds] = {
+      "call",        "send",   "receive", "collective", "one_sided", "read",  "write",      "communicator",
+      "generalized", "sample", "mark",    "span",       "gap",       "flush", "thread_end", "jump"};
   return names[static_cast<std::size_t>(kind)];
 }
 

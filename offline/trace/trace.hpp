@@ -105,8 +105,8 @@ class Trace {
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
   std::map<std::string, unsigned> levels_;
-  bool has_more_than_levels_ = false;  ///< files have spans that not all ranks have
-  std::vector<std::uint32_t> rank_of_location_;                      ///< index into ranks_
+  bool has_more_than_levels_ = false;            ///< files have spans that not all ranks have
+  std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_
   Communicators communicators_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;
 };

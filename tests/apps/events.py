@@ -48,6 +48,21 @@ class EventsTest(TestCase):
         self.assertEqual(0, outcome.code, outcome.stderr)
         return outcome
 
+    def killed(self, name: str, options: dict[str, str], after_s: float) -> Path:
+        """The experiment of a job that is killed some time after both ranks have written snapshots."""
+        experiment = self.directory / name
+        env = clean_environment(options | {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1"})
+        command = [REFRAIN, "run", "--", *mpirun(2, PROGRAMS / "iterations_loop", "1000000", "100")]
+        with subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as running:
+            deadline = time.monotonic() + 60
+            while len(list(experiment.glob("part-*.refrain"))) < 2 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(after_s)
+            os.killpg(running.pid, signal.SIGKILL)
+            subprocess.run(["pkill", "-KILL", "-f", str(PROGRAMS / "iterations_loop") + " 1000000 100"])
+        return experiment
+
     def check_order(self, events: list[dict[str, str]]) -> None:
         times = [float(e["time_s"]) for e in events]
         self.assertEqual(sorted(times), times)
@@ -209,6 +224,99 @@ class List(EventsTest):
         self.assertEqual(len(events) + len(at_once), len(earlier) + len(later), "these are in both")
 
 
+class Sampled(EventsTest):
+    SAMPLED = {"REFRAIN_TRACE": "sampled", "REFRAIN_TRACE_MEMORY": "64K"}
+
+    def check_sample(self, outcome: Outcome, loop: str = "step") -> list[int]:
+        """The kept iterations are the same on all ranks, and what is kept of each is all of it. Returns their numbers."""
+        summary = self.summary(outcome.experiment)
+        self.assertEqual("sampled", summary["mode"])
+        self.assertEqual(1, len({rank["kept_hash"] for rank in summary["by_rank"]}), summary)
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        kept: dict[tuple[str, str], list[int]] = defaultdict(list)
+        calls: dict[tuple[str, str, int], int] = {}
+        sent: dict[tuple[str, str, int], int] = {}
+        begun: Counter[tuple[str, str]] = Counter()
+        bytes_sent: Counter[tuple[str, str]] = Counter()
+        for e in events:
+            place = e["rank"], e["thread"]
+            if e["event"] == "leave":
+                begun[place] += 1
+            bytes_sent[place] += int(e["bytes_sent"] or 0)
+            if e["event"] == "span_end":
+                if e["iteration"]:
+                    kept[place].append(int(e["iteration"]))
+                    calls[*place, int(e["iteration"])], sent[*place, int(e["iteration"])] = begun[place], bytes_sent[place]
+                begun[place] = bytes_sent[place] = 0
+        main = kept["0", "0"]
+        self.assertEqual(sorted(set(main)), main)
+        self.assertEqual({tuple(main)}, {tuple(numbers) for numbers in kept.values()})
+        self.assertEqual(summary["iterations_kept"], len(main))
+        exact = csv.DictReader(io.StringIO(self.tool("report", outcome.experiment, "--iterations", "--format", "csv")))
+        for row in exact:
+            key = row["rank"], row["thread"], int(row["iteration"])
+            if row["loop"] == loop and key in calls:
+                self.assertEqual((key, int(row["mpi_calls"]), int(row["bytes_sent"])), (key, calls[key], sent[key]))
+        return main
+
+    def test_the_same_iterations_on_all_ranks(self) -> None:
+        for mpi, ranks in [(mpi, ranks) for mpi in MPIS[:1] for ranks in (2, 4)] + [(MPIS[0], 8)] * FULL:
+            with self.subTest(mpi=mpi, ranks=ranks):
+                outcome = self.measured(mpirun(ranks, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED)
+                kept = self.check_sample(outcome)
+                level = self.summary(outcome.experiment)["level"]
+                self.assertGreater(level, 1)
+                # One of each whole block.
+                self.assertEqual([block for block in range(3000 >> level)], [n >> level for n in kept][:3000 >> level])
+
+    def test_ranks_with_unequal_memory(self) -> None:
+        program = [str(PROGRAMS / "iterations_loop"), "3000", "10"]
+        outcome = self.measured([*mpirun(1, "env", "REFRAIN_TRACE_MEMORY=32K", *program), ":", "-n", "1", "env",
+                                 "REFRAIN_TRACE_MEMORY=1M", *program], self.SAMPLED)
+        self.check_sample(outcome)
+        self.assertGreater(self.summary(outcome.experiment)["level"], 3)
+
+    def test_threads_that_follow(self) -> None:
+        outcome = self.measured(launched(MPIS[0], 2, "followers", "calls", 1500), self.SAMPLED)
+        self.check_sample(outcome)
+        self.assertGreater(self.summary(outcome.experiment)["level"], 0)
+
+    def test_begin_and_end_of_the_run_are_kept(self) -> None:
+        outcome = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED)
+        for rank in "01":
+            mine = [e for e in self.events(outcome.experiment) if e["rank"] == rank]
+            self.assertEqual("MPI_Init", mine[0]["region"])
+            self.assertEqual(("leave", "MPI_Finalize"), [(e["event"], e["region"]) for e in mine if e["event"] != "thread_end"][-1])
+
+    def test_all_of_a_short_run(self) -> None:
+        outcome = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "100", "10"), {"REFRAIN_TRACE": "sampled"})
+        self.assertEqual(list(range(100)), self.check_sample(outcome))
+        self.assertEqual(0, self.summary(outcome.experiment)["level"])
+        self.assertIn("all iterations of step", self.tool("report", outcome.experiment, "--events"))
+
+    def test_a_program_without_iterations(self) -> None:
+        outcome = self.measured(launched(MPIS[0], 2, "events_few"), self.SAMPLED)
+        self.check_against_profile(outcome)
+
+    def test_killed_jobs_show_what_all_ranks_have(self) -> None:
+        randomly = random.Random(5)
+        for attempt in range(20 if FULL else 2):
+            with self.subTest(attempt):
+                experiment = self.killed(f"sampled-{attempt}", self.SAMPLED, randomly.uniform(0, 2))
+                summary = self.summary(experiment)
+                kept: dict[str, list[int]] = defaultdict(list)
+                events = self.events(experiment)
+                for e in events:
+                    if e["iteration"]:
+                        kept[e["rank"]].append(int(e["iteration"]))
+                self.assertEqual(sorted(events, key=lambda e: float(e["time_s"])), events)
+                common = min(max(numbers) for numbers in kept.values())
+                self.assertEqual(*([n for n in kept[rank] if n <= common] for rank in "01"))
+                self.assertGreater(len(kept["0"]), 50)
+                self.assertGreater(summary["level"], 0)
+
+
 class Export(EventsTest):
     def printed(self, directory: Path, *options: str) -> list[str]:
         done = subprocess.run(["otf2-print", *options, directory / "traces.otf2"], capture_output=True, text=True, timeout=300)
@@ -310,18 +418,7 @@ class Trouble(EventsTest):
         randomly = random.Random(7)
         for attempt in range(20 if FULL else 2):
             with self.subTest(attempt):
-                experiment = self.directory / f"killed-{attempt}"
-                env = clean_environment(ALL | {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SNAPSHOT": "1",
-                                               "REFRAIN_TRACE_MEMORY": "32K"})
-                command = [REFRAIN, "run", "--", *mpirun(2, PROGRAMS / "iterations_loop", "1000000", "100")]
-                with subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                      start_new_session=True) as running:
-                    deadline = time.monotonic() + 60
-                    while not list(experiment.glob("part-*.refrain")) and time.monotonic() < deadline:
-                        time.sleep(0.05)
-                    time.sleep(randomly.uniform(0, 2))
-                    os.killpg(running.pid, signal.SIGKILL)
-                    subprocess.run(["pkill", "-KILL", "-f", str(PROGRAMS / "iterations_loop") + " 1000000 100"])
+                experiment = self.killed(f"killed-{attempt}", ALL | {"REFRAIN_TRACE_MEMORY": "32K"}, randomly.uniform(0, 2))
                 events = self.events(experiment)
                 self.check_times(events)
                 self.assertGreater(len([e for e in events if e["event"] == "send"]), 1000)
