@@ -30,11 +30,17 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     return !out.failed();
   });
   if (record.event_mode != format::EventMode::Sampled) return written;
-  out.fixed(static_cast<std::uint8_t>(record.event_levels_agreed));
+  out.fixed(static_cast<std::uint8_t>(record.events_agreed));
   out.varint(record.event_levels.size());
   for (const EventLevel& of : record.event_levels) {
     out.varint(of.region);
     out.varint(of.level);
+  }
+  out.varint(record.slowest.size());
+  for (const SlowIteration& of : record.slowest) {
+    out.varint(of.region);
+    out.varint(of.number);
+    out.varint(of.ranks);
   }
   return written && !out.failed();
 }

@@ -93,6 +93,13 @@ struct EventLevel {
   std::uint8_t level;
 };
 
+/// An iteration that is in the file of events because it was among the slowest.
+struct SlowIteration {
+  std::uint16_t region;  ///< of the loop
+  std::uint32_t ranks;   ///< that have kept it
+  std::uint64_t number;
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -139,7 +146,8 @@ struct RankRecord {
   format::EventMode event_mode;               ///< Off: there is no events-<rank>.refrain
   std::uint64_t event_bytes;                  ///< of that file
   std::span<const EventLevel> event_levels;   ///< Sampled
-  bool event_levels_agreed;                   ///< they are those of all ranks
+  std::span<const SlowIteration> slowest;     ///< likewise
+  bool events_agreed;                         ///< these are those of all ranks
 };
 
 }  // namespace refrain::archive

@@ -34,6 +34,7 @@ struct Configuration {
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
   char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
   char trace[1024];                        ///< REFRAIN_TRACE, empty: off
+  std::int64_t trace_slowest;              ///< REFRAIN_TRACE_SLOWEST
   std::int64_t trace_memory;               ///< REFRAIN_TRACE_MEMORY, bytes
   std::int64_t snapshot;                   ///< REFRAIN_SNAPSHOT, seconds; 0: none
   bool verbose;                            ///< REFRAIN_VERBOSE

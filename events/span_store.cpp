@@ -5,11 +5,12 @@
 
 namespace refrain::events {
 
-void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time) {
+void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest) {
   *this = SpanStore{};
   data_ = memory.data();
   memory_ = memory.size() / alignof(Kept) * alignof(Kept);
   end_ = reinterpret_cast<Kept*>(data_ + memory_);
+  slowest_ = std::min(slowest, most_slow);
   (void)loop_of(0);
   begin_span(buffer, time);
 }
@@ -19,6 +20,7 @@ SpanStore::Loop* SpanStore::loop_of(std::uint16_t region) {
     if (loops_[i].region == region) return &loops_[i];
   if (loop_count_ == most_loops) return nullptr;
   loops_[loop_count_].region = region;
+  loops_[loop_count_].slow_most = static_cast<std::uint8_t>(region == 0 ? 0 : slowest_);
   return &loops_[loop_count_++];
 }
 
@@ -30,7 +32,33 @@ bool is_wanted(const SpanStore::Loop& loop, std::uint64_t number) {
   return chosen.has(number);
 }
 
+bool is_among_slow(const SpanStore::Loop& loop, std::uint64_t number) {
+  return std::ranges::find(loop.slowest(), number, &SpanStore::Slow::number) != loop.slowest().end();
+}
+
 }  // namespace
+
+/// Whether it is among the slowest so far.
+bool SpanStore::note_slow(Loop& loop, std::uint64_t number, std::int64_t duration) {
+  if (loop.slow_count < loop.slow_most) {
+    loop.slow[loop.slow_count++] = {number, duration};
+    return true;
+  }
+  if (loop.slow_count == 0) return false;
+  Slow& least = *std::ranges::min_element(std::span(loop.slow).first(loop.slow_count), {}, &Slow::duration);
+  if (duration <= least.duration) return false;
+  least = {number, duration};
+  has_unwanted_ = true;
+  return true;
+}
+
+void SpanStore::forget_slow(Loop& loop, std::uint64_t number) {
+  const auto slow = std::span(loop.slow).first(loop.slow_count);
+  const auto at = std::ranges::find(slow, number, &Slow::number);
+  if (at == slow.end()) return;
+  *at = slow.back();
+  --loop.slow_count;
+}
 
 std::size_t SpanStore::most_of_a_span() const { return std::min(memory_ / 4, std::size_t{1} << 30); }
 
@@ -54,7 +82,7 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
         end.count - begin_.count,
         static_cast<std::uint16_t>(&loop - loops_.data()),
         always};
-  if (!always) loop.bytes += of.size + sizeof(Kept);
+  if (!always) (is_wanted(loop, number) ? loop.bytes : loop.slow_bytes) += of.size + sizeof(Kept);
   iterations_ += loop.region != 0;
   records_ += of.records;
 }
@@ -65,10 +93,13 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
   const bool has_records = buffer.end().count > begin_.count + 1;  // than the jump
   Loop* loop = loop_of(end.region);
   const bool is_first = is_outside && number == 0;
-  if (loop && (is_first || is_wanted(*loop, number)) && (has_records || !is_outside) && buffer.append(end)) {
+  const bool is_slow = loop && note_slow(*loop, number, end.time - end.begin);
+  const bool wanted = loop && (is_first || is_slow || is_wanted(*loop, number)) && (has_records || !is_outside);
+  if (wanted && buffer.append(end)) {
     keep(buffer, *loop, number, is_first);
     make_room(buffer);
   } else {
+    if (is_slow) forget_slow(*loop, number);
     // What numbers are relative to goes on; the time is that of the jump.
     buffer.rewind(begin_);
   }
@@ -84,6 +115,11 @@ void SpanStore::finish(Buffer& buffer) {
 /// The span in progress shall find a quarter of the memory.
 void SpanStore::make_room(Buffer& buffer) {
   while (top() - buffer.size() < most_of_a_span()) {
+    if (has_unwanted_) {
+      drop_unwanted(buffer);
+      continue;
+    }
+    if (drop_slow(buffer)) continue;
     const auto loops = std::span(loops_).first(loop_count_);
     Loop& largest = *std::ranges::max_element(loops, {}, &Loop::bytes);
     if (largest.bytes == 0 || largest.level == format::highest_level) return;  // what is left always stays
@@ -92,20 +128,38 @@ void SpanStore::make_room(Buffer& buffer) {
   }
 }
 
+/// The slowest iterations take more than a quarter of the memory: the loop with most of them keeps one less. False:
+/// they do not.
+bool SpanStore::drop_slow(Buffer& buffer) {
+  const auto loops = std::span(loops_).first(loop_count_);
+  std::uint64_t bytes = 0;
+  for (const Loop& loop : loops) bytes += loop.slow_bytes;
+  if (bytes <= memory_ / 4) return false;
+  Loop& largest = *std::ranges::max_element(loops, {}, &Loop::slow_bytes);
+  if (largest.slow_count == 0) return false;
+  const auto slow = std::span(largest.slow).first(largest.slow_count);
+  forget_slow(largest, std::ranges::min_element(slow, {}, &Slow::duration)->number);
+  largest.slow_most = largest.slow_count;
+  drop_unwanted(buffer);
+  return true;
+}
+
 /// One pass over the memory: what stays is moved together.
 void SpanStore::drop_unwanted(Buffer& buffer) {
   std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0;
   std::uint32_t dropped_records = 0;
-  for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = 0;
+  for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = 0;
+  has_unwanted_ = false;
   iterations_ = records_ = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const Kept of = kept(i);
     Loop& loop = loops_[of.loop];
-    if (of.always || is_wanted(loop, of.number)) {
+    const bool wanted = is_wanted(loop, of.number);
+    if (of.always || wanted || is_among_slow(loop, of.number)) {
       if (to != from) std::memmove(data_ + to, data_ + from, of.size);
       to += of.size;
       kept(stay++) = of;
-      if (!of.always) loop.bytes += of.size + sizeof(Kept);
+      if (!of.always) (wanted ? loop.bytes : loop.slow_bytes) += of.size + sizeof(Kept);
       iterations_ += loop.region != 0;
       records_ += of.records;
       if (i < written_) ++written, written_bytes += of.size;
@@ -124,10 +178,15 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
   written_bytes_ = written_bytes;
 }
 
-void SpanStore::raise(Buffer& buffer, std::uint16_t region, unsigned level) {
+void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, std::span<const std::uint64_t> slowest) {
   Loop* loop = loop_of(region);
-  if (!loop || level <= loop->level || level > format::highest_level) return;
-  loop->level = static_cast<std::uint8_t>(level);
+  if (!loop) return;
+  if (level > loop->level && level <= format::highest_level) loop->level = static_cast<std::uint8_t>(level);
+  for (std::size_t i = loop->slow_count; i-- > 0;) {
+    const std::uint64_t number = loop->slow[i].number;
+    if (std::ranges::find(slowest, number) == slowest.end()) forget_slow(*loop, number);
+  }
+  loop->slow_most = loop->slow_count;
   drop_unwanted(buffer);
   limit_span(buffer);
 }

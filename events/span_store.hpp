@@ -4,8 +4,9 @@
 ///
 /// All of them stay until the memory is used up. Then one of two of the loop that takes most is dropped, and from then
 /// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the
-/// first such span always stays, and so does the last. A quarter of the memory remains for the span in progress: what
-/// is larger is kept as far as it goes, and ends with a Gap.
+/// first such span always stays, and so does the last. Beside them stay the slowest iterations of each loop, as far as
+/// these take no more than a quarter of the memory. A quarter remains for the span in progress: what is larger is kept
+/// as far as it goes, and ends with a Gap.
 ///
 /// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
 /// other, each beginning with a Jump; from its end downwards lies what is known of each.
@@ -23,14 +24,23 @@ namespace refrain::events {
 class SpanStore {
  public:
   static constexpr unsigned most_loops = 17;  ///< with the one that stands for outside
+  static constexpr unsigned most_slow = 64;
+  struct Slow {
+    std::uint64_t number;
+    std::int64_t duration;
+  };
   struct Loop {
     std::uint16_t region = 0;  ///< 0: outside of iterations
     std::uint8_t level = 0;    ///< one of 2^level iterations is kept
-    std::uint64_t bytes = 0;   ///< of its spans that are kept
+    std::uint8_t slow_count = 0, slow_most = 0;
+    std::uint64_t bytes = 0;       ///< of its spans that the hash has chosen
+    std::uint64_t slow_bytes = 0;  ///< of those that are kept for being slow alone
+    std::array<Slow, most_slow> slow{};
+    std::span<const Slow> slowest() const { return {slow.data(), slow_count}; }
   };
 
-  /// `memory` is all that the buffer has. The first span begins at `time`.
-  void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time);
+  /// `memory` is all that the buffer has. The first span begins at `time`. `slowest`: of each loop, up to most_slow.
+  void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest);
 
   /// The span in progress has ended: it is kept, with `end` as its last record, or dropped; the next one begins.
   void end_span(Buffer& buffer, const Record& end);
@@ -38,8 +48,8 @@ class SpanStore {
   void finish(Buffer& buffer);
 
   std::span<const Loop> loops() const { return {loops_.data(), loop_count_}; }
-  /// Drops what is not kept at that level of the loop, and will not keep it. Returns what that has taken away.
-  void raise(Buffer& buffer, std::uint16_t region, unsigned level);
+  /// Drops what is not kept at that level of the loop, nor among these iterations of it, and will not keep it.
+  void agree(Buffer& buffer, std::uint16_t region, unsigned level, std::span<const std::uint64_t> slowest);
 
   /// Whether a span is in memory that was not handed to next_block() yet.
   bool has_more() const { return written_ < count_; }
@@ -68,7 +78,10 @@ class SpanStore {
   std::size_t top() const { return memory_ - (count_ + 1) * sizeof(Kept); }
   std::size_t most_of_a_span() const;
   void limit_span(Buffer& buffer) const;
+  bool note_slow(Loop& loop, std::uint64_t number, std::int64_t duration);
+  void forget_slow(Loop& loop, std::uint64_t number);
   void keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always);
+  bool drop_slow(Buffer& buffer);
   void begin_span(Buffer& buffer, std::int64_t time);
   void make_room(Buffer& buffer);
   void drop_unwanted(Buffer& buffer);
@@ -79,6 +92,8 @@ class SpanStore {
   std::size_t count_ = 0, written_ = 0;  ///< spans
   std::size_t written_bytes_ = 0;
   bool dropped_written_ = false;
+  bool has_unwanted_ = false;  ///< a span stays that is not among the slowest any more
+  unsigned slowest_ = 0;
   Buffer::Place begin_;        ///< of the span in progress
   std::uint64_t outside_ = 0;  ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;

@@ -18,6 +18,7 @@ namespace refrain::measurement {
 struct EventSettings {
   config::TraceSelection selection;
   std::size_t memory = 0;  ///< bytes, of all locations together
+  unsigned slowest = 0;    ///< of a sample: iterations of each loop that are kept beside it
 };
 extern constinit EventSettings event_settings;
 
@@ -39,7 +40,7 @@ extern const Consumer event_consumer;
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
 
 /// Events are kept from here on. Before the first location is made.
-void start_events(const config::TraceSelection& selection, std::size_t memory);
+void start_events(const config::TraceSelection& selection, std::size_t memory, unsigned slowest);
 /// Of a new location: its buffer. Ordinary context.
 void begin_events(Location& location);
 

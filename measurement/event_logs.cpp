@@ -12,8 +12,8 @@ std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
 
-void start_events(const config::TraceSelection& selection, std::size_t memory) {
-  event_settings = {selection, memory};
+void start_events(const config::TraceSelection& selection, std::size_t memory, unsigned slowest) {
+  event_settings = {selection, memory, slowest};
   if (selection.mode == config::TraceMode::Off) return;
   add_consumer(event_consumer, {Wish::Calls, Wish::Samples, Wish::Marks, Wish::Cuts});
 }
@@ -40,7 +40,7 @@ void begin_events(Location& l) {
   log->very_full = is_sample_of_events() ? bytes + 1 : bytes / 8 * 7;
   log->span_begin = platform::now();
   if (is_sample_of_events()) {
-    log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin);
+    log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin, event_settings.slowest);
   }
   l.events = log;
 }

@@ -11,7 +11,7 @@
 #include "config/line.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
-#include "runtime/event_levels.hpp"
+#include "runtime/event_agreement.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/snapshot.hpp"
@@ -102,18 +102,18 @@ bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
   return true;
 }
 
-bool agree_on_events = false;
+bool agree_at_the_end = false;
 
 /// What rank 0 tells the others at the begin: where the experiment is, and whether they will agree on events.
 bool append_start(platform::Bytes& message) {
-  const std::byte agrees{agree_on_events};
+  const std::byte agrees{agree_at_the_end};
   return message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1) &&
          message.append(&agrees, 1);
 }
 bool read_start(const platform::Bytes& message) {
   if (message.size() < 2 || message.size() > sizeof directory.path + 1) return false;
   std::memcpy(directory.path, message.data(), message.size() - 1);
-  agree_on_events = message.data()[message.size() - 1] != std::byte{};
+  agree_at_the_end = message.data()[message.size() - 1] != std::byte{};
   return true;
 }
 
@@ -142,7 +142,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       record.started_epoch_ns = now;
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
     }
-    agree_on_events = measurement::is_sample_of_events();
+    agree_at_the_end = measurement::is_sample_of_events();
     if (peers.size > 1 && !append_start(message)) {
       say("no memory to tell the ranks where the experiment is; the program runs unmeasured");
       note_said();
@@ -170,10 +170,10 @@ bool decline_experiment(const measurement::Peers& peers) {
          directory.path[0] != 0;
 }
 
-bool events_are_agreed_on() { return agree_on_events; }
+bool events_are_agreed_on() { return agree_at_the_end; }
 
 void write_nothing(const measurement::Peers& peers) {
-  if (agree_on_events) (void)help_to_agree_on_event_levels(peers, deadline_in(patience_of_unmeasured_s));
+  if (agree_at_the_end) (void)help_to_agree_on_events(peers, deadline_in(patience_of_unmeasured_s));
   archive::RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

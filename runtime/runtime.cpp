@@ -24,8 +24,8 @@
 #include "platform/threads.hpp"
 #include "runtime/calibration.hpp"
 #include "runtime/endings.hpp"
+#include "runtime/event_agreement.hpp"
 #include "runtime/event_file.hpp"
-#include "runtime/event_levels.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/longer_work.hpp"
@@ -201,7 +201,8 @@ bool begin_measurement() {
   }
   choose_metrics(configuration);
   measurement::start_events(config::parse_trace(configuration.trace),
-                            static_cast<std::size_t>(configuration.trace_memory));
+                            static_cast<std::size_t>(configuration.trace_memory),
+                            static_cast<unsigned>(configuration.trace_slowest));
   start_sampler();
   protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
@@ -249,8 +250,6 @@ void end_measurement() {
 
 MpiAdapter adapter_in_use{};
 
-bool event_levels_are_agreed = false;
-
 format::EventMode event_mode() {
   switch (measurement::event_settings.selection.mode) {
     case config::TraceMode::All: return format::EventMode::All;
@@ -282,16 +281,19 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.early_iterations = spilled.frames;
   frame.event_mode = event_mode();
   frame.event_bytes = event_bytes();
-  if (measurement::is_sample_of_events()) frame.event_levels = own_event_levels();
-  frame.event_levels_agreed = event_levels_are_agreed;
+  if (measurement::is_sample_of_events()) {
+    const EventAgreement events = event_agreement();
+    frame.event_levels = events.levels;
+    frame.slowest = events.slowest;
+    frame.events_agreed = events.agreed;
+  }
   return frame;
 }
 
 void write_everything(Ending ending) {
   platform::refresh_modules();
   if (ending == Ending::Complete && events_are_agreed_on())
-    event_levels_are_agreed =
-        agree_on_event_levels(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
+    (void)agree_on_events(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
   if (files_are_ours) write_all_events(EventsUntil::Now, world.rank);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {

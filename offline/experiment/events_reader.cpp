@@ -1,5 +1,6 @@
 #include "offline/experiment/events_reader.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -85,6 +86,14 @@ void read_levels(SectionReader& in, EventsOfRank& events) {
     in.check();
     if (region > 0xffff || level > format::highest_level) in.refuse("events of too few iterations");
     events.levels.push_back({static_cast<std::uint32_t>(region), static_cast<unsigned>(level)});
+  }
+  for (std::size_t n = in.count(3); n > 0; --n) {
+    const std::uint64_t region = in.varint(), iteration = in.varint(), ranks = in.varint();
+    in.check();
+    if (region > 0xffff || iteration >> 48 != 0 || ranks > std::numeric_limits<std::int32_t>::max())
+      in.refuse("an impossible iteration");
+    events.slowest.push_back(
+        {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(ranks), static_cast<std::int64_t>(iteration)});
   }
 }
 

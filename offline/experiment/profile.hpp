@@ -258,6 +258,12 @@ struct EventsOfRank {
     unsigned level;
   };
   std::vector<Level> levels;
+  struct Slow {
+    std::uint32_t region;
+    std::uint32_t ranks;  ///< that have it; 1 before they have agreed
+    std::int64_t iteration;
+  };
+  std::vector<Slow> slowest;  ///< beside these
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 

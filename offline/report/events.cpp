@@ -159,8 +159,12 @@ std::vector<KeptIterations> kept_iterations(const Trace& trace) {
     auto reader = trace.read({{i}});
     while (const Event* event = reader.next()) {
       if (event->type != Type::SpanEnd || event->record.region == 0) continue;
-      ++kept.count;
       const std::string loop = trace.loop_of(*event);  // numbers of loops differ from rank to rank
+      if (!trace.is_sampled(loop, event->record.value)) {
+        ++kept.slow;
+        continue;
+      }
+      ++kept.count;
       kept.hash = format::mixed(kept.hash ^ format::mixed(static_cast<std::uint64_t>(event->record.value)) ^
                                 format::checksum(loop.data(), loop.size()));
     }

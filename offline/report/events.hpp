@@ -22,6 +22,7 @@ void print_events(const trace::Trace& trace, const EventOptions& options, const 
 /// Of each rank of the trace, in the order of Trace::ranks(): the iterations that were kept on its first thread.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
+  std::uint64_t slow = 0;             ///< beside them, of a sample
 };
 std::vector<KeptIterations> kept_iterations(const trace::Trace& trace);
 

@@ -84,13 +84,24 @@ std::string sample_of(const KeptEvents& kept) {
   return text;
 }
 
+/// Of a sample, the iterations that are kept for being slow; some may be in the sample as well.
+Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
+  return {"slowest", {{"loop"}, {"iteration", Kind::Id}, {"ranks", Kind::Count}}, [kept](const TakeRow& take) {
+            if (!kept->trace) return;
+            const auto all = static_cast<std::int64_t>(kept->trace->ranks().size());
+            for (const auto& [iteration, ranks] : kept->trace->slowest())
+              take({{iteration.first, iteration.second,
+                     kept->trace->is_sampled(iteration.first, iteration.second) ? all : std::int64_t{ranks}}});
+          }};
+}
+
 std::vector<Table> events_tables(const Document& d) {
   const auto kept = std::make_shared<const KeptEvents>(d);
   Table events{
       "events", {{"mode"}, {"level", Kind::Count}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
         const auto level = level_of(*kept);
         take({{mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks())},
-              {by_rank_table(kept)}});
+              {slowest_table(kept), by_rank_table(kept)}});
       }};
   events.shape = Table::Object;
   return {std::move(events)};
@@ -113,6 +124,12 @@ class EventsPage : TextPage {
                      plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
     line();
     print(by_rank_table(kept));
+    if (!kept->trace->slowest().empty()) {
+      line();
+      line("The slowest iterations, and how many ranks have kept their events:");
+      line();
+      print(slowest_table(kept));
+    }
     line();
     line(paint(style_.faint, "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT"));
     return std::move(out_);

@@ -73,12 +73,13 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
     const std::int64_t to_epoch = clocks.add(*rank);
-    trace->add_levels(*rank->events);
+    trace->add_sample(*rank->events);
     if (chosen && !chosen(rank->rank)) continue;
     trace->add(*rank);
     added.push_back({rank, to_epoch});
   }
   if (added.empty()) return nullptr;
+  trace->choose_slowest();
   trace->begin_epoch_ns_ = clocks.begin();
   for (std::size_t i = 0; i < added.size(); ++i) {
     const experiment::Rank& rank = *added[i].rank;
@@ -125,21 +126,44 @@ std::string Trace::loop_of(const Event& span) const {
   return ranks_[rank_of_location_[span.location]].name_of(span.record.region);
 }
 
-void Trace::add_levels(const experiment::EventsOfRank& events) {
+void Trace::add_sample(const experiment::EventsOfRank& events) {
   for (const experiment::EventsOfRank::Level& of : events.levels) {
     unsigned& level = levels_[name_of_region(of.region, events.first_region, events.regions)];
     level = std::max(level, of.level);
   }
-  has_more_than_levels_ |= !events.levels_agreed;
+  is_agreed_ &= events.levels_agreed;
+  for (const experiment::EventsOfRank::Slow& of : events.slowest) {
+    std::int32_t& ranks = slowest_[{name_of_region(of.region, events.first_region, events.regions), of.iteration}];
+    if (events.levels_agreed) ranks = std::max(ranks, static_cast<std::int32_t>(of.ranks));
+    else ++ranks;
+  }
+  most_slow_ = std::max(most_slow_, events.slowest.size());
+}
+
+/// Ranks that have not agreed have lists of their own: those iterations stay that most of them have.
+void Trace::choose_slowest() {
+  if (is_agreed_) return;
+  std::vector<std::int32_t> ranks;
+  for (const auto& [iteration, of] : slowest_) ranks.push_back(of);
+  if (ranks.size() <= most_slow_) return;
+  std::ranges::nth_element(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(most_slow_), std::greater<>{});
+  const std::int32_t too_few = ranks[most_slow_];
+  std::erase_if(slowest_, [&](const auto& of) { return of.second <= too_few; });
+}
+
+bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
+  const auto of = levels_.find(loop);
+  format::KeptIterations sample;
+  sample.level = of == levels_.end() ? 0 : of->second;
+  return sample.has(static_cast<std::uint64_t>(iteration));
 }
 
 IsShown Trace::shown_spans(std::uint32_t rank) const {
-  if (!has_more_than_levels_) return nullptr;
+  if (is_agreed_) return nullptr;
   return [this, rank](std::uint32_t region, std::int64_t iteration) {
-    const auto of = levels_.find(ranks_[rank].name_of(region));
-    format::KeptIterations shown;
-    shown.level = of == levels_.end() ? 0 : of->second;
-    return region == 0 || shown.has(static_cast<std::uint64_t>(iteration));
+    if (region == 0) return true;
+    const std::string loop = ranks_[rank].name_of(region);
+    return is_sampled(loop, iteration) || slowest_.contains({loop, iteration});
   };
 }
 

@@ -68,6 +68,10 @@ class Trace {
   /// Of a sample: one of 2^level iterations of a loop is shown, the same ones of all ranks. By the loop's name; empty:
   /// time outside of iterations.
   const std::map<std::string, unsigned>& levels() const { return levels_; }
+  /// Beside them the slowest iterations, which not all ranks may have: by loop and number, how many have it.
+  const std::map<std::pair<std::string, std::int64_t>, std::int32_t>& slowest() const { return slowest_; }
+  /// Whether the iteration belongs to the sample: it is kept on all ranks, whether slow or not.
+  bool is_sampled(const std::string& loop, std::int64_t iteration) const;
 
   class Reader {
    public:
@@ -94,7 +98,8 @@ class Trace {
 
  private:
   void add(const experiment::Rank& rank);
-  void add_levels(const experiment::EventsOfRank& events);
+  void add_sample(const experiment::EventsOfRank& events);
+  void choose_slowest();
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
 
@@ -105,7 +110,9 @@ class Trace {
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
   std::map<std::string, unsigned> levels_;
-  bool has_more_than_levels_ = false;            ///< files have spans that not all ranks have
+  std::map<std::pair<std::string, std::int64_t>, std::int32_t> slowest_;
+  std::size_t most_slow_ = 0;                    ///< of one rank
+  bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_
   Communicators communicators_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;

@@ -224,12 +224,29 @@ class List(EventsTest):
         self.assertEqual(len(events) + len(at_once), len(earlier) + len(later), "these are in both")
 
 
+def mixed(x: int) -> int:
+    """docs/file-format.md, of 64 bits."""
+    x = x + 0x9e3779b97f4a7c15 & 0xffffffffffffffff
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 & 0xffffffffffffffff
+    x = (x ^ x >> 27) * 0x94d049bb133111eb & 0xffffffffffffffff
+    return x ^ x >> 31
+
+
+def is_sampled(n: int, level: int) -> bool:
+    seed = 0x5265667261696e
+    return all(n >> j & 1 == mixed(n >> j + 1 ^ mixed(seed ^ mixed(j))) & 1 for j in range(level))
+
+
 class Sampled(EventsTest):
     SAMPLED = {"REFRAIN_TRACE": "sampled", "REFRAIN_TRACE_MEMORY": "64K"}
 
     def check_sample(self, outcome: Outcome, loop: str = "step") -> list[int]:
-        """The kept iterations are the same on all ranks, and what is kept of each is all of it. Returns their numbers."""
+        """The kept iterations are the same on all ranks, but for slow ones, which say how many ranks have them; and what is
+        kept of each is all of it. Returns the numbers of the sample."""
         summary = self.summary(outcome.experiment)
+        level, ranks = summary["level"], len(summary["by_rank"])
+        slowest = {row["iteration"]: row["ranks"] for row in summary["slowest"]}
+        self.assertLessEqual(len(slowest), 16)
         self.assertEqual("sampled", summary["mode"])
         self.assertEqual(1, len({rank["kept_hash"] for rank in summary["by_rank"]}), summary)
         events = self.events(outcome.experiment)
@@ -249,9 +266,13 @@ class Sampled(EventsTest):
                     kept[place].append(int(e["iteration"]))
                     calls[*place, int(e["iteration"])], sent[*place, int(e["iteration"])] = begun[place], bytes_sent[place]
                 begun[place] = bytes_sent[place] = 0
-        main = kept["0", "0"]
+        sample = {place: [n for n in numbers if is_sampled(n, level)] for place, numbers in kept.items()}
+        main = sample["0", "0"]
         self.assertEqual(sorted(set(main)), main)
-        self.assertEqual({tuple(main)}, {tuple(numbers) for numbers in kept.values()})
+        self.assertEqual({tuple(main)}, {tuple(numbers) for numbers in sample.values()})
+        beside = Counter(n for (_, thread), numbers in kept.items() for n in numbers if thread == "0" and not is_sampled(n, level))
+        self.assertEqual(beside, {n: of for n, of in slowest.items() if not is_sampled(n, level)})
+        self.assertEqual({ranks}, {of for n, of in slowest.items() if is_sampled(n, level)} | {ranks})
         self.assertEqual(summary["iterations_kept"], len(main))
         exact = csv.DictReader(io.StringIO(self.tool("report", outcome.experiment, "--iterations", "--format", "csv")))
         for row in exact:
@@ -269,6 +290,17 @@ class Sampled(EventsTest):
                 self.assertGreater(level, 1)
                 # One of each whole block.
                 self.assertEqual([block for block in range(3000 >> level)], [n >> level for n in kept][:3000 >> level])
+
+    def test_the_slowest_iterations(self) -> None:
+        """One rank lasts longer, and the other waits for it."""
+        outcome = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED | {"SLOW_EVERY": "600"})
+        self.check_sample(outcome)
+        slowest = {row["iteration"]: row["ranks"] for row in self.summary(outcome.experiment)["slowest"]}
+        self.assertEqual({n: 2 for n in range(300, 3000, 600)}, {n: slowest.get(n) for n in range(300, 3000, 600)})
+        self.assertIn("slowest iterations", self.tool("report", outcome.experiment, "--events"))
+        none = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED | {"REFRAIN_TRACE_SLOWEST": "0"})
+        self.check_sample(none)
+        self.assertEqual([], self.summary(none.experiment)["slowest"])
 
     def test_ranks_with_unequal_memory(self) -> None:
         program = [str(PROGRAMS / "iterations_loop"), "3000", "10"]
@@ -308,7 +340,7 @@ class Sampled(EventsTest):
                 kept: dict[str, list[int]] = defaultdict(list)
                 events = self.events(experiment)
                 for e in events:
-                    if e["iteration"]:
+                    if e["iteration"] and is_sampled(int(e["iteration"]), summary["level"]):
                         kept[e["rank"]].append(int(e["iteration"]))
                 self.assertEqual(sorted(events, key=lambda e: float(e["time_s"])), events)
                 common = min(max(numbers) for numbers in kept.values())

@@ -22,11 +22,11 @@ struct Span {
 
 class SpanStoreTest : public testing::Test {
  protected:
-  void create(std::size_t bytes) {
+  void create(std::size_t bytes, unsigned slowest = 0) {
     memory_.assign(bytes / 8, 0);
     const auto memory = std::as_writable_bytes(std::span(memory_));
     buffer_.create(memory, 0);
-    store_.create(memory, buffer_, 0);
+    store_.create(memory, buffer_, 0, slowest);
   }
   void sample(std::int64_t time) {
     Record r;
@@ -41,6 +41,8 @@ class SpanStoreTest : public testing::Test {
     r.region = region;
     r.value = number;
     r.time = ++time_;
+    r.begin = begin_;
+    begin_ = time_;
     store_.end_span(buffer_, r);
   }
   void span(std::uint16_t region, std::int64_t number, int samples) {
@@ -89,7 +91,7 @@ class SpanStoreTest : public testing::Test {
   std::vector<std::uint64_t> memory_;
   Buffer buffer_;
   SpanStore store_;
-  std::int64_t time_ = 0;
+  std::int64_t time_ = 0, begin_ = 0;
 };
 
 TEST_F(SpanStoreTest, all_are_kept_while_there_is_room) {
@@ -110,7 +112,7 @@ TEST_F(SpanStoreTest, what_the_hash_says_is_kept_whole_of_a_long_run) {
   std::mt19937 random(1);
   for (const std::size_t bytes : {8192u, 32768u, 262144u}) {
     create(bytes);
-    time_ = 0;
+    time_ = begin_ = 0;
     std::vector<Span> truth;
     span(0, 0, 10);
     for (int i = 0; i < 30000; ++i) {
@@ -190,8 +192,8 @@ TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
   create(1 << 15);
   for (int i = 0; i < 3000; ++i) span(loop, i, 4);
   const unsigned level = level_of(loop);
-  store_.raise(buffer_, loop, level + 2);
-  store_.raise(buffer_, loop, level);
+  store_.agree(buffer_, loop, level + 2, {});
+  store_.agree(buffer_, loop, level, {});
   EXPECT_EQ(level + 2, level_of(loop));
   sample(time_ + 5);
   store_.finish(buffer_);
@@ -202,6 +204,45 @@ TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
   std::size_t expected = 0;
   for (std::uint64_t i = 0; i < 3000; ++i) expected += chosen.has(i);
   EXPECT_EQ(expected, spans.size()) << "the last one has no end";
+}
+
+TEST_F(SpanStoreTest, the_slowest_are_kept_beside_the_sample) {
+  create(1 << 16, 16);
+  std::mt19937 random(3);
+  std::vector<std::pair<std::int64_t, std::int64_t>> durations;
+  span(0, 0, 3);
+  for (int i = 0; i < 20000; ++i) {
+    for (int s = 0; s < 4; ++s) sample(time_ + 5);
+    time_ += static_cast<std::int64_t>(random() % 1'000'000);
+    const std::int64_t begin = begin_;
+    end_span(loop, i);
+    durations.emplace_back(time_ - begin, i);
+  }
+  std::ranges::sort(durations, std::greater<>{});
+  format::KeptIterations chosen;
+  chosen.level = level_of(loop);
+  EXPECT_GT(chosen.level, 0u);
+  std::vector<std::int64_t> expected, kept;
+  for (int i = 0; i < 16; ++i) expected.push_back(durations[static_cast<std::size_t>(i)].second);
+  std::ranges::sort(expected);
+  std::vector<std::uint64_t> slow_numbers;
+  for (const SpanStore::Slow& slow : store_.loops()[1].slowest()) slow_numbers.push_back(slow.number);
+  store_.agree(buffer_, loop, chosen.level, slow_numbers);  // what is not among them any more has gone
+  std::erase_if(expected, [&](std::int64_t n) { return chosen.has(static_cast<std::uint64_t>(n)); });
+  for (const Span& of : read())
+    if (of.region == loop && !chosen.has(static_cast<std::uint64_t>(of.number))) kept.push_back(of.number);
+  EXPECT_EQ(expected, kept);
+  store_.agree(buffer_, loop, chosen.level, std::span(slow_numbers).first(1));
+  EXPECT_EQ(1u, store_.loops()[1].slowest().size());
+}
+
+TEST_F(SpanStoreTest, slow_iterations_that_are_large_leave_room_for_the_sample) {
+  create(1 << 16, 16);
+  for (int i = 0; i < 3000; ++i) span(loop, i, i % 100 == 7 ? 1500 : 3);
+  std::size_t small = 0;
+  for (const Span& of : read()) small += of.times.size() == 3;
+  EXPECT_GT(small, 100u);
+  EXPECT_LT(store_.loops()[1].slowest().size(), 16u);
 }
 
 TEST_F(SpanStoreTest, what_was_written_is_not_written_again_unless_it_is_outdated) {

@@ -1,0 +1,203 @@
+#include "runtime/event_agreement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <tuple>
+
+#include "archive/tree_exchange.hpp"
+#include "format/checksum.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/regions.hpp"
+
+namespace refrain::runtime {
+namespace {
+
+using measurement::Location;
+
+/// Ranks have numbers of their own for their loops: the level of a loop is found by its name. Two loops whose names
+/// meet in one place have the level of the higher one, which costs iterations and is not wrong.
+using Levels = std::array<std::uint8_t, 256>;
+
+/// An iteration that is among the slowest of some ranks.
+struct Candidate {
+  std::uint64_t number;
+  std::int64_t duration;  ///< of the rank on which it was longest, ticks
+  std::uint32_t loop;     ///< hash of its name
+  std::uint32_t ranks;    ///< that have it
+};
+using Candidates = platform::GrowableArray<Candidate>;
+/// What passes from rank to rank stays small: when there are more, those that few ranks have go.
+constexpr std::size_t most_candidates = 4096;
+
+struct Proposal {
+  Levels levels{};
+  Candidates slowest;
+};
+
+/// 0: outside of iterations.
+std::uint32_t hash_of_loop(std::uint16_t region) {
+  const auto names = measurement::user_region_names();
+  const std::size_t i = region - std::size_t{measurement::first_user_region};
+  if (region == 0 || i >= names.size()) return 0;
+  return static_cast<std::uint32_t>(format::checksum(names[i], std::strlen(names[i]))) | 1;
+}
+std::uint8_t& level_of(Levels& levels, std::uint32_t loop) {
+  return levels[loop == 0 ? 0 : 1 + loop % (levels.size() - 1)];
+}
+
+template <class Do>
+void for_each_store(Do action) {
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->events) action(*l->events);
+}
+
+void cut(Candidates& candidates, std::size_t count) {
+  if (candidates.size() > count) (void)candidates.resize(count);
+}
+
+/// Each iteration once. `same_rank`: several locations of one rank have it.
+void unify(Candidates& all, bool same_rank) {
+  const auto iteration = [](const Candidate& c) { return std::tuple(c.loop, c.number); };
+  std::sort(all.begin(), all.end(),
+            [&](const Candidate& a, const Candidate& b) { return iteration(a) < iteration(b); });
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (count > 0 && iteration(all[count - 1]) == iteration(all[i])) {
+      Candidate& known = all[count - 1];
+      known.duration = std::max(known.duration, all[i].duration);
+      if (!same_rank) known.ranks += all[i].ranks;
+    } else {
+      all[count++] = all[i];
+    }
+  }
+  cut(all, count);
+}
+
+/// Most ranks first, then the longest.
+bool is_before(const Candidate& a, const Candidate& b) {
+  return std::tuple(b.ranks, b.duration, a.number) < std::tuple(a.ranks, a.duration, b.number);
+}
+
+void choose(Candidates& all, std::size_t of_each_loop) {
+  std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.loop != b.loop ? a.loop < b.loop : is_before(a, b);
+  });
+  std::size_t count = 0, of_loop = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    of_loop = i > 0 && all[i].loop == all[i - 1].loop ? of_loop + 1 : 0;
+    if (of_loop < of_each_loop) all[count++] = all[i];
+  }
+  cut(all, count);
+}
+
+bool append(platform::Bytes& message, const Proposal& proposal) {
+  const auto levels = std::as_bytes(std::span(proposal.levels));
+  const auto slowest = std::as_bytes(proposal.slowest.view());
+  return message.append(levels.data(), levels.size()) && message.append(slowest.data(), slowest.size());
+}
+
+bool absorb(const platform::Bytes& message, Proposal& into) {
+  constexpr std::size_t head = sizeof(Levels);
+  if (message.size() < head || (message.size() - head) % sizeof(Candidate) != 0) return false;
+  for (std::size_t i = 0; i < head; ++i)
+    into.levels[i] = std::max(into.levels[i], static_cast<std::uint8_t>(message.data()[i]));
+  const std::size_t before = into.slowest.size(), more = (message.size() - head) / sizeof(Candidate);
+  if (more == 0) return true;
+  if (!into.slowest.resize(before + more)) return false;
+  std::memcpy(into.slowest.data() + before, message.data() + head, more * sizeof(Candidate));
+  unify(into.slowest, false);
+  if (into.slowest.size() > most_candidates) {
+    std::sort(into.slowest.begin(), into.slowest.end(), is_before);
+    cut(into.slowest, most_candidates);
+  }
+  return true;
+}
+
+bool exchange(const measurement::Peers& peers, Proposal& proposal, std::int64_t deadline) {
+  const bool is_root = peers.rank == 0;
+  if (peers.size > 1) {
+    const archive::TreePlace place = archive::place_in_tree(peers.rank, peers.size);
+    const bool heard = archive::receive_from_children(
+        peers, place, deadline, [&](int, const platform::Bytes& message) { return absorb(message, proposal); });
+    platform::Bytes message;
+    if (!append(message, proposal)) return false;
+    if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
+    if (!heard) return false;
+  }
+  if (is_root) choose(proposal.slowest, measurement::event_settings.slowest);
+  if (peers.size <= 1) return true;
+  platform::Bytes message;
+  if (is_root && !append(message, proposal)) return false;
+  if (!archive::broadcast(peers, message, deadline)) return false;
+  proposal.levels = {};
+  cut(proposal.slowest, 0);
+  return absorb(message, proposal);
+}
+
+/// Of all locations of this rank.
+bool propose(Proposal& proposal) {
+  bool good = true;
+  for_each_store([&](const measurement::EventLog& log) {
+    for (const events::SpanStore::Loop& of : log.spans.loops()) {
+      const std::uint32_t loop = hash_of_loop(of.region);
+      std::uint8_t& level = level_of(proposal.levels, loop);
+      level = std::max(level, of.level);
+      for (const events::SpanStore::Slow& slow : of.slowest())
+        good = proposal.slowest.push_back({slow.number, slow.duration, loop, 1}) && good;
+    }
+  });
+  unify(proposal.slowest, true);
+  return good;
+}
+
+constinit platform::NeverDestroyed<Proposal> agreed_proposal{};
+bool is_agreed = false;
+
+}  // namespace
+
+EventAgreement event_agreement() {
+  static std::array<archive::EventLevel, events::SpanStore::most_loops> levels;
+  static constinit platform::NeverDestroyed<platform::GrowableArray<archive::SlowIteration>> slowest{};
+  slowest.get().clear();
+  Proposal now;
+  if (!is_agreed && !propose(now)) return {};
+  Proposal& proposal = is_agreed ? agreed_proposal.get() : now;
+  std::size_t count = 0;
+  const auto add = [&](std::uint16_t region) {
+    const auto known = std::span(levels).first(count);
+    if (count == levels.size() || std::ranges::find(known, region, &archive::EventLevel::region) != known.end()) return;
+    const std::uint32_t loop = hash_of_loop(region);
+    levels[count++] = {region, level_of(proposal.levels, loop)};
+    for (const Candidate& of : proposal.slowest.view())
+      if (of.loop == loop) (void)slowest.get().push_back({region, of.ranks, of.number});
+  };
+  for_each_store([&](const measurement::EventLog& log) {
+    for (const events::SpanStore::Loop& of : log.spans.loops()) add(of.region);
+  });
+  return {is_agreed, std::span(levels).first(count), slowest.get().view()};
+}
+
+bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {
+  Proposal& proposal = agreed_proposal.get();
+  if (!propose(proposal) || !exchange(peers, proposal, deadline_monotonic_ns)) return false;
+  for_each_store([&](measurement::EventLog& log) {
+    for (const events::SpanStore::Loop& of : log.spans.loops()) {
+      const std::uint32_t loop = hash_of_loop(of.region);
+      std::array<std::uint64_t, events::SpanStore::most_slow> numbers;
+      std::size_t count = 0;
+      for (const Candidate& slow : proposal.slowest.view())
+        if (slow.loop == loop && count < numbers.size()) numbers[count++] = slow.number;
+      log.spans.agree(log.records, of.region, level_of(proposal.levels, loop), std::span(numbers).first(count));
+    }
+  });
+  return is_agreed = true;
+}
+
+bool help_to_agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {
+  Proposal proposal;
+  return exchange(peers, proposal, deadline_monotonic_ns);
+}
+
+}  // namespace refrain::runtime
