@@ -145,6 +145,7 @@ struct RankRecord {
   std::span<const char* const> user_regions;  ///< names; their ids in events begin with measurement::first_user_region
   format::EventMode event_mode;               ///< Off: there is no events-<rank>.refrain
   std::uint64_t event_bytes;                  ///< of that file
+  std::span<const std::byte> event_frames;    ///< frames that the record takes in instead
   std::span<const EventLevel> event_levels;   ///< Sampled
   std::span<const SlowIteration> slowest;     ///< likewise
   bool events_agreed;                         ///< these are those of all ranks

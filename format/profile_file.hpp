@@ -46,6 +46,7 @@ enum class Section : std::uint32_t {
   OwnTimes = 27,           ///< since 1.5
   Totals = 28,             ///< since 1.6
   Events = 29,             ///< since 1.7, when events were kept
+  EventFrames = 30,        ///< since 1.7, when they are here and not in a file of their own
 };
 
 inline constexpr std::uint16_t section_version = 1;

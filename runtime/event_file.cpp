@@ -38,9 +38,10 @@ bool can_be_written(const Location& location) {
          !measurement::events_have_ended.load(std::memory_order_relaxed);
 }
 
+constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
+
 /// A sample: what is kept stays in memory, too, until it is dropped.
 void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
-  constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
   events::SpanStore& spans = location.events->spans;
   if (until == EventsUntil::Now) spans.finish(location.events->records);
   while (spans.has_more())
@@ -73,6 +74,28 @@ void write_events(Location& location, EventsUntil until, std::int32_t rank) {
   if (const int error = append(location.events->records.until(to), rank)) return end_events(location, error, rank);
   measurement::remove_events(location, to);
 }
+
+bool take_in_events(platform::Bytes& frames) {
+  constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
+  archive::Compressor compressor;
+  for (Location* l = measurement::first_location(); l; l = l->next) {
+    if (!can_be_written(*l)) continue;
+    events::SpanStore& spans = l->events->spans;
+    spans.finish(l->events->records);
+    spans.write_anew();
+    while (spans.has_more()) {
+      const events::Block block = spans.next_block(l->events->records, bytes_of_a_frame);
+      if (append_event_frame(block, compressor, frames) && frames.size() <= most) continue;
+      frames.release();
+      for (Location* again = measurement::first_location(); again; again = again->next)
+        if (again->events) again->events->spans.write_anew();
+      return false;
+    }
+  }
+  return true;
+}
+
+void remove_event_file(std::int32_t rank) { file.remove(experiment_directory(), rank); }
 
 void write_all_events(EventsUntil until, std::int32_t rank) {
   if (measurement::is_sample_of_events()) drop_outdated(until);

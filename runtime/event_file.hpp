@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "measurement/event_log.hpp"
+#include "platform/pages.hpp"
 
 namespace refrain::runtime {
 
@@ -18,6 +19,11 @@ enum class EventsUntil : std::uint8_t {
 
 /// Moves the location's records to the file. When that fails no more events are kept, which is said in one line.
 void write_events(measurement::Location& location, EventsUntil until, std::int32_t rank);
+/// Of a sample, at the end: all that is kept, as frames for the profile to take in. False: that is much, or there is no
+/// memory; `frames` is empty then, and the file is the place for it.
+bool take_in_events(platform::Bytes& frames);
+/// The profile has them.
+void remove_event_file(std::int32_t rank);
 /// The same of all locations.
 void write_all_events(EventsUntil until, std::int32_t rank);
 

@@ -250,6 +250,9 @@ void end_measurement() {
 
 MpiAdapter adapter_in_use{};
 
+constinit platform::NeverDestroyed<platform::Bytes> event_frames{};
+bool event_frames_are_in_profile = false;
+
 format::EventMode event_mode() {
   switch (measurement::event_settings.selection.mode) {
     case config::TraceMode::All: return format::EventMode::All;
@@ -280,7 +283,8 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.spilled_bytes = spilled.bytes;
   frame.early_iterations = spilled.frames;
   frame.event_mode = event_mode();
-  frame.event_bytes = event_bytes();
+  frame.event_bytes = event_frames_are_in_profile ? 0 : event_bytes();
+  frame.event_frames = event_frames.get().view();
   if (measurement::is_sample_of_events()) {
     const EventAgreement events = event_agreement();
     frame.event_levels = events.levels;
@@ -294,14 +298,17 @@ void write_everything(Ending ending) {
   platform::refresh_modules();
   if (ending == Ending::Complete && events_are_agreed_on())
     (void)agree_on_events(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
-  if (files_are_ours) write_all_events(EventsUntil::Now, world.rank);
+  if (ending == Ending::Complete && measurement::is_sample_of_events())
+    event_frames_are_in_profile = take_in_events(event_frames.get());
+  if (files_are_ours && !event_frames_are_in_profile) write_all_events(EventsUntil::Now, world.rank);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", world.rank);
     note_said();
     return;
   }
-  write_experiment(configuration, calibration, builder.record(), world, ending);
+  const bool written = write_experiment(configuration, calibration, builder.record(), world, ending);
+  if (written && event_frames_are_in_profile) remove_event_file(world.rank);
 }
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------

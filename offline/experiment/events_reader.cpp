@@ -24,7 +24,8 @@ struct Head {
   std::uint64_t stored, raw;
 };
 
-Head parse_head(const InputFile& file, std::uint64_t at, std::span<const std::byte> bytes) {
+/// `end`: of what may hold the frame.
+Head parse_head(const InputFile& file, std::uint64_t at, std::uint64_t end, std::span<const std::byte> bytes) {
   const auto load = [&]<class T>(std::size_t offset, T) {
     return format::load_little_endian<T>(bytes.data() + offset);
   };
@@ -48,13 +49,13 @@ Head parse_head(const InputFile& file, std::uint64_t at, std::span<const std::by
   head.frame.size = head.stored + around;
   if (head.raw > format::largest_event_frame || head.stored > head.raw || head.frame.records > head.raw)
     file.fail(at, "a frame of events of an impossible size");
-  if (head.stored > file.size() - at - around) file.fail(at, "a frame of events is cut");
+  if (end - at < around || head.stored > end - at - around) file.fail(at, "a frame of events is cut");
   return head;
 }
 
-Head read_head(const InputFile& file, std::uint64_t at) {
-  if (file.size() - at < around) file.fail(at, "a frame of events is cut");
-  return parse_head(file, at, file.read(at, format::event_head_size, frame_text));
+Head read_head(const InputFile& file, std::uint64_t at, std::uint64_t end) {
+  if (end - at < around) file.fail(at, "a frame of events is cut");
+  return parse_head(file, at, end, file.read(at, format::event_head_size, frame_text));
 }
 
 /// The frame as it is stored, with its head. Throws ReadError when the checksum is not right.
@@ -66,10 +67,11 @@ std::vector<std::byte> read_whole(const InputFile& file, std::uint64_t at, std::
   return whole;
 }
 
-/// The next place from `at` on where a whole frame begins; the end of the file: there is none.
-std::uint64_t next_frame(const InputFile& file, std::uint64_t at) {
-  return find_frame(file, at, file.size(), format::event_magic, frame_text,
-                    [&](std::uint64_t place) { (void)read_whole(file, place, read_head(file, place).frame.size); });
+/// The next place from `at` on where a whole frame begins; `end`: there is none.
+std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
+  return find_frame(file, at, end, format::event_magic, frame_text, [&](std::uint64_t place) {
+    (void)read_whole(file, place, read_head(file, place, end).frame.size);
+  });
 }
 
 ClockReading read_clock(SectionReader& in) {
@@ -126,31 +128,41 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
 EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, const std::shared_ptr<DamageLog>& damage)
     : damage_(damage), rank_(rank.rank) {
   if (!rank.events) return;
+  const std::string cost = "the events of rank " + std::to_string(rank.rank) + " are missing";
+  if (const FramePlace& place = rank.event_frames; place.file) {
+    damage->survives(cost, [&] {
+      const InputFile file(place.file);
+      source_ = place.file;
+      bytes_ = place.size;
+      find_frames(file, place.offset, place.offset + place.size, place.offset + place.size);
+    });
+    return;
+  }
   const std::string name = format::events_name_begin + std::to_string(rank.rank) + std::string(format::events_name_end);
   // A process that was killed may have written its first events after its last snapshot.
   std::error_code ignored;
   if (rank.events->bytes == 0 && !std::filesystem::exists(directory / name, ignored)) return;
-  damage->survives("the events of rank " + std::to_string(rank.rank) + " are missing", [&] {
+  damage->survives(cost, [&] {
     const InputFile file(directory / name, damage);
     source_ = file.source();
     bytes_ = file.size();
-    find_frames(file, rank.events->bytes);
+    find_frames(file, 0, bytes_, rank.events->bytes);
     if (bytes_ < rank.events->bytes)
       damage->add(file.place(bytes_, "the file ends early"),
                   "the last events of rank " + std::to_string(rank.rank) + " are missing");
   });
 }
 
-/// `written`: bytes that were whole when the rank's record was written.
-void EventFile::find_frames(const InputFile& file, std::uint64_t written) {
-  for (std::uint64_t at = 0; at < file.size();) {
+/// `written`: the end of what was whole when the rank's record was written.
+void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t written) {
+  for (std::uint64_t at = begin; at < end;) {
     std::optional<Head> head;
     try {
-      head = read_head(file, at);
+      head = read_head(file, at, end);
     } catch (const ReadError&) {
-      const std::uint64_t next = next_frame(file, at + 1);
+      const std::uint64_t next = next_frame(file, at + 1, end);
       // A process that is killed while it writes leaves a piece, which is no damage.
-      if (at >= written && next == file.size()) return;
+      if (at >= written && next == end) return;
       damage_->add(file.place(at, "a damaged frame of events"),
                    std::to_string(next - at) + " bytes of events of rank " + std::to_string(rank_) + " are missing");
       at = next;
@@ -166,7 +178,7 @@ std::vector<std::byte> EventFile::read(const EventFrame& frame) const {
   damage_->survives(std::to_string(frame.records) + " events of rank " + std::to_string(rank_) + " are missing", [&] {
     const InputFile file(source_);
     const auto whole = read_whole(file, frame.offset, frame.size);
-    const Head head = parse_head(file, frame.offset, whole);
+    const Head head = parse_head(file, frame.offset, frame.offset + frame.size, whole);
     const auto begin = whole.begin() + format::event_head_size;
     records = unpack(file, frame.offset, frame_text, head.encoding,
                      {begin, begin + static_cast<std::ptrdiff_t>(head.stored)}, head.raw);

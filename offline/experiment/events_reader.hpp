@@ -26,7 +26,7 @@ struct EventFrame {
 /// The events of one rank in its file.
 class EventFile {
  public:
-  /// Opens the file and finds its frames, in order of time for each location; only their heads are looked at. What is
+  /// Opens the file, or the place in the profile, and finds the frames, in order of time for each location; only their heads are looked at. What is
   /// damaged goes to the log, and so does a file that is missing or shorter than the rank says.
   EventFile(const std::filesystem::path& directory, const Rank& rank, const std::shared_ptr<DamageLog>& damage);
 
@@ -38,7 +38,7 @@ class EventFile {
   void note_damage(const EventFrame& frame) const;
 
  private:
-  void find_frames(const InputFile& file, std::uint64_t written);
+  void find_frames(const InputFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t written);
 
   std::shared_ptr<const FileSource> source_;  ///< opened again for each frame; null: there is no file
   std::uint64_t bytes_ = 0;

@@ -272,6 +272,7 @@ struct Rank : RankDefinition {
   std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
   std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
   std::optional<EventsOfRank> events;          ///< none: no events were kept
+  FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
 };
 

@@ -351,6 +351,11 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   if (block_.has(Section::Events))
     survives(Section::Events, "events", "events" + on + " are missing",
              [&](SectionReader& in) { rank.events = read_events(in, rank); });
+  if (block_.has(Section::EventFrames))
+    file_.damage().survives("the events" + on + " are missing", [&] {
+      const BlockReader::Place frames = block_.place(Section::EventFrames, "frames of events");
+      rank.event_frames = {file_.source(), frames.offset, frames.size, nullptr};
+    });
   if (depth >= Depth::Loops) read_loops_of(rank);
   return rank;
 }
