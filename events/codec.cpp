@@ -70,6 +70,8 @@ class Reader {
  public:
   explicit Reader(std::span<const std::byte> in) : in_(in) {}
   std::uint64_t number() {
+    if (at_ < in_.size() && in_[at_] < std::byte{0x80}) [[likely]]
+      return static_cast<std::uint64_t>(in_[at_++]);
     std::uint64_t value = 0;
     if (!format::take_varint(in_, at_, value)) good_ = false;
     return value;

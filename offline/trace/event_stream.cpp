@@ -33,13 +33,6 @@ RankClock::RankClock(const experiment::EventsOfRank& events, double ticks_per_se
   ns_per_tick_ = ticks > 0 && ns > 0 ? ns / ticks : 1e9 / ticks_per_second;
 }
 
-std::int64_t RankClock::time_of(std::int64_t ticks) const {
-  // Damaged files have any times; 2^62 ns are 146 years.
-  constexpr double most = 4.6e18;
-  const double ns = std::clamp(static_cast<double>(ticks - ticks_) * ns_per_tick_, -most, most);
-  return offset_ns_ + static_cast<std::int64_t>(ns);
-}
-
 EventStream::EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
                          const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown)
     : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock), is_shown_(is_shown) {}
@@ -81,14 +74,18 @@ bool EventStream::next_frame() {
   return true;
 }
 
-bool EventStream::read_record(events::Record& record) {
+/// The next one, behind what a call has moved: there it stays until the call comes, if it is one of these. Null: there
+/// is none.
+events::Record* EventStream::read_record() {
   for (;;) {
     while (at_ == bytes_.size())
-      if (!next_frame()) return false;
+      if (!next_frame()) return nullptr;
+    if (moved_count_ == moved_.size()) moved_.resize(2 * moved_count_ + 8);
+    Record& record = moved_[moved_count_];
     const std::size_t size = events::decode(std::span(bytes_).subspan(at_), context_, record);
     at_ += size;
     ++read_;
-    if (size > 0) return true;
+    if (size > 0) return &record;
     const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
     file_->note_damage(frame);
     lose(context_.time, std::int64_t{frame.records} - read_ + 1);
@@ -98,7 +95,7 @@ bool EventStream::read_record(events::Record& record) {
 
 /// Damage: records are missing from here on.
 void EventStream::lose(std::int64_t ticks, std::int64_t records) {
-  moved_.clear();
+  moved_count_ = 0;
   in_call_ = false;
   Record gap;
   gap.kind = Kind::Gap;
@@ -115,20 +112,44 @@ void EventStream::put(Type type, std::int64_t ticks, const Record& record) {
   held_.insert(at, {ticks, type, record});
 }
 
+void EventStream::emit(Type type, std::int64_t ticks, const Record& record) {
+  if (count_ == events_.size()) events_.resize(2 * count_ + 64);
+  Event& event = events_[count_++];
+  event.type = type;
+  event.location = location_;
+  event.time_ns = last_ns_ = std::max(last_ns_, clock_.time_of(ticks));
+  const bool has_path = type <= Type::MarkEnd;
+  event.path = has_path && record.node < paths_.size() ? paths_[record.node] : no_path;
+  event.record = record;
+}
+
 void EventStream::release() {
-  for (const Held& held : held_) {
-    Event& event = ready_.emplace_back();
-    event.type = held.type;
-    event.location = location_;
-    event.time_ns = last_ns_ = std::max(last_ns_, clock_.time_of(held.ticks));
-    const bool has_path = held.type <= Type::MarkEnd;
-    if (has_path && held.record.node < paths_.size()) event.path = paths_[held.record.node];
-    event.record = held.record;
-  }
+  for (const Held& held : held_) emit(held.type, held.ticks, held.record);
   held_.clear();
 }
 
+namespace {
+
+/// A message is received when the call returns; what is sent or begun, at its begin.
+bool is_at_end(const Record& moved) {
+  const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
+  return moved.phase >= Phase::Completed || (moved.phase == Phase::Whole && received);
+}
+
+}  // namespace
+
 void EventStream::take_call(const Record& call) {
+  const std::span<Record> moved_here(moved_.data(), moved_count_);
+  for (Record& moved : moved_here) moved.node = call.node;
+  moved_count_ = 0;
+  if (held_.empty() && !call.is_within) [[likely]] {
+    emit(Type::Enter, call.begin, call);
+    for (const Record& moved : moved_here)
+      if (!is_at_end(moved)) emit(Type::Communication, call.begin, moved);
+    for (const Record& moved : moved_here)
+      if (is_at_end(moved)) emit(Type::Communication, call.time, moved);
+    return emit(Type::Leave, call.time, call);
+  }
   // A call that was left by a jump ends when it was last seen, but not before what it has called.
   std::int64_t end = call.time;
   if (in_call_)
@@ -140,34 +161,26 @@ void EventStream::take_call(const Record& call) {
     return held.ticks > call.begin || (held.ticks == call.begin && begins);
   };
   while (at != held_.begin() && is_later(*std::prev(at))) --at;
-  // A message is received when the call returns; what is sent or begun, at its begin.
-  const auto is_at_end = [](const Record& moved) {
-    const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
-    return moved.phase >= Phase::Completed || (moved.phase == Phase::Whole && received);
-  };
-  for (Record& moved : moved_) moved.node = call.node;
   at = std::next(held_.insert(at, {call.begin, Type::Enter, call}));
-  for (const Record& moved : moved_)
+  for (const Record& moved : moved_here)
     if (!is_at_end(moved)) at = std::next(held_.insert(at, {call.begin, Type::Communication, moved}));
-  for (const Record& moved : moved_)
+  for (const Record& moved : moved_here)
     if (is_at_end(moved)) put(Type::Communication, end, moved);
-  moved_.clear();
   put(Type::Leave, end, call);
 }
 
 void EventStream::take(const Record& record) {
-  if (events::is_communication(record.kind)) {
-    moved_.push_back(record);
-    return;
-  }
   switch (record.kind) {
     case Kind::Call: take_call(record); break;
     case Kind::Sample: return put(Type::Sample, record.time, record);
     case Kind::Mark: return put(record.begins ? Type::MarkBegin : Type::MarkEnd, record.time, record);
-    case Kind::Span: put(Type::SpanEnd, record.time, record); break;
-    case Kind::Gap: moved_.clear(); return put(Type::Gap, record.time, record);
+    case Kind::Span:
+      if (held_.empty() && !record.is_within) emit(Type::SpanEnd, record.time, record);
+      else put(Type::SpanEnd, record.time, record);
+      break;
+    case Kind::Gap: moved_count_ = 0; return put(Type::Gap, record.time, record);
     case Kind::Jump:
-      moved_.clear();
+      moved_count_ = 0;
       in_call_ = false;
       return;
     case Kind::Flush: put(Type::FlushBegin, record.begin, record); return put(Type::FlushEnd, record.time, record);
@@ -178,22 +191,26 @@ void EventStream::take(const Record& record) {
   in_call_ = record.is_within && held_.size() < most_held;
 }
 
-const Event* EventStream::next() {
-  while (ready_.empty()) {
-    Record record;
-    if (!read_record(record)) {
+/// False: there are no more.
+bool EventStream::make_some() {
+  constexpr std::size_t enough = 64, most_samples = 64;
+  next_ = count_ = 0;
+  while (count_ < enough) {
+    const Record* record = read_record();
+    if (!record) {
       release();
-      if (ready_.empty()) return nullptr;
       break;
     }
-    take(record);
-    constexpr std::size_t most_samples = 64;
-    const bool may_be_early = record.kind == Kind::Sample && held_.size() < most_samples;
-    if (!in_call_ && moved_.empty() && !may_be_early) release();
+    if (events::is_communication(record->kind)) {
+      ++moved_count_;
+      continue;
+    }
+    take(*record);
+    if (held_.empty()) continue;
+    const bool may_be_early = record->kind == Kind::Sample && held_.size() < most_samples;
+    if (!in_call_ && moved_count_ == 0 && !may_be_early) release();
   }
-  event_ = ready_.front();
-  ready_.pop_front();
-  return &event_;
+  return count_ > 0;
 }
 
 }  // namespace refrain::trace

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "offline/experiment/events_reader.hpp"
@@ -18,7 +19,14 @@ class RankClock {
   RankClock() = default;
   /// `begin_ns`: of the trace, on the rank's monotonic clock.
   RankClock(const experiment::EventsOfRank& events, double ticks_per_second, std::int64_t begin_ns);
-  std::int64_t time_of(std::int64_t ticks) const;
+  std::int64_t time_of(std::int64_t ticks) const {
+    // Damaged files have any times; 2^62 ns are 146 years.
+    constexpr double most = 4.6e18;
+    const auto since =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(ticks) - static_cast<std::uint64_t>(ticks_));
+    const double ns = static_cast<double>(since) * ns_per_tick_;
+    return offset_ns_ + static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
+  }
 
  private:
   std::int64_t ticks_ = 0, offset_ns_ = 0;
@@ -29,16 +37,21 @@ class RankClock {
 /// outside of iterations.
 using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)>;
 
-/// What happens within a call is recorded before the call: it is held until the call is known.
+/// Some hundred are made at a time. What happens within a call is recorded before the call: it is held until the call
+/// is known.
 class EventStream {
  public:
-  /// All must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node. `is_shown`:
-  /// null: all spans are.
+  /// `paths` must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node.
+  /// `is_shown`: null: all spans are.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
               const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown = nullptr);
 
-  /// The next event; null: there is none. No event is earlier than the one before.
-  const Event* next();
+  /// The next event; null: there is none. No event is earlier than the one before. Valid until the next call.
+  const Event* next() {
+    if (next_ == count_ && !make_some()) [[unlikely]]
+      return nullptr;
+    return &events_[next_++];
+  }
 
  private:
   struct Held {
@@ -46,32 +59,35 @@ class EventStream {
     Type type;
     events::Record record;
   };
-  bool read_record(events::Record& record);
+  events::Record* read_record();
   bool next_frame();
   void drop_hidden_spans();
   void take(const events::Record& record);
   void take_call(const events::Record& record);
   void put(Type type, std::int64_t ticks, const events::Record& record);
+  void emit(Type type, std::int64_t ticks, const events::Record& record);
+  bool make_some();
   void lose(std::int64_t ticks, std::int64_t records);
   void release();
 
   std::shared_ptr<const experiment::EventFile> file_;
   std::int32_t thread_;
   std::uint32_t location_;
-  const std::vector<std::uint32_t>& paths_;
-  const RankClock& clock_;
+  std::span<const std::uint32_t> paths_;
+  RankClock clock_;
   IsShown is_shown_;
   std::size_t frame_ = 0;   ///< index of the next
   std::uint32_t read_ = 0;  ///< records of the frame that were read
   std::vector<std::byte> bytes_;
   std::size_t at_ = 0;
   events::Context context_;
-  std::vector<events::Record> moved_;  ///< communications of the call to come
+  std::vector<events::Record> moved_;  ///< the first of them: communications of the call to come
+  std::size_t moved_count_ = 0;
   std::deque<Held> held_;
-  bool in_call_ = false;  ///< what is held lies within a call to come
-  std::deque<Event> ready_;
+  bool in_call_ = false;       ///< what is held lies within a call to come
+  std::vector<Event> events_;  ///< those from next_ to count_ are ready
+  std::size_t next_ = 0, count_ = 0;
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
-  Event event_;
 };
 
 }  // namespace refrain::trace

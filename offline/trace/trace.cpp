@@ -178,25 +178,25 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations) const {
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
   for (const std::uint32_t location : locations) add(location);
   reader.heads_.resize(reader.streams_.size());
-  for (std::uint32_t i = 0; i < reader.streams_.size(); ++i) reader.put(i);
+  for (std::size_t i = 0; i < reader.streams_.size(); ++i) reader.put(i, reader.streams_[i].next());
+  reader.current_ = reader.streams_.size();
   return reader;
 }
 
-void Trace::Reader::put(std::uint32_t stream) {
-  heads_[stream] = streams_[stream].next();
-  if (!heads_[stream]) return;
-  queue_.push_back({heads_[stream]->time_ns, stream});
+void Trace::Reader::put(std::size_t stream, const Event* event) {
+  heads_[stream] = event;
+  if (!event) return;
+  queue_.push_back({event->time_ns, static_cast<std::uint32_t>(stream)});
   std::ranges::push_heap(queue_, std::greater<>{});
 }
 
-const Event* Trace::Reader::next() {
-  if (last_ >= 0) put(static_cast<std::uint32_t>(last_));
-  last_ = -1;
+const Event* Trace::Reader::next_of_another() {
+  current_ = streams_.size();
   if (queue_.empty()) return nullptr;
   std::ranges::pop_heap(queue_, std::greater<>{});
-  last_ = queue_.back().stream;
+  current_ = queue_.back().stream;
   queue_.pop_back();
-  return heads_[static_cast<std::size_t>(last_)];
+  return heads_[current_];
 }
 
 }  // namespace refrain::trace

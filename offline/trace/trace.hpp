@@ -76,7 +76,16 @@ class Trace {
   class Reader {
    public:
     /// The next event of all locations; null: there is none. Valid until the next call.
-    const Event* next();
+    const Event* next() {
+      // Mostly one location has several events before the next of another.
+      if (current_ < streams_.size()) [[likely]] {
+        const Event* event = streams_[current_].next();
+        if (event && is_before(*event, current_)) [[likely]]
+          return event;
+        put(current_, event);
+      }
+      return next_of_another();
+    }
 
    private:
     friend class Trace;
@@ -87,11 +96,16 @@ class Trace {
         return time_ns != other.time_ns ? time_ns > other.time_ns : stream > other.stream;
       }
     };
-    void put(std::uint32_t stream);
+    bool is_before(const Event& event, std::size_t stream) const {
+      return queue_.empty() || event.time_ns < queue_.front().time_ns ||
+             (event.time_ns == queue_.front().time_ns && stream < queue_.front().stream);
+    }
+    void put(std::size_t stream, const Event* event);
+    const Event* next_of_another();
     std::vector<EventStream> streams_;
-    std::vector<const Event*> heads_;
-    std::vector<Next> queue_;  ///< a heap, the earliest first
-    std::int64_t last_ = -1;   ///< stream of the event that was told last
+    std::vector<const Event*> heads_;  ///< of the streams in the queue
+    std::vector<Next> queue_;          ///< a heap, the earliest first
+    std::size_t current_ = 0;          ///< the stream of the event that was told last, which is not in the queue
   };
   /// Of these locations; empty: all.
   Reader read(std::span<const std::uint32_t> locations = {}) const;

@@ -115,6 +115,24 @@ TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
   EXPECT_EQ(1u, damage_->count());
 }
 
+TEST_F(StreamTest, what_the_lost_call_has_moved_is_lost_with_it) {
+  Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
+  write({call(1, 2), sent, sent, sent});
+  write({call(3, 4)});
+  write({received, sent, call(5, 6)});
+  byte_of(1, format::event_head_size + 1) ^= std::byte{1};
+  EXPECT_EQ("enter 1, leave 2, gap 2, enter 5, communication 5, communication 6, leave 6", read());
+}
+
+TEST_F(StreamTest, many_communications_of_one_call) {
+  std::vector<Record> records(1000, of_kind(Kind::Send, 0));
+  records.push_back(call(1, 2));
+  write(records);
+  std::string expected = "enter 1";
+  for (int i = 0; i < 1000; ++i) expected += ", communication 1";
+  EXPECT_EQ(expected + ", leave 2", read());
+}
+
 TEST_F(StreamTest, a_damaged_head_is_damage_whatever_it_says) {
   for (std::size_t at = 0; at < format::event_head_size; ++at) {
     bytes_.clear();

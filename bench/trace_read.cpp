@@ -1,0 +1,95 @@
+// Reads all events of an experiment in the order of time, and those of its exported archive through libotf2's global
+// reader with empty callbacks, in turns. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <otf2/otf2.h>
+#include <vector>
+
+#include "offline/trace/trace.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::uint64_t read_native(const char* experiment) {
+  const auto trace = refrain::trace::Trace::open(refrain::experiment::Experiment::open(experiment));
+  if (!trace) return 0;
+  std::uint64_t events = 0;
+  auto reader = trace->read();
+  while (reader.next()) ++events;
+  return events;
+}
+
+OTF2_CallbackCode take_location(void* reader, OTF2_LocationRef self, OTF2_StringRef, OTF2_LocationType, std::uint64_t,
+                                OTF2_LocationGroupRef) {
+  OTF2_Reader_SelectLocation(static_cast<OTF2_Reader*>(reader), self);
+  return OTF2_CALLBACK_SUCCESS;
+}
+OTF2_CallbackCode enter(OTF2_LocationRef, OTF2_TimeStamp, void*, OTF2_AttributeList*, OTF2_RegionRef) {
+  return OTF2_CALLBACK_SUCCESS;
+}
+OTF2_CallbackCode send(OTF2_LocationRef, OTF2_TimeStamp, void*, OTF2_AttributeList*, std::uint32_t, OTF2_CommRef,
+                       std::uint32_t, std::uint64_t) {
+  return OTF2_CALLBACK_SUCCESS;
+}
+
+std::uint64_t read_otf2(const char* anchor) {
+  OTF2_Reader* reader = OTF2_Reader_Open(anchor);
+  if (!reader) return 0;
+  OTF2_Reader_SetSerialCollectiveCallbacks(reader);
+  std::uint64_t locations = 0, read = 0;
+  OTF2_Reader_GetNumberOfLocations(reader, &locations);
+  OTF2_GlobalDefReader* definitions = OTF2_Reader_GetGlobalDefReader(reader);
+  OTF2_GlobalDefReaderCallbacks* of_definitions = OTF2_GlobalDefReaderCallbacks_New();
+  OTF2_GlobalDefReaderCallbacks_SetLocationCallback(of_definitions, take_location);
+  OTF2_Reader_RegisterGlobalDefCallbacks(reader, definitions, of_definitions, reader);
+  OTF2_Reader_ReadAllGlobalDefinitions(reader, definitions, &read);
+  OTF2_Reader_OpenDefFiles(reader);
+  OTF2_Reader_OpenEvtFiles(reader);
+  for (OTF2_LocationRef i = 0; i < locations; ++i) {
+    if (OTF2_DefReader* local = OTF2_Reader_GetDefReader(reader, i)) {
+      OTF2_Reader_ReadAllLocalDefinitions(reader, local, &read);
+      OTF2_Reader_CloseDefReader(reader, local);
+    }
+    OTF2_Reader_GetEvtReader(reader, i);
+  }
+  OTF2_Reader_CloseDefFiles(reader);
+  OTF2_GlobalEvtReader* events = OTF2_Reader_GetGlobalEvtReader(reader);
+  OTF2_GlobalEvtReaderCallbacks* of_events = OTF2_GlobalEvtReaderCallbacks_New();
+  OTF2_GlobalEvtReaderCallbacks_SetEnterCallback(of_events, enter);
+  OTF2_GlobalEvtReaderCallbacks_SetLeaveCallback(of_events, enter);
+  OTF2_GlobalEvtReaderCallbacks_SetMpiSendCallback(of_events, send);
+  OTF2_GlobalEvtReaderCallbacks_SetMpiRecvCallback(of_events, send);
+  OTF2_Reader_RegisterGlobalEvtCallbacks(reader, events, of_events, nullptr);
+  std::uint64_t count = 0;
+  OTF2_Reader_ReadAllGlobalEvents(reader, events, &count);
+  OTF2_Reader_Close(reader);
+  return count;
+}
+
+struct Rates {
+  std::vector<double> of;
+  double median() {
+    std::ranges::sort(of);
+    return of[of.size() / 2];
+  }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return std::fprintf(stderr, "usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2\n"), 1;
+  Rates native, otf2;
+  for (int i = 0; i < 7; ++i) {
+    auto begin = Clock::now();
+    native.of.push_back(static_cast<double>(read_native(arguments[1])) / seconds_since(begin));
+    begin = Clock::now();
+    otf2.of.push_back(static_cast<double>(read_otf2(arguments[2])) / seconds_since(begin));
+  }
+  const double a = native.median(), b = otf2.median();
+  std::printf("native %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", a / 1e6, b / 1e6, a / b);
+}
