@@ -171,9 +171,13 @@ inline UnitTimes stopped_times(const UnitTotals& unit) {
   return times;
 }
 
-/// Of any other leaf unit what needs no samples: wall, MPI, own and user time, CPU time, and what is certain of the
-/// time that was not on a CPU. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
-inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& constants) {
+/// What user_times() reads of a unit.
+inline constexpr std::int64_t UnitTotals::*inputs_of_user_times[] = {
+    &UnitTotals::wall,       &UnitTotals::mpi,       &UnitTotals::own,       &UnitTotals::mpi_calls,
+    &UnitTotals::ticks_user, &UnitTotals::ticks_mpi, &UnitTotals::ticks_lost};
+
+/// Wall, MPI, own and user time of any other leaf unit; nothing else. As in undivided_times().
+inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constants) {
   using namespace time_rules;
   UnitTimes times;
   times.wall = at_least_zero(unit.wall);
@@ -186,6 +190,14 @@ inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& co
   times.refrain =
       round_within(own + calls * constants.call_cost + ticks * constants.tick_cost, 0, times.wall - times.mpi);
   times.user = times.wall - times.mpi - times.refrain;
+  return times;
+}
+
+/// Of any other leaf unit what needs no samples: wall, MPI, own and user time, CPU time, and what is certain of the
+/// time that was not on a CPU. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
+inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& constants) {
+  using namespace time_rules;
+  UnitTimes times = user_times(unit, constants);
   const std::int64_t cpu =
       round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
   times.cpu = cpu;

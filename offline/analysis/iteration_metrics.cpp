@@ -42,11 +42,11 @@ double selected_value(const PathTotals& t, MetricId metric) {
 
 /// Ticks of a metric that the time rules make of the totals of one iteration.
 std::int64_t value_by_rules(const format::UnitTotals& totals, const RankConstants& constants, MetricId metric) {
-  const format::UnitTimes times = format::undivided_times(totals, constants);
   switch (metric) {
-    case MetricId::User: return times.user;
-    case MetricId::Refrain: return times.refrain;
-    case MetricId::OffCpu: return std::max<std::int64_t>(times.wall - times.cpu, 0);
+    case MetricId::OffCpu: {
+      const format::UnitTimes times = format::undivided_times(totals, constants);
+      return std::max<std::int64_t>(times.wall - times.cpu, 0);
+    }
     default: throw std::invalid_argument("a metric without a rule");
   }
 }
@@ -111,16 +111,20 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
     const auto column = static_cast<std::size_t>(index);
     const std::string& unit = loop.metrics[column].unit;
     const double divisor = unit == "ticks" ? second : divisor_of(unit);
-    return [column, divisor](std::int64_t, std::int32_t, std::span<const std::int64_t> row) {
-      return static_cast<double>(row[column]) / divisor;
-    };
+    return IterationValue::of_row(column, divisor);
   }
   const MetricRow* row = row_named(metric);
   if (!row || row->source.from != format::MetricSource::Rules)
     throw std::invalid_argument("no metric of iterations: " + std::string(metric));
   const auto id = static_cast<MetricId>(row - format::metric_table);
+  if (id == MetricId::User || id == MetricId::Refrain)
+    return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
+      const format::UnitTimes times =
+          format::user_times(profiles.sums_for_user_times(cluster, of), profiles.constants());
+      return static_cast<double>(id == MetricId::User ? times.user : times.refrain) / second;
+    };
   return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
-    return static_cast<double>(value_by_rules(profiles.totals_of(cluster, of), profiles.constants(), id)) / second;
+    return static_cast<double>(value_by_rules(profiles.sums_of(cluster, of), profiles.constants(), id)) / second;
   };
 }
 

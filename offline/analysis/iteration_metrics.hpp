@@ -2,10 +2,14 @@
 /// The metrics that every iteration has a value of: those of its exact vector, what the time rules make of them, and
 /// the reconstructed ones of chosen call paths.
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "offline/analysis/iteration_profile.hpp"
@@ -34,8 +38,35 @@ std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraM
 
 /// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
 /// or 1.
-using IterationValue =
-    std::function<double(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
+class IterationValue {
+ public:
+  using Function =
+      std::function<double(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
+  IterationValue() = default;  ///< null: not known
+  IterationValue(std::nullptr_t) {}
+  IterationValue(Function function) : function_(std::move(function)) {}
+  template <class F>
+  requires(std::convertible_to<F, Function> && !std::same_as<std::remove_cvref_t<F>, IterationValue>)
+      IterationValue(F function)
+      : function_(std::move(function)) {}
+  /// One number of the row. Most are.
+  static IterationValue of_row(std::size_t column, double divisor) {
+    IterationValue value;
+    value.column_ = static_cast<std::ptrdiff_t>(column);
+    value.divisor_ = divisor;
+    return value;
+  }
+  double operator()(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const {
+    if (column_ >= 0) return static_cast<double>(row[static_cast<std::size_t>(column_)]) / divisor_;
+    return function_(iteration, cluster, row);
+  }
+  explicit operator bool() const { return column_ >= 0 || function_; }
+
+ private:
+  std::ptrdiff_t column_ = -1;
+  double divisor_ = 1;
+  Function function_;
+};
 
 /// `metric` is a name of iteration_metrics(). `profiles` must outlive the result.
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);

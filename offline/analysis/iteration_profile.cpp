@@ -219,18 +219,44 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   return model;
 }
 
+format::UnitTotals IterationProfiles::sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
+  const experiment::Unit* sums = cluster_unit(cluster);
+  if (sums != nullptr && members(cluster) == 1) return *sums;  // not even rounded
+  format::UnitTotals totals{};
+  for (const auto& column : format::total_columns) totals.*column.total = columns_.of(row, column.metric);
+  return totals;
+}
+
+namespace {
+
+/// The totals among the inputs of user_times().
+constexpr auto columns_for_user_times = [] {
+  std::array<format::TotalColumn, std::size(format::inputs_of_user_times)> columns{};
+  std::size_t n = 0;
+  for (const format::TotalColumn& column : format::total_columns)
+    for (const auto input : format::inputs_of_user_times)
+      if (column.total == input) columns[n++] = column;
+  return columns;
+}();
+
+}  // namespace
+
+const format::UnitTotals& IterationProfiles::sums_for_user_times(std::int32_t cluster,
+                                                                 std::span<const std::int64_t> row) const {
+  const experiment::Unit* sums = cluster_unit(cluster);
+  if (sums != nullptr && members(cluster) == 1) return *sums;
+  for (const auto& column : columns_for_user_times)
+    sums_for_user_times_.*column.total = columns_.of(row, column.metric);
+  return sums_for_user_times_;
+}
+
 experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
   const experiment::Unit* sums = cluster_unit(cluster);
+  const bool is_alone = sums != nullptr && members(cluster) == 1;
   experiment::Unit unit;
-  if (sums != nullptr && members(cluster) == 1) {  // not even rounded
-    static_cast<format::UnitTotals&>(unit) = *sums;
-    unit.loop = sums->loop;
-    unit.cluster = sums->cluster;
-    return unit;
-  }
-  unit.loop = static_cast<std::int32_t>(loop_index_);
-  unit.cluster = cluster;
-  for (const auto& column : format::total_columns) unit.*column.total = columns_.of(row, column.metric);
+  static_cast<format::UnitTotals&>(unit) = sums_of(cluster, row);
+  unit.loop = is_alone ? sums->loop : static_cast<std::int32_t>(loop_index_);
+  unit.cluster = is_alone ? sums->cluster : cluster;
   return unit;
 }
 

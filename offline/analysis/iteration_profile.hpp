@@ -43,6 +43,10 @@ class IterationProfiles {
   experiment::Unit unit_of(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
                            const std::vector<SampledPath>* recorded = nullptr) const;
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
+  format::UnitTotals sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// What format::user_times() needs of them, and nothing else. Valid until the next call.
+  const format::UnitTotals& sums_for_user_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// The same as a unit of that cluster.
   experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
   /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
@@ -114,6 +118,7 @@ class IterationProfiles {
   const RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
+  mutable format::UnitTotals sums_for_user_times_{};
   const ExtraOfIterations extra_;
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::unique_ptr<IterationShares> shares_;

@@ -26,8 +26,9 @@ struct EventFrame {
 /// The events of one rank in its file.
 class EventFile {
  public:
-  /// Opens the file, or the place in the profile, and finds the frames, in order of time for each location; only their heads are looked at. What is
-  /// damaged goes to the log, and so does a file that is missing or shorter than the rank says.
+  /// Opens the file, or the place in the profile, and finds the frames, in order of time for each location; only their
+  /// heads are looked at. What is damaged goes to the log, and so does a file that is missing or shorter than the rank
+  /// says.
   EventFile(const std::filesystem::path& directory, const Rank& rank, const std::shared_ptr<DamageLog>& damage);
 
   const std::vector<EventFrame>& frames() const { return frames_; }

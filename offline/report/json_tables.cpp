@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "offline/report/numbers.hpp"
 
@@ -48,15 +51,27 @@ void write_row(JsonWriter& json, const Table& table, const Row& row) {
 /// The text of one column while its table is read: in memory while it is short, else in a file without a name.
 class ColumnText {
  public:
-  std::string& text() { return text_; }
-  void spill_if_long() {
-    if (text_.size() < longest) return;
-    if (!file_) file_.reset(std::tmpfile());
-    if (!file_) return;  // memory will have to do
-    if (std::fwrite(text_.data(), 1, text_.size(), file_.get()) != text_.size())
-      throw std::runtime_error("the directory for temporary files is full");
-    text_.clear();
+  /// `memory` is used again when there is some.
+  ColumnText(Kind kind, std::vector<char> memory)
+      : kind_(kind), text_(std::move(memory)), at_(text_.data()), end_(at_ + text_.size()) {}
+  void add(double value) {
+    if (end_ - at_ < static_cast<std::ptrdiff_t>(room)) [[unlikely]]
+      make_room();
+    if (!std::exchange(is_first_, false)) *at_++ = ',';
+    if (value != last_) {
+      char* const begin = at_;
+      at_ = std::isfinite(value) ? write_number(at_, value, kind_) : std::copy_n("null", 4, at_);
+      last_ = value;
+      size_of_last_ = static_cast<std::size_t>(at_ - begin);
+      is_repeated_ = false;
+      return;
+    }
+    if (!is_repeated_) std::memcpy(text_of_last_, at_ - 1 - size_of_last_, longest_number);
+    is_repeated_ = true;
+    std::memcpy(at_, text_of_last_, longest_number);  // all of it, which is quicker than its size
+    at_ += size_of_last_;
   }
+  void add_missing() { add(std::numeric_limits<double>::quiet_NaN()); }
   /// Hands over all of it, piece by piece.
   void give(const Sink& take) {
     if (file_) {
@@ -65,45 +80,68 @@ class ColumnText {
       for (std::size_t n; (n = std::fread(piece.data(), 1, piece.size(), file_.get())) > 0;) take({piece.data(), n});
       if (std::ferror(file_.get())) throw std::runtime_error("a temporary file cannot be read");
     }
-    take(text_);
+    take({text_.data(), size()});
   }
+  std::vector<char> memory() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t longest = 256 << 10;
+  static constexpr std::size_t longest = 4 << 20, room = longest_number + 1;
+  std::size_t size() const { return static_cast<std::size_t>(at_ - text_.data()); }
+  void make_room() {
+    last_ = std::numeric_limits<double>::quiet_NaN();  // its text goes
+    std::size_t used = size();
+    if (used + room > longest && spill(used)) used = 0;
+    if (text_.size() < used + room) text_.resize(std::max<std::size_t>(2 * text_.size(), 4096));
+    at_ = text_.data() + used;
+    end_ = text_.data() + text_.size();
+  }
+  /// False: memory will have to do.
+  bool spill(std::size_t used) {
+    if (!file_) file_.reset(std::tmpfile());
+    if (!file_) return false;
+    if (std::fwrite(text_.data(), 1, used, file_.get()) != used)
+      throw std::runtime_error("the directory for temporary files is full");
+    return true;
+  }
+
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  std::string text_;
+  Kind kind_;
+  bool is_first_ = true;
+  std::vector<char> text_;
+  char *at_, *end_;
+  /// Many columns change rarely.
+  double last_ = std::numeric_limits<double>::quiet_NaN();
+  char text_of_last_[longest_number];
+  std::size_t size_of_last_ = 0;
+  bool is_repeated_ = false;  ///< its text is in text_of_last_
   std::unique_ptr<std::FILE, Close> file_;
 };
 
 /// Column by column, though the rows come once.
 void write_series(JsonWriter& json, const Table& table) {
-  std::vector<ColumnText> texts(table.columns.size());
+  std::vector<ColumnText> texts;
+  std::vector<std::vector<char>>& memory = json.buffers();
+  memory.resize(std::max(memory.size(), table.columns.size()));
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    texts.emplace_back(table.columns[c].kind, std::move(memory[c]));
   std::int64_t next = 0;
-  const auto passed = [&] {
-    if (++next % 1024 == 0)
-      for (ColumnText& of : texts) of.spill_if_long();
-  };
   const auto skip_to = [&](std::int64_t place) {
-    for (; next < place; passed())
-      for (ColumnText& of : texts) of.text() += next > 0 ? ",null" : "null";
+    for (; next < place; ++next)
+      for (ColumnText& of : texts) of.add_missing();
   };
   table.numbers([&](std::int64_t place, std::span<const double> values) {
     skip_to(place);
-    for (std::size_t c = 0; c < texts.size(); ++c) {
-      std::string& text = texts[c].text();
-      if (next > 0) text += ',';
-      if (std::isfinite(values[c])) append_number(text, values[c], table.columns[c].kind);
-      else text += "null";
-    }
-    passed();
+    for (std::size_t c = 0; c < texts.size(); ++c) texts[c].add(values[c]);
+    ++next;
   });
   // A damaged file may say any number: so many that are missing at the end are none.
   constexpr std::int64_t most_missing = 1'000'000'000;
   if (table.places - next <= most_missing) skip_to(table.places);
   for (std::size_t c = 0; c < texts.size(); ++c)
     json.member_raw_array(table.columns[c].name, [&](const Sink& take) { texts[c].give(take); });
+  for (std::size_t c = 0; c < texts.size(); ++c) memory[c] = texts[c].memory();
 }
 
 }  // namespace

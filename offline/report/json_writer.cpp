@@ -23,6 +23,10 @@ class Output {
   }
   void Flush() {}
   void raw(std::string_view text) {
+    if (sink_ && text.size() >= piece) {
+      hand_over(1);
+      return sink_(text);
+    }
     text_ += text;
     hand_over(piece);
   }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace refrain::report {
 
@@ -24,6 +25,8 @@ class JsonWriter {
   int set_line_depth(int depth);
   /// A new line after everything.
   void end_document();
+  /// Memory for who writes many long arrays one after the other.
+  std::vector<std::vector<char>>& buffers() { return buffers_; }
 
   void value(bool value);
   void value(double value);
@@ -95,6 +98,7 @@ class JsonWriter {
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  std::vector<std::vector<char>> buffers_;
 };
 
 }  // namespace refrain::report
