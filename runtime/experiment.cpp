@@ -173,7 +173,7 @@ bool decline_experiment(const measurement::Peers& peers) {
 bool events_are_agreed_on() { return agree_at_the_end; }
 
 void write_nothing(const measurement::Peers& peers) {
-  if (agree_at_the_end) (void)help_to_agree_on_events(peers, deadline_in(patience_of_unmeasured_s));
+  if (agree_at_the_end && !help_to_agree_on_events(peers, deadline_in(patience_of_unmeasured_s))) return;
   archive::RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

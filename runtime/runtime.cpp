@@ -294,20 +294,34 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   return frame;
 }
 
-void write_everything(Ending ending) {
-  platform::refresh_modules();
-  if (ending == Ending::Complete && events_are_agreed_on())
-    (void)agree_on_events(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
-  if (ending == Ending::Complete && measurement::is_sample_of_events())
+/// What is left of events: to the file, or to the profile. Returns the other ranks as the writer of the profile may
+/// talk to them.
+measurement::Peers finish_events(Ending ending) {
+  measurement::Peers peers = world;
+  if (ending == Ending::Complete && events_are_agreed_on() &&
+      !agree_on_events(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000)) {
+    peers.size = 1;  // messages of that exchange may still come: there is no other one after it
+    if (world.rank == 0)
+      say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
+          " its own profile",
+          experiment_directory());
+  }
+  if (ending == Ending::Complete && files_are_ours && measurement::is_sample_of_events())
     event_frames_are_in_profile = take_in_events(event_frames.get());
   if (files_are_ours && !event_frames_are_in_profile) write_all_events(EventsUntil::Now, world.rank);
+  return peers;
+}
+
+void write_everything(Ending ending) {
+  platform::refresh_modules();
+  const measurement::Peers peers = finish_events(ending);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", world.rank);
     note_said();
     return;
   }
-  const bool written = write_experiment(configuration, calibration, builder.record(), world, ending);
+  const bool written = write_experiment(configuration, calibration, builder.record(), peers, ending);
   if (written && event_frames_are_in_profile) remove_event_file(world.rank);
 }
 

@@ -331,6 +331,16 @@ class Sampled(EventsTest):
         outcome = self.measured(launched(MPIS[0], 2, "events_few"), self.SAMPLED)
         self.check_against_profile(outcome)
 
+    def test_a_rank_that_is_late(self) -> None:
+        """The others do not wait for it longer than they are told to, and each writes its own."""
+        outcome = self.measured(mpirun(3, PROGRAMS / "iterations_loop", "300", "10"),
+                                self.SAMPLED | {"LATE": "4", "REFRAIN_FINALIZE_TIMEOUT": "1"})
+        self.assertEqual(0, outcome.code)
+        lines = [line for line in outcome.stderr.splitlines() if "REFRAIN_FINALIZE_TIMEOUT" in line]
+        self.assertEqual(1, len(lines), outcome.stderr)
+        self.assertEqual(3, len(list(outcome.experiment.glob("part-*.refrain"))))
+        self.assertEqual({"0", "1", "2"}, {e["rank"] for e in self.events(outcome.experiment)})
+
     def test_killed_jobs_show_what_all_ranks_have(self) -> None:
         randomly = random.Random(5)
         for attempt in range(20 if FULL else 2):

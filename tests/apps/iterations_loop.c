@@ -2,6 +2,7 @@
    moves 1000 * (i % 3 + 1) bytes; every 10th has a barrier. Rank 0 writes when each iteration ended (CLOCK_MONOTONIC,
    ns, u64) into LOG, which stays readable when the program is killed. Usage: iterations_loop ITERATIONS SPAN [LOG].
    SLOW_EVERY=n in the environment: iterations n / 2, n + n / 2, 2 n + n / 2, ... last 100 ms longer on rank 0.
+   LATE=n in the environment: the last rank comes to MPI_Finalize n seconds after the others.
    Exit status 3: a mark has changed errno. Prints the peak of the resident set in KiB, after MPI_Finalize. */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
     if (log) log[i] = now();
   }
   REFRAIN_LOOP_END();
+  if (getenv("LATE") && rank == size - 1) sleep((unsigned)atoi(getenv("LATE")));
   MPI_Finalize();
   if (rank == 0) printf("%ld\n", peak_kib());
   return errno_kept ? 0 : 3;
