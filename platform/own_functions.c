@@ -81,6 +81,7 @@ ssize_t read(int descriptor, void* out, size_t size) { return KERNEL(SYS_read, d
 ssize_t write(int descriptor, const void* data, size_t size) {
   return KERNEL(SYS_write, descriptor, data, size, 0, 0, 0);
 }
+int ftruncate(int descriptor, off_t size) { return (int)KERNEL(SYS_ftruncate, descriptor, size, 0, 0, 0, 0); }
 ssize_t pwrite(int descriptor, const void* data, size_t size, off_t at) {
   return KERNEL(SYS_pwrite64, descriptor, data, size, at, 0, 0);
 }
