@@ -81,7 +81,7 @@ class Buffer {
     return is_communication(kind) ? 3 * room : 2 * room;
   }
   bool append_apart(const CallRecord& call);
-  bool has_room(std::size_t bytes) const { return capacity_ - size_ >= bytes; }
+  bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
 
   std::byte* data_ = nullptr;

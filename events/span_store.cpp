@@ -60,7 +60,7 @@ void SpanStore::forget_slow(Loop& loop, std::uint64_t number) {
   --loop.slow_count;
 }
 
-std::size_t SpanStore::most_of_a_span() const { return std::min(memory_ / 4, std::size_t{1} << 30); }
+std::size_t SpanStore::most_of_a_span() const { return std::min(memory_ / 4, std::size_t{64} << 20); }
 
 void SpanStore::limit_span(Buffer& buffer) const {
   buffer.set_capacity(std::min(top(), begin_.size + most_of_a_span()));

@@ -7,7 +7,8 @@
 namespace refrain::measurement {
 namespace {
 
-constexpr std::size_t least_buffer = std::size_t{8} << 10, enough = std::size_t{1} << 20;
+/// The most is written as one frame, at the end of a call of the program.
+constexpr std::size_t least_buffer = std::size_t{8} << 10, enough = std::size_t{1} << 20, most = std::size_t{64} << 20;
 std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
@@ -25,7 +26,7 @@ void begin_events(Location& l) {
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
   const std::size_t share =
-      is_sample_of_events() ? left / 2 : std::min(left / 4, std::max(enough, event_settings.memory / 16));
+      is_sample_of_events() ? left / 2 : std::min({left / 4, std::max(enough, event_settings.memory / 16), most});
   const std::size_t bytes = std::max(share, least_buffer);
   auto* log = platform::make_on_pages<EventLog>();
   void* memory = log ? platform::map_pages(bytes) : nullptr;

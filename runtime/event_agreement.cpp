@@ -47,10 +47,11 @@ std::uint8_t& level_of(Levels& levels, std::uint32_t loop) {
   return levels[loop == 0 ? 0 : 1 + loop % (levels.size() - 1)];
 }
 
+/// Of the locations whose threads do not append meanwhile.
 template <class Do>
 void for_each_store(Do action) {
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events) action(*l->events);
+    if (l->events && measurement::is_held(*l)) action(*l->events);
 }
 
 void cut(Candidates& candidates, std::size_t count) {
@@ -115,21 +116,27 @@ bool absorb(const platform::Bytes& message, Proposal& into) {
   return true;
 }
 
-bool exchange(const measurement::Peers& peers, Proposal& proposal, std::int64_t deadline) {
-  const bool is_root = peers.rank == 0;
-  if (peers.size > 1) {
-    const archive::TreePlace place = archive::place_in_tree(peers.rank, peers.size);
-    const bool heard = archive::receive_from_children(
-        peers, place, deadline, [&](int, const platform::Bytes& message) { return absorb(message, proposal); });
-    platform::Bytes message;
-    if (!append(message, proposal)) return false;
-    if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
-    if (!heard) return false;
+/// `good`: the proposal is this rank's. A rank that cannot go on, or has not heard of all below it, says so instead, so
+/// that nobody waits for the deadline to find out. False: not all ranks have agreed; nothing may be exchanged
+/// afterwards.
+bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, std::int64_t deadline) {
+  if (peers.size <= 1) {
+    if (good) choose(proposal.slowest, measurement::event_settings.slowest);
+    return good;
   }
-  if (is_root) choose(proposal.slowest, measurement::event_settings.slowest);
-  if (peers.size <= 1) return true;
+  constexpr std::byte refusal{};
+  const archive::TreePlace place = archive::place_in_tree(peers.rank, peers.size);
+  const bool is_root = place.parent < 0;
+  good = archive::receive_from_children(
+             peers, place, deadline, [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
+         good;
+  if (is_root && good) choose(proposal.slowest, measurement::event_settings.slowest);
   platform::Bytes message;
-  if (is_root && !append(message, proposal)) return false;
+  if (!good || !append(message, proposal)) {
+    message.clear();
+    if (!message.append(&refusal, 1)) return false;
+  }
+  if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
   if (!archive::broadcast(peers, message, deadline)) return false;
   proposal.levels = {};
   cut(proposal.slowest, 0);
@@ -181,7 +188,8 @@ EventAgreement event_agreement() {
 
 bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {
   Proposal& proposal = agreed_proposal.get();
-  if (!propose(proposal) || !exchange(peers, proposal, deadline_monotonic_ns)) return false;
+  const bool good = propose(proposal);
+  if (!exchange(peers, proposal, good, deadline_monotonic_ns)) return false;
   for_each_store([&](measurement::EventLog& log) {
     for (const events::SpanStore::Loop& of : log.spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
@@ -197,7 +205,7 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
 
 bool help_to_agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {
   Proposal proposal;
-  return exchange(peers, proposal, deadline_monotonic_ns);
+  return exchange(peers, proposal, true, deadline_monotonic_ns);
 }
 
 }  // namespace refrain::runtime

@@ -7,6 +7,7 @@
 #include "archive/spill_file.hpp"
 #include "format/event_file.hpp"
 #include "measurement/locations.hpp"
+#include "runtime/event_agreement.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/message.hpp"
 
@@ -40,25 +41,33 @@ bool can_be_written(const Location& location) {
 
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
 
-/// A sample: what is kept stays in memory, too, until it is dropped.
+bool sample_is_unwritten = false;  ///< a write has failed, which was said
+
+/// A sample: what is kept stays in memory, too, until it is dropped. When it cannot be written that is no reason to
+/// end: at the end the profile takes it in.
 void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
+  if (sample_is_unwritten) return;
   events::SpanStore& spans = location.events->spans;
   if (until == EventsUntil::Now) spans.finish(location.events->records);
   while (spans.has_more())
-    if (const int error = append(spans.next_block(location.events->records, bytes_of_a_frame), rank))
-      return end_events(location, error, rank);
+    if (const int error = append(spans.next_block(location.events->records, bytes_of_a_frame), rank)) {
+      sample_is_unwritten = true;
+      return say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
+                 archive::error_text(error).data());
+    }
 }
 
-/// Spans that were dropped since they were written leave the file when it is the last time, or when it has become
-/// large.
+/// Spans that were dropped since they were written leave the file when the ranks have agreed, or when it has become
+/// large. Before they have agreed a reader knows what to leave out.
 void drop_outdated(EventsUntil until) {
   bool outdated = false;
   for (Location* l = measurement::first_location(); l; l = l->next)
     outdated |= l->events && measurement::is_held(*l) && l->events->spans.is_outdated();
-  if (!outdated || (until == EventsUntil::Kept && file.bytes() < 2 * measurement::event_settings.memory)) return;
+  const bool is_large = until == EventsUntil::Kept && file.bytes() >= 2 * measurement::event_settings.memory;
+  if (!outdated || !(is_large || event_agreement().agreed)) return;
   file.begin_anew();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events) l->events->spans.write_anew();
+    if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
 }
 
 }  // namespace
@@ -79,7 +88,7 @@ bool take_in_events(platform::Bytes& frames) {
   constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
   archive::Compressor compressor;
   for (Location* l = measurement::first_location(); l; l = l->next) {
-    if (!can_be_written(*l)) continue;
+    if (!l->events || !measurement::is_held(*l)) continue;
     events::SpanStore& spans = l->events->spans;
     spans.finish(l->events->records);
     spans.write_anew();
@@ -88,7 +97,8 @@ bool take_in_events(platform::Bytes& frames) {
       if (append_event_frame(block, compressor, frames) && frames.size() <= most) continue;
       frames.release();
       for (Location* again = measurement::first_location(); again; again = again->next)
-        if (again->events) again->events->spans.write_anew();
+        if (again->events && measurement::is_held(*again)) again->events->spans.write_anew();
+      file.begin_anew();
       return false;
     }
   }

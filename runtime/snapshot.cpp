@@ -152,7 +152,10 @@ void end_calls_of_all_events() {
 /// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
 bool write_parting(Ending ending) {
   const bool goes_on = ending == Ending::Warned;
-  if (!goes_on) end_calls_of_all_events();
+  if (!goes_on) {
+    measurement::bring_followers_up_to_date();  // their spans have ended before their calls do
+    end_calls_of_all_events();
+  }
   if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
   RankRecordBuilder builder;
   return build_record(builder, {spill_file.bytes(), {}},

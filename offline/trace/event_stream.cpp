@@ -51,7 +51,10 @@ void EventStream::drop_hidden_spans() {
   for (std::size_t at = 0; at < bytes_.size();) {
     Record record;
     const std::size_t size = events::decode(std::span(bytes_).subspan(at), context, record);
-    if (size == 0) break;
+    if (size == 0) {
+      is_hidden = false;
+      break;
+    }
     if (record.kind == Kind::Jump) end_span(at);
     if (record.kind == Kind::Span) is_hidden = !is_shown_(record.region, record.value);
     at += size;
@@ -152,8 +155,7 @@ void EventStream::take_call(const Record& call) {
   }
   // A call that was left by a jump ends when it was last seen, but not before what it has called.
   std::int64_t end = call.time;
-  if (in_call_)
-    for (const Held& held : held_) end = std::max(end, held.ticks);
+  if (in_call_ && !held_.empty()) end = std::max(end, held_.back().ticks);
   // In front of what has begun with it or later.
   auto at = held_.end();
   const auto is_later = [&](const Held& held) {
@@ -202,7 +204,8 @@ bool EventStream::make_some() {
       break;
     }
     if (events::is_communication(record->kind)) {
-      ++moved_count_;
+      constexpr std::size_t most_moved = std::size_t{1} << 20;  // more than any call moves
+      if (++moved_count_ == most_moved) lose(context_.time, static_cast<std::int64_t>(most_moved));
       continue;
     }
     take(*record);

@@ -140,15 +140,14 @@ void Trace::add_sample(const experiment::EventsOfRank& events) {
   most_slow_ = std::max(most_slow_, events.slowest.size());
 }
 
-/// Ranks that have not agreed have lists of their own: those iterations stay that most of them have.
+/// Ranks that have not agreed have lists of their own: those iterations stay that most of them have, as many as one
+/// rank may have.
 void Trace::choose_slowest() {
-  if (is_agreed_) return;
-  std::vector<std::int32_t> ranks;
-  for (const auto& [iteration, of] : slowest_) ranks.push_back(of);
-  if (ranks.size() <= most_slow_) return;
-  std::ranges::nth_element(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(most_slow_), std::greater<>{});
-  const std::int32_t too_few = ranks[most_slow_];
-  std::erase_if(slowest_, [&](const auto& of) { return of.second <= too_few; });
+  if (is_agreed_ || slowest_.size() <= most_slow_) return;
+  std::vector<std::pair<std::int32_t, std::pair<std::string, std::int64_t>>> all;
+  for (const auto& [iteration, ranks] : slowest_) all.emplace_back(-ranks, iteration);
+  std::ranges::sort(all);
+  for (std::size_t i = most_slow_; i < all.size(); ++i) slowest_.erase(all[i].second);
 }
 
 bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
@@ -159,7 +158,7 @@ bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
 }
 
 IsShown Trace::shown_spans(std::uint32_t rank) const {
-  if (is_agreed_) return nullptr;
+  if (is_agreed_ || ranks_[rank].mode != format::EventMode::Sampled) return nullptr;
   return [this, rank](std::uint32_t region, std::int64_t iteration) {
     if (region == 0) return true;
     const std::string loop = ranks_[rank].name_of(region);
