@@ -27,9 +27,7 @@ SpanStore::Loop* SpanStore::loop_of(std::uint16_t region) {
 namespace {
 
 bool is_wanted(const SpanStore::Loop& loop, std::uint64_t number) {
-  format::KeptIterations chosen;
-  chosen.level = loop.level;
-  return chosen.has(number);
+  return format::KeptIterations{.level = loop.level}.has(number);
 }
 
 bool is_among_slow(const SpanStore::Loop& loop, std::uint64_t number) {

@@ -131,15 +131,6 @@ bool others_have_loops() {
   return false;
 }
 
-/// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
-int spill_all(EventsUntil until) {
-  measurement::bring_followers_up_to_date();
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    if (const int error = spill(*l)) return error;
-  write_all_events(until, own_rank);
-  return 0;
-}
-
 /// Calls in progress are events, too: the process is ending.
 void end_calls_of_all_events() {
   const platform::Ticks now = platform::now();
@@ -149,13 +140,19 @@ void end_calls_of_all_events() {
       measurement::end_calls_of_events(*l, now);
 }
 
+/// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
+int spill_all(EventsUntil until) {
+  measurement::bring_followers_up_to_date();
+  if (until == EventsUntil::Now) end_calls_of_all_events();
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (const int error = spill(*l)) return error;
+  write_all_events(until, own_rank);
+  return 0;
+}
+
 /// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
 bool write_parting(Ending ending) {
   const bool goes_on = ending == Ending::Warned;
-  if (!goes_on) {
-    measurement::bring_followers_up_to_date();  // their spans have ended before their calls do
-    end_calls_of_all_events();
-  }
   if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
   RankRecordBuilder builder;
   return build_record(builder, {spill_file.bytes(), {}},
@@ -209,10 +206,10 @@ bool write_full_events(Location& location) {
 void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);
-  if (const platform::Ticks next = next_snapshot.load(std::memory_order_relaxed); platform::now() < next) {
+  if (const platform::Ticks now = platform::now(), next = next_snapshot.load(std::memory_order_relaxed); now < next) {
     // It was for events.
-    const platform::Ticks soon = platform::now() + ticks_in(soon_ns);
-    return measurement::snapshot_due.store(events_are_written ? next : std::min(next, soon), std::memory_order_relaxed);
+    const platform::Ticks again = events_are_written ? next : std::min(next, now + ticks_in(soon_ns));
+    return measurement::snapshot_due.store(again, std::memory_order_relaxed);
   }
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
   if (writing.test_and_set(std::memory_order_acquire)) return;

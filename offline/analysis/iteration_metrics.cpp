@@ -41,10 +41,16 @@ double selected_value(const PathTotals& t, MetricId metric) {
 }
 
 /// Ticks of a metric that the time rules make of the totals of one iteration.
-std::int64_t value_by_rules(const format::UnitTotals& totals, const RankConstants& constants, MetricId metric) {
+std::int64_t value_by_rules(const IterationProfiles& profiles, std::int32_t cluster, std::span<const std::int64_t> row,
+                            MetricId metric) {
+  const auto user_times = [&] {
+    return format::user_times(profiles.sums_for_user_times(cluster, row), profiles.constants());
+  };
   switch (metric) {
+    case MetricId::User: return user_times().user;
+    case MetricId::Refrain: return user_times().refrain;
     case MetricId::OffCpu: {
-      const format::UnitTimes times = format::undivided_times(totals, constants);
+      const format::UnitTimes times = format::undivided_times(profiles.sums_of(cluster, row), profiles.constants());
       return std::max<std::int64_t>(times.wall - times.cpu, 0);
     }
     default: throw std::invalid_argument("a metric without a rule");
@@ -117,14 +123,8 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   if (!row || row->source.from != format::MetricSource::Rules)
     throw std::invalid_argument("no metric of iterations: " + std::string(metric));
   const auto id = static_cast<MetricId>(row - format::metric_table);
-  if (id == MetricId::User || id == MetricId::Refrain)
-    return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
-      const format::UnitTimes times =
-          format::user_times(profiles.sums_for_user_times(cluster, of), profiles.constants());
-      return static_cast<double>(id == MetricId::User ? times.user : times.refrain) / second;
-    };
   return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
-    return static_cast<double>(value_by_rules(profiles.sums_of(cluster, of), profiles.constants(), id)) / second;
+    return static_cast<double>(value_by_rules(profiles, cluster, of, id)) / second;
   };
 }
 

@@ -44,7 +44,6 @@ class IterationValue {
       std::function<double(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
   IterationValue() = default;  ///< null: not known
   IterationValue(std::nullptr_t) {}
-  IterationValue(Function function) : function_(std::move(function)) {}
   template <class F>
   requires(std::convertible_to<F, Function> && !std::same_as<std::remove_cvref_t<F>, IterationValue>)
       IterationValue(F function)

@@ -24,7 +24,7 @@ struct Head {
   std::uint64_t stored, raw;
 };
 
-/// `end`: of what may hold the frame.
+/// `end`: of what may hold the frame, which has room for one without contents.
 Head parse_head(const InputFile& file, std::uint64_t at, std::uint64_t end, std::span<const std::byte> bytes) {
   const auto load = [&]<class T>(std::size_t offset, T) {
     return format::load_little_endian<T>(bytes.data() + offset);
@@ -49,7 +49,7 @@ Head parse_head(const InputFile& file, std::uint64_t at, std::uint64_t end, std:
   head.frame.size = head.stored + around;
   if (head.raw > format::largest_event_frame || head.stored > head.raw || head.frame.records > head.raw)
     file.fail(at, "a frame of events of an impossible size");
-  if (end - at < around || head.stored > end - at - around) file.fail(at, "a frame of events is cut");
+  if (head.stored > end - at - around) file.fail(at, "a frame of events is cut");
   return head;
 }
 

@@ -152,9 +152,8 @@ void Trace::choose_slowest() {
 
 bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
   const auto of = levels_.find(loop);
-  format::KeptIterations sample;
-  sample.level = of == levels_.end() ? 0 : of->second;
-  return sample.has(static_cast<std::uint64_t>(iteration));
+  const unsigned level = of == levels_.end() ? 0 : of->second;
+  return format::KeptIterations{.level = level}.has(static_cast<std::uint64_t>(iteration));
 }
 
 IsShown Trace::shown_spans(std::uint32_t rank) const {
