@@ -1,5 +1,6 @@
 #include "events/codec.hpp"
 
+#include "events/message_numbers.hpp"
 #include "format/bytes.hpp"
 
 namespace refrain::events {
@@ -22,6 +23,10 @@ class Writer {
     else at_ += format::put_varint(at_, value);
   }
   void difference(std::int64_t value) { number(format::zigzag(value)); }
+  void fixed(std::uint64_t value) {
+    format::store_little_endian(at_, value);
+    at_ += sizeof value;
+  }
   std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
 
  private:
@@ -37,7 +42,16 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+/// The flag of the bytes that a message does not have: its number follows.
+unsigned number_flag(Kind kind) { return kind == Kind::Send ? fourth_flag : third_flag; }
+
 unsigned flags_of(const Record& r) {
+  if (is_message(r.kind)) {
+    const bool has_bytes = r.kind == Kind::Send ? r.bytes_sent != 0 : r.bytes_received != 0;
+    return static_cast<unsigned>(r.phase) * first_flag |
+           (has_bytes ? number_flag(r.kind == Kind::Send ? Kind::Receive : Kind::Send) : 0) |
+           (has_number(r.kind, r.phase) && r.form != NumberForm::Next ? number_flag(r.kind) : 0);
+  }
   if (is_communication(r.kind))
     return static_cast<unsigned>(r.phase) * first_flag | (r.bytes_sent ? third_flag : 0) |
            (r.bytes_received ? fourth_flag : 0);
@@ -48,9 +62,23 @@ unsigned flags_of(const Record& r) {
   }
 }
 
+// A number: its form below, above it the ordinal.
+enum NumberCode : unsigned { NoNumber = 0, OfOneTag = 1, WithTags = 2, NearNext = 3 };
+constexpr unsigned number_bits = 2;
+
+void write_number(const Record& r, Writer& out) {
+  switch (r.form) {
+    case NumberForm::Next: return;
+    case NumberForm::None: return out.number(NoNumber);
+    case NumberForm::Near: return out.number(r.ordinal << number_bits | NearNext);
+    case NumberForm::OneTag: return out.number(r.ordinal << number_bits | OfOneTag);
+    case NumberForm::Full: out.number(r.ordinal << number_bits | WithTags); return out.fixed(r.tags_before);
+  }
+}
+
 void write_communication(const Record& r, Context& c, Writer& out) {
   out.difference(r.peer);
-  if (r.kind == Kind::Send || r.kind == Kind::Receive) out.difference(r.tag);
+  if (is_message(r.kind)) out.difference(r.tag);
   out.difference(r.communicator);
   if (r.phase != Phase::Whole) {
     const std::uint64_t count = r.request >> bits_of_thread;
@@ -62,8 +90,9 @@ void write_communication(const Record& r, Context& c, Writer& out) {
       out.number(r.begun_node);
     }
   }
-  if (r.bytes_sent) out.difference(r.bytes_sent);
-  if (r.bytes_received) out.difference(r.bytes_received);
+  if (r.bytes_sent && r.kind != Kind::Receive) out.difference(r.bytes_sent);
+  if (r.bytes_received && r.kind != Kind::Send) out.difference(r.bytes_received);
+  if (is_message(r.kind) && has_number(r.kind, r.phase)) write_number(r, out);
 }
 
 class Reader {
@@ -83,6 +112,11 @@ class Reader {
     if (value != static_cast<std::int32_t>(value)) good_ = false;
     return static_cast<std::int32_t>(value);
   }
+  std::uint64_t fixed() {
+    if (in_.size() - at_ < sizeof(std::uint64_t)) return good_ = false, 0;
+    at_ += sizeof(std::uint64_t);
+    return format::load_little_endian<std::uint64_t>(in_.data() + at_ - sizeof(std::uint64_t));
+  }
   unsigned head() { return at_ < in_.size() ? static_cast<unsigned>(in_[at_++]) : (good_ = false, 0u); }
   void refuse() { good_ = false; }
   bool good() const { return good_; }
@@ -94,10 +128,19 @@ class Reader {
   bool good_ = true;
 };
 
+void read_number(Record& r, Reader& in) {
+  constexpr NumberForm forms[] = {NumberForm::None, NumberForm::OneTag, NumberForm::Full, NumberForm::Near};
+  const std::uint64_t number = in.number();
+  r.form = forms[number & ((1u << number_bits) - 1)];
+  r.ordinal = number >> number_bits;
+  if (r.form == NumberForm::None && r.ordinal != 0) in.refuse();
+  if (r.form == NumberForm::Full) r.tags_before = in.fixed();
+}
+
 void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
   r.phase = static_cast<Phase>(head / first_flag & 3);
   r.peer = in.narrow();
-  if (r.kind == Kind::Send || r.kind == Kind::Receive) r.tag = in.narrow();
+  if (is_message(r.kind)) r.tag = in.narrow();
   r.communicator = in.narrow();
   if (r.phase != Phase::Whole) {
     c.request += static_cast<std::uint64_t>(in.difference());
@@ -108,8 +151,12 @@ void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
       r.begun_node = static_cast<std::uint32_t>(in.number());
     }
   }
-  if (head & third_flag) r.bytes_sent = in.difference();
-  if (head & fourth_flag) r.bytes_received = in.difference();
+  if (head & third_flag && r.kind != Kind::Receive) r.bytes_sent = in.difference();
+  if (head & fourth_flag && r.kind != Kind::Send) r.bytes_received = in.difference();
+  if (is_message(r.kind) && head & number_flag(r.kind)) {
+    if (has_number(r.kind, r.phase)) read_number(r, in);
+    else in.refuse();
+  }
 }
 
 }  // namespace

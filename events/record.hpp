@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
 };
 inline constexpr unsigned kinds = 16;
 
+constexpr bool is_message(Kind kind) { return kind == Kind::Send || kind == Kind::Receive; }
 constexpr bool is_communication(Kind kind) { return kind >= Kind::Send && kind <= Kind::Generalized; }
 
 /// In the order of measurement::Communication::Phase.
@@ -43,6 +44,16 @@ enum class Phase : std::uint8_t {
 /// Who is meant where it is not one rank.
 inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
 inline constexpr std::int32_t any_tag = -1;
+
+/// How a record tells the number of its message (message_numbers.hpp).
+enum class NumberForm : std::uint8_t {
+  Next,    ///< the one after the last of its channel; where that is not known, none: as in files before version 2
+  None,    ///< it has none
+  Near,    ///< `ordinal` is the zigzag-coded difference from the next one; all tags of the channel were this one so far
+  OneTag,  ///< `ordinal`, likewise
+  Full,    ///< `ordinal` and `tags_before`
+};
+inline constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
 
 /// Numbers of requests are unique in a process: a count, and the thread that has begun it.
 inline constexpr unsigned bits_of_thread = 24;
@@ -59,6 +70,7 @@ struct CallRecord {
 struct Record {
   Kind kind{};
   Phase phase{};             ///< of communications
+  NumberForm form{};         ///< of messages
   bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end
   bool is_io = false;        ///< Call: of a file, not of MPI
   bool is_within = false;    ///< Call, Span: it has ended within a call, whose record is yet to come
@@ -71,11 +83,12 @@ struct Record {
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least
   std::int32_t peer = 0;   ///< communications, as in measurement::Communication
   std::int32_t tag = 0;    ///< Send, Receive
-  std::int32_t communicator = 0;  ///< of OneSided the window
-  std::int32_t begun_thread = 0;  ///< Completed, Cancelled
-  std::uint32_t begun_node = 0;   ///< call path there
-  std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone
-  std::int64_t bytes_sent = 0, bytes_received = 0;
+  std::int32_t communicator = 0;                    ///< of OneSided the window
+  std::int32_t begun_thread = 0;                    ///< Completed, Cancelled
+  std::uint32_t begun_node = 0;                     ///< call path there
+  std::uint64_t request = 0;                        ///< unless Whole; Jump: the count part alone
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
+  std::uint64_t ordinal = 0, tags_before = 0;       ///< of messages, what `form` says
 };
 
 }  // namespace refrain::events

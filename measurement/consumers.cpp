@@ -2,6 +2,9 @@
 
 namespace refrain::measurement {
 
+constinit bool messages_are_numbered = false;
+constinit std::atomic<bool> messages_go_uncounted{false};
+
 namespace {
 
 constinit Consumer consumers[most_consumers]{};
@@ -19,6 +22,7 @@ void hand_over_to(void (*Consumer::*of)(Location&, const Record&), Location& l, 
 
 unsigned add_consumer(const Consumer& consumer, std::initializer_list<Wish> wishes) {
   consumers[consumer_count] = consumer;
+  messages_are_numbered |= consumer.numbers;
   for (const Wish wish : wishes) wishes_at_start |= wish_of(consumer_count, wish);
   return consumer_count++;
 }

@@ -18,6 +18,7 @@
 ///   fork              `forked`, in the child, where nothing is measured before it begins anew
 /// The gate (entrance.hpp) keeps everything out while another thread reads.
 
+#include <atomic>
 #include <initializer_list>
 
 #include "measurement/location.hpp"
@@ -33,7 +34,13 @@ struct Consumer {
   void (*cut)(Location& location, const CutRecord& cut) = nullptr;
   void (*thread_ended)(Location& location) = nullptr;
   void (*forked)() = nullptr;
+  bool numbers = false;  ///< messages are to be numbered (Communication::number)
 };
+
+/// A consumer wants that. Constant after the first location was made.
+extern bool messages_are_numbered;
+/// The program has made calls of which nobody knows what they have sent or received.
+extern std::atomic<bool> messages_go_uncounted;
 
 /// What a consumer may want of a location.
 enum class Wish : std::uint8_t { Calls, Samples, Marks, Cuts };

@@ -88,6 +88,7 @@ void on_communication(Location& l, const Communication& c) {
   r.begun_node = static_cast<std::uint32_t>(c.begun.node);
   r.bytes_sent = c.bytes_sent;
   r.bytes_received = c.bytes_received;
+  if (events::has_number(r.kind, r.phase)) log->put_number(r, c.number);
   append(l, r);
 }
 
@@ -156,6 +157,8 @@ void on_cut(Location& l, const CutRecord& cut) {
     log->dropped_before = log->records.dropped();
   }
   log->skips = false;
+  // All spans are one behind the other.
+  if (event_settings.selection.mode != config::TraceMode::All) log->numbers.forget();
   log->span_begin = cut.end;
 }
 
@@ -173,7 +176,7 @@ void on_thread_end(Location& l) {
 }  // namespace
 
 constinit const Consumer event_consumer = {on_call, on_communication, on_sample, on_mark,
-                                           on_cut,  on_thread_end,    nullptr};
+                                           on_cut,  on_thread_end,    nullptr,   true};
 
 bool is_full_of_events(const Location& l) {
   return l.events && l.events->records.size() >= l.events->full && end_of_kept_events(l).size > 0;
@@ -189,6 +192,7 @@ events::Buffer::Place end_of_kept_events(const Location& l) {
 void remove_events(Location& l, const events::Buffer::Place& to) {
   EventLog& log = *l.events;
   log.kept = log.records.remove(to);
+  log.numbers.forget();
   log.iterations_written = log.iterations_kept;
 }
 

@@ -10,6 +10,7 @@
 
 #include "config/trace_selection.hpp"
 #include "events/buffer.hpp"
+#include "events/message_numbers.hpp"
 #include "events/span_store.hpp"
 #include "measurement/consumers.hpp"
 
@@ -33,6 +34,17 @@ struct EventLog {
   std::size_t very_full = 0;  ///< bytes from which on another thread is to see to that
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
+  events::MessageNumbers numbers;
+  std::uint64_t dropped_before_numbers = 0;  ///< what is known of numbers was told since these were dropped
+
+  /// A gap is about to be told, or was: the reader knows nothing any more.
+  void put_number(events::Record& record, const events::MessageNumber& number) {
+    if (records.dropped() != dropped_before_numbers) [[unlikely]] {
+      dropped_before_numbers = records.dropped();
+      numbers.forget();
+    }
+    numbers.put(record, number);
+  }
 };
 
 extern const Consumer event_consumer;

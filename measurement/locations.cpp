@@ -119,6 +119,7 @@ void end_location(Location& l) {
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
     end_open_calls(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
+    messages_go_uncounted.store(true, std::memory_order_relaxed);
   }
   if (l.following) keep_up(l, Inside::User);
   if (lifecycle.ticks_end) lifecycle.ticks_end(l);

@@ -48,6 +48,8 @@ class MpiCall {
   void lost(Loss loss) { location_.count_loss(loss); }
   /// Whether a consumer wants the communications of this call.
   bool is_wanted() const { return measurement::is_wanted(location_, Wish::Calls) && is_recorded(); }
+  /// The same, also while the measurement is stopped: who numbers messages must see all of them.
+  bool is_listened_to() const { return measurement::is_wanted(location_, Wish::Calls); }
   void tell(const Communication& communication) { hand_over(location_, communication); }
   /// A number for a request that the call begins.
   std::uint64_t number_of_request() {

@@ -90,6 +90,7 @@ void end_abandoned_call(Location& l) {
   const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
   end_open_call(l, l.call_verified > charged ? l.call_verified : charged);
   l.count_loss(Loss::CallAbandoned);
+  messages_go_uncounted.store(true, std::memory_order_relaxed);
 }
 
 bool end_abandoned_calls(Location& l, const unwind::Start& from) {

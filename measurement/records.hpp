@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "events/record.hpp"
+#include "events/message_numbers.hpp"
 #include "measurement/open_call.hpp"
 #include "measurement/span.hpp"
 
@@ -56,6 +56,7 @@ struct Communication {
   std::uint64_t request;                    ///< number of the request: never used again in this process
   BegunAt begun;                            ///< of Completed and Cancelled
   std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read
+  events::MessageNumber number{};  ///< of a send that begins and a receive that completes, when they are numbered
 };
 
 /// A tick that found the program's own code.

@@ -89,6 +89,7 @@ bool measure_this_thread() {
 void on_thread_begin() {
   if (state.load(std::memory_order_acquire) != State::Measuring) return;
   if (!measure_this_thread()) {
+    measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
     if (Location* first = measurement::first_location()) first->count_loss(measurement::Loss::ThreadUnmeasured);
     return;
   }

@@ -11,6 +11,7 @@
 #include "adapters/mpi/hash_index.hpp"
 #include "adapters/mpi/live_handles.hpp"
 #include "adapters/mpi/lock.hpp"
+#include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/published_array.hpp"
 #include "platform/pages.hpp"
 
@@ -158,6 +159,7 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
                                        : communicators_of_tag_told_apart;
   if (const std::int32_t taken = r.families.take_over(*family, most); taken != none) {
     ++r.records[taken].made;
+    merge_communicator(taken);
     set_name(r.records[taken].name, "");
     return r.handles.bind(handle, taken);
   }

@@ -25,6 +25,14 @@ inline std::uint64_t handle_bits(Handle handle) {
     return static_cast<std::uint32_t>(handle);
   }
 }
+template <class Handle>
+inline Handle handle_of(std::uint64_t bits) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(bits);
+  } else {
+    return static_cast<Handle>(bits);
+  }
+}
 /// Spreads handle bits evenly (Fibonacci hashing).
 inline std::uint64_t spread(std::uint64_t bits) { return bits * 0x9e3779b97f4a7c15u; }
 

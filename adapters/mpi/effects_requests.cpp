@@ -48,30 +48,39 @@ std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& 
   return bytes;
 }
 
-}  // namespace
-
-void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
-  if (request.active) {
-    const bool cancelled = was_cancelled(request.kind, status);
-    const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
-    if (call.is_wanted()) [[unlikely]]
-      tell_completed(call, request, status, bytes, cancelled);
-  }
-  retire(request);
-}
-
+/// It is forgotten, or inactive when it is persistent.
 void retire(TrackedRequest& request) {
   if (!request.persistent) return request_table.release(request);
   request.active = false;
   request_table.return_claim(request);
 }
 
+}  // namespace
+
+void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
+  if (request.active) {
+    const bool cancelled = was_cancelled(request.kind, status);
+    const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
+    if (call.is_listened_to()) [[unlikely]]
+      tell_completed(call, request, status, bytes, cancelled);
+  }
+  retire(request);
+}
+
+void retire_failed(measurement::MpiCall& call, TrackedRequest& request) {
+  if (call.is_listened_to()) [[unlikely]]
+    give_up_number(call, request);
+  retire(request);
+}
+
 void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request) {
   TrackedRequest* tracked = request_table.move(claimed, handle_bits(request));
   if (!tracked) return call.lost(measurement::Loss::RequestTableFull);
   begun_by(call, *tracked);
-  call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
-  call.received(0, tracked->bytes_received);
+  if (tracked->kind != RequestKind::Receive) {
+    call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
+    call.received(0, tracked->bytes_received);
+  }
   tell_begun_if_wanted(call, tracked);
   request_table.return_claim(*tracked);
 }
@@ -92,7 +101,7 @@ bool ClaimedArray::claim() {
 void ClaimedArray::ended(measurement::MpiCall& call, int i, const MPI_Status& status) {
   if (!claimed_[i] || status.MPI_ERROR == MPI_ERR_PENDING) return;
   if (status.MPI_ERROR == MPI_SUCCESS) return completed(call, i, status);
-  retire(*claimed_[i]);
+  retire_failed(call, *claimed_[i]);
   claimed_[i] = nullptr;
 }
 
@@ -101,10 +110,10 @@ void ClaimedArray::return_others() {
     if (claimed_[i]) request_table.return_claim(*claimed_[i]);
 }
 
-void ClaimedArray::retire_ended() {
+void ClaimedArray::retire_ended(measurement::MpiCall& call) {
   for (int i = 0; i < count_; ++i) {
     if (!claimed_[i] || RequestTable::is_of(*claimed_[i], handle_bits(requests_[i]))) continue;
-    retire(*claimed_[i]);
+    retire_failed(call, *claimed_[i]);
     claimed_[i] = nullptr;
   }
 }
@@ -114,9 +123,11 @@ void TestedAll::after(measurement::MpiCall& call, int result) {
   if (result == MPI_ERR_IN_STATUS) {
     for (int i = 0; i < count; ++i) claimed.ended(call, i, statuses[i]);
   } else if (result == MPI_SUCCESS && (!flag || *flag)) {
+    if (call.is_listened_to()) [[unlikely]]
+      for (int i = 0; i < count; ++i) claimed.resolve(call, i, statuses[i]);
     for (int i = 0; i < count; ++i) claimed.completed(call, i, statuses[i]);
   } else if (result != MPI_SUCCESS) {
-    claimed.retire_ended();
+    claimed.retire_ended(call);
   }
   claimed.return_others();
 }
@@ -124,13 +135,15 @@ void TestedAll::after(measurement::MpiCall& call, int result) {
 void TestedAny::after(measurement::MpiCall& call, int result) {
   if (!any) return;
   if (result == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED) claimed.completed(call, *index, *status);
-  if (result != MPI_SUCCESS) claimed.retire_ended();
+  if (result != MPI_SUCCESS) claimed.retire_ended(call);
   claimed.return_others();
 }
 
 void WaitedSome::after(measurement::MpiCall& call, int result) {
   if (!any) return;
   if ((result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED) {
+    if (result == MPI_SUCCESS && call.is_listened_to()) [[unlikely]]
+      for (int i = 0; i < *outcount; ++i) claimed.resolve(call, indices[i], statuses[i]);
     for (int i = 0; i < *outcount; ++i) {
       if (result == MPI_SUCCESS) {
         claimed.completed(call, indices[i], statuses[i]);
@@ -139,7 +152,7 @@ void WaitedSome::after(measurement::MpiCall& call, int result) {
       }
     }
   } else if (result != MPI_SUCCESS) {
-    claimed.retire_ended();
+    claimed.retire_ended(call);
   }
   claimed.return_others();
 }

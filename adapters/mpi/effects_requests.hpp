@@ -12,8 +12,8 @@ namespace refrain::adapters::mpi {
 
 /// A claimed request has completed; `status` is its own.
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status);
-/// A claimed request has ended, perhaps with an error: it is forgotten, or inactive when it is persistent.
-void retire(TrackedRequest& request);
+/// A claimed request has ended with an error: it is forgotten, or inactive when it is persistent.
+void retire_failed(measurement::MpiCall& call, TrackedRequest& request);
 /// A claimed persistent request was started; `request` is its handle now.
 void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request);
 
@@ -27,15 +27,18 @@ struct SendPrepared {
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS || dest == MPI_PROC_NULL) return;
-    if (TrackedRequest* tracked = set_partner(track_persistent(call, *request, RequestKind::Send), {dest, tag, comm}))
+    if (TrackedRequest* tracked = set_partner(track_persistent(call, *request, RequestKind::Send), {dest, tag, comm})) {
       tracked->bytes_sent = bytes_of(count, datatype);
+      tracked->partitioned = is_partitioned;
+    }
   }
+  bool is_partitioned = false;
 };
 
 struct PartitionedSendPrepared : SendPrepared {
   PartitionedSendPrepared(int partitions, std::int64_t count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                           const MPI_Request* request)
-      : SendPrepared{partitions * count, datatype, dest, tag, comm, request} {}
+      : SendPrepared{partitions * count, datatype, dest, tag, comm, request, true} {}
 };
 
 /// A persistent receive, counted where it was started when it completes.
@@ -45,11 +48,17 @@ struct ReceivePrepared {
   const MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && source != MPI_PROC_NULL)
-      set_partner(track_persistent(call, *request, RequestKind::Receive), {source, tag, comm});
+    if (result != MPI_SUCCESS || source == MPI_PROC_NULL) return;
+    if (TrackedRequest* tracked =
+            set_partner(track_persistent(call, *request, RequestKind::Receive), {source, tag, comm}))
+      tracked->partitioned = is_partitioned;
   }
+  bool is_partitioned = false;
 };
-using PartitionedReceivePrepared = ReceivePrepared;
+struct PartitionedReceivePrepared : ReceivePrepared {
+  PartitionedReceivePrepared(int source, int tag, MPI_Comm comm, const MPI_Request* request)
+      : ReceivePrepared{source, tag, comm, request, true} {}
+};
 
 /// A call that begins a request, beside its own effect.
 template <class Effect>
@@ -83,7 +92,11 @@ using FileWritePosted = Posted<RequestKind::FileWrite>;
 /// before this call returns. From the first one on all statuses are asked.
 extern constinit std::atomic<bool> program_cancels;
 struct Cancelled {
-  void before() { program_cancels.store(true, std::memory_order_relaxed); }
+  const MPI_Request* request;
+  void before() {
+    program_cancels.store(true, std::memory_order_relaxed);
+    doubt_number(*request);
+  }
   void after(measurement::MpiCall&, int) {}
 };
 
@@ -92,7 +105,10 @@ struct Started {
   const MPI_Request* request;
   TrackedRequest* claimed = nullptr;
   explicit Started(const MPI_Request* request) : request(request) {}
-  void before() { claimed = request_table.claim(handle_bits(*request)); }
+  void before() {
+    claimed = request_table.claim(handle_bits(*request));
+    claim_start(claimed);
+  }
   void after(measurement::MpiCall& call, int result) {
     if (!claimed) return;
     if (result == MPI_SUCCESS) return start(call, *claimed, *request);
@@ -109,6 +125,8 @@ struct RequestFreed {
     if (!claimed) return;
     if (result == MPI_SUCCESS) {
       if (claimed->active && is_counted_at_completion(claimed->kind)) call.lost(measurement::Loss::UnknownReceive);
+      if (call.is_listened_to()) [[unlikely]]
+        give_up_number(call, *claimed);
       request_table.release(*claimed);
     } else {
       request_table.return_claim(*claimed);
@@ -133,7 +151,7 @@ struct Tested {
   void after(measurement::MpiCall& call, int result) {
     if (!claimed) return;
     if (result == MPI_SUCCESS && (!flag || *flag)) return complete(call, *claimed, *status);
-    if (result != MPI_SUCCESS && *request != handle) return retire(*claimed);
+    if (result != MPI_SUCCESS && *request != handle) return retire_failed(call, *claimed);
     request_table.return_claim(*claimed);
   }
 };
@@ -149,6 +167,14 @@ class ClaimedArray {
   ~ClaimedArray() { scratch_.give_back(); }
   /// True when a request is tracked. When there is no memory for a long array nothing is.
   bool claim();
+  /// Before completed(), where several are: what is known of one tells the numbers of others.
+  void resolve(measurement::MpiCall& call, int i, const MPI_Status& status) {
+    if (claimed_[i]) resolve_number(call, *claimed_[i], status);
+  }
+  /// Before they are started.
+  void claim_starts() {
+    for (int i = 0; i < count_; ++i) claim_start(claimed_[i]);
+  }
   /// Room for as many statuses as requests. To be called after `claim` was true.
   MPI_Status* statuses() { return scratch_.exists() ? scratch_.statuses() : own_statuses_; }
   void completed(measurement::MpiCall& call, int i, const MPI_Status& status) {
@@ -163,7 +189,7 @@ class ClaimedArray {
   void ended(measurement::MpiCall& call, int i, const MPI_Status& status);
   void return_others();
   /// After another error: MPI has ended those whose handles it has taken away.
-  void retire_ended();
+  void retire_ended(measurement::MpiCall& call);
 
  private:
   static constexpr int at_hand = 64;  ///< arrays up to this length need no memory beside the stack
@@ -181,7 +207,11 @@ struct AllStarted {
   ClaimedArray claimed;
   bool any = false;
   AllStarted(int count, const MPI_Request* requests) : count(count), claimed(requests, count) {}
-  void before() { any = claimed.claim(); }
+  void before() {
+    any = claimed.claim();
+    if (any && numbers_are_claimed) [[unlikely]]
+      claimed.claim_starts();
+  }
   void after(measurement::MpiCall& call, int result) {
     if (!any) return;
     if (result == MPI_SUCCESS)

@@ -9,6 +9,7 @@
 #include "adapters/mpi/fortran.hpp"
 #include "adapters/mpi/fortran_symbols.hpp"
 #include "adapters/mpi/missing.hpp"
+#include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/peers.hpp"
 #include "adapters/mpi/request_table.hpp"
 #include "adapters/mpi/sessions.hpp"
@@ -49,6 +50,7 @@ bool begin_mpi(MPI_Comm world) {
   int length = 0;
   pmpi.Get_library_version(version, &length);
   define_world(world);
+  start_numbering();
   open_peers(world, lifecycle.peers_are_late);
   adapter = {.library_version = version,
              .communicators = all_communicators,

@@ -33,9 +33,11 @@ enum class RequestKind : std::uint8_t {
   Generalized,
 };
 
+inline bool is_receive_kind(RequestKind kind) {
+  return kind == RequestKind::Receive || kind == RequestKind::UntoldReceive;
+}
 inline bool is_counted_at_completion(RequestKind kind) {
-  return kind == RequestKind::Receive || kind == RequestKind::UntoldReceive || kind == RequestKind::FileRead ||
-         kind == RequestKind::FileWrite;
+  return is_receive_kind(kind) || kind == RequestKind::FileRead || kind == RequestKind::FileWrite;
 }
 
 struct TrackedRequest {
@@ -44,12 +46,21 @@ struct TrackedRequest {
   RequestKind kind;
   bool persistent;
   bool active;                 ///< begun, or started, and not completed
+  bool partitioned : 1;        ///< its messages are matched apart from others
+  bool doubted : 1;            ///< MPI_Cancel was called for it
   measurement::BegunAt begun;  ///< by which call, or started last when it is persistent
   std::uint64_t number;        ///< of what was begun then (measurement/records.hpp)
   std::int32_t peer, tag;  ///< as the program gave them, wildcards too; peer: also the root of a collective operation
-  std::uint64_t communicator;   ///< bits of its handle; of a one-sided operation the window's
-  std::int64_t bytes_sent;      ///< by sends and collective operations; of persistent ones counted at every start
-  std::int64_t bytes_received;  ///< by collective operations, likewise
+  std::uint64_t communicator;  ///< bits of its handle, or its id (communicator_of()); of a one-sided operation the
+                               ///< window's
+  union {
+    std::int64_t bytes_sent;       ///< by sends and collective operations; of persistent ones counted at every start
+    std::uint64_t ordinal_plus_1;  ///< of receives: its number (numbering.hpp), 0: none
+  };
+  union {
+    std::int64_t bytes_received;  ///< by collective operations, likewise
+    std::uint64_t tags_before;    ///< of receives: of its number
+  };
 
   std::atomic<std::uint64_t>& slot() { return reinterpret_cast<std::atomic<std::uint64_t>*>(this)[to_slot]; }
 };

@@ -36,15 +36,6 @@ Kind kind_of(RequestKind kind) {
   return Kind::Generalized;
 }
 
-template <class Handle>
-Handle handle_of(std::uint64_t bits) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(bits);
-  } else {
-    return static_cast<Handle>(bits);
-  }
-}
-
 /// What is known of the request alone.
 Communication of_request(const TrackedRequest& r, Phase phase) {
   const Kind kind = kind_of(r.kind);
@@ -56,14 +47,14 @@ Communication of_request(const TrackedRequest& r, Phase phase) {
                   .communicator = measurement::unknown_communicator,
                   .request = r.number,
                   .begun = r.begun,
-                  .bytes_sent = r.bytes_sent,
-                  .bytes_received = r.bytes_received};
+                  .bytes_sent = kind == Kind::Receive ? 0 : r.bytes_sent,
+                  .bytes_received = kind == Kind::Receive ? 0 : r.bytes_received};
   if (kind == Kind::Collective) c.peer = rank_of_root(r.peer);
   if (kind == Kind::OneSided) {
     c.peer = r.peer;
     c.communicator = id_of_window(handle_of<MPI_Win>(r.communicator));
-  } else if (r.communicator != 0) {
-    c.communicator = id_of_communicator(handle_of<MPI_Comm>(r.communicator));
+  } else {
+    c.communicator = communicator_of(r);
   }
   return c;
 }
@@ -89,7 +80,8 @@ void tell_sent(MpiCall call, Partner to, std::int64_t bytes) {
   c.tag = to.tag;
   c.communicator = id_of_communicator(to.comm);
   c.bytes_sent = bytes;
-  call.tell(c);
+  c.number = number_message(call, c.communicator, to.peer, to.tag, false);
+  if (call.is_recorded()) call.tell(c);
 }
 
 void tell_received(MpiCall call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes) {
@@ -98,6 +90,19 @@ void tell_received(MpiCall call, const MPI_Status& status, MPI_Comm comm, std::i
   c.peer = status.MPI_SOURCE;
   c.tag = status.MPI_TAG;
   c.communicator = id_of_communicator(comm);
+  c.bytes_received = bytes;
+  c.number = number_message(call, c.communicator, c.peer, c.tag, true);
+  if (call.is_recorded()) call.tell(c);
+}
+
+void tell_matched(MpiCall call, const MPI_Status& status, MPI_Message message, std::int64_t bytes) {
+  const MatchedMessage matched = take_matched(message);
+  if (status.MPI_SOURCE == MPI_PROC_NULL || !call.is_recorded()) return;
+  Communication c = whole(call, Kind::Receive);
+  c.peer = status.MPI_SOURCE;
+  c.tag = status.MPI_TAG;
+  c.communicator = matched.communicator;
+  c.number = matched.number;
   c.bytes_received = bytes;
   call.tell(c);
 }
@@ -127,16 +132,30 @@ void tell_access(MpiCall call, MetricId metric, std::int64_t bytes) {
   call.tell(c);
 }
 
-void tell_begun(MpiCall call, const TrackedRequest& request) { call.tell(of_request(request, Phase::Begun)); }
+void tell_begun(MpiCall call, TrackedRequest& request) {
+  const MessageNumber number = number_begun(call, request);
+  if (!call.is_recorded()) return;
+  Communication c = of_request(request, Phase::Begun);
+  c.number = number;
+  call.tell(c);
+}
 
-void tell_completed(MpiCall call, const TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
+void tell_begun_matched(MpiCall call, TrackedRequest& request, MPI_Message message) {
+  keep_matched(request, take_matched(message));
+  if (call.is_recorded()) call.tell(of_request(request, Phase::Begun));
+}
+
+void tell_completed(MpiCall call, TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
                     bool cancelled) {
+  const MessageNumber number = number_completed(call, request, status, cancelled);
+  if (!call.is_recorded()) return;
   Communication c = of_request(request, cancelled ? Phase::Cancelled : Phase::Completed);
   if (!cancelled && request.kind == RequestKind::Receive) {
     c.peer = rank_or_any(status.MPI_SOURCE);
     c.tag = tag_or_any(status.MPI_TAG);
   }
   if (is_counted_at_completion(request.kind)) (c.kind == Kind::Write ? c.bytes_sent : c.bytes_received) = bytes;
+  c.number = number;
   call.tell(c);
 }
 

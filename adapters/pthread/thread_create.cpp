@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "measurement/consumers.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
 #include "platform/next_definition.hpp"
@@ -80,6 +81,7 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
   Slot* slot = take_slot();
   if (!slot) {
     own_location()->count_loss(Loss::ThreadUnmeasured);
+    refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
     return next(thread, attributes, routine, argument);
   }
   slot->routine.posix = routine;
@@ -97,6 +99,7 @@ extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_s
   Slot* slot = take_slot();
   if (!slot) {
     own_location()->count_loss(Loss::ThreadUnmeasured);
+    refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
     return next(thread, routine, argument);
   }
   slot->routine.c11 = routine;

@@ -10,6 +10,7 @@
 #include "format/hashing.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/text_page.hpp"
+#include "offline/trace/pairing.hpp"
 
 namespace refrain::report {
 namespace {
@@ -53,13 +54,16 @@ const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
                                            {"bytes_received", Kind::Bytes},
                                            {"request", Kind::Id},
                                            {"iteration", Kind::Id},
-                                           {"lost", Kind::Count}};
+                                           {"lost", Kind::Count},
+                                           {"message", Kind::Id},
+                                           {"sent_s", Kind::Seconds}};
 
 class EventRows {
  public:
   explicit EventRows(const Trace& trace) : trace_(trace) {}
 
-  Row row(const Event& event) const {
+  /// `sent`: of a receive that is paired, its send.
+  Row row(const Event& event, const trace::MessageEvent* sent) const {
     const trace::LocationOfTrace& location = trace_.locations()[event.location];
     Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
              word_of(event)}};
@@ -69,6 +73,7 @@ class EventRows {
     if (event.type == Type::Communication) communication(event.record, location.rank, row);
     if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[11] = event.record.value;
     if (event.type == Type::Gap) row.cells[12] = event.record.value;
+    if (sent) row.cells[14] = static_cast<double>(sent->time_ns) / 1e9;
     return row;
   }
 
@@ -88,12 +93,15 @@ class EventRows {
     row.cells[8] = r.bytes_sent;
     row.cells[9] = r.bytes_received;
     if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
+    if (events::has_number(r.kind, r.phase) && r.ordinal != events::no_ordinal)
+      row.cells[13] = static_cast<std::int64_t>(r.ordinal);
   }
 
   const Trace& trace_;
 };
 
-void for_each_event(const Trace& trace, const EventOptions& options, const std::function<void(const Event&)>& use) {
+void for_each_event(const Trace& trace, const EventOptions& options,
+                    const std::function<void(const Event&, const trace::MessageEvent* sent)>& use) {
   std::map<std::uint32_t, std::vector<TimeSpan>> windows;
   if (options.iteration) windows = windows_of(trace, *options.iteration);
   const auto nanoseconds = [](double seconds) { return std::llround(std::clamp(seconds, -1e9, 1e9) * 1e9); };
@@ -108,8 +116,11 @@ void for_each_event(const Trace& trace, const EventOptions& options, const std::
            });
   };
   auto reader = trace.read();
-  while (const Event* event = reader.next())
-    if (wanted(*event)) use(*event);
+  trace::Pairing pairing = trace::pairing_of(trace);
+  while (const Event* event = reader.next()) {
+    pairing.add(*event);
+    if (wanted(*event)) use(*event, pairing.sent());
+  }
 }
 
 std::string text_of(const Row& row) {
@@ -129,6 +140,7 @@ std::string text_of(const Row& row) {
   if (has(10)) line += fmt::format("  request {}", number(10));
   if (has(11)) line += fmt::format("  iteration {}", number(11));
   if (has(12)) line += fmt::format("  {} records lost", number(12));
+  if (has(14)) line += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[14]));
   return line + "\n";
 }
 
@@ -138,14 +150,16 @@ void print_events(const Trace& trace, const EventOptions& options, const Sink& o
   const EventRows rows(trace);
   if (options.format == Format::Text) {
     bool first = true;
-    for_each_event(trace, options, [&](const Event& event) {
+    for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
       if (std::exchange(first, false)) out(fmt::format("{:>15}  {:>7}  {:<20} {}\n", "time, s", "rank", "event", "of"));
-      out(text_of(rows.row(event)));
+      out(text_of(rows.row(event, sent)));
     });
     return;
   }
   const Table table{"events", event_columns, [&](const TakeRow& take) {
-                      for_each_event(trace, options, [&](const Event& event) { take(rows.row(event)); });
+                      for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
+                        take(rows.row(event, sent));
+                      });
                     }};
   if (options.format == Format::Json) write_json({table}, out);
   else options.table_format->write(table, out);

@@ -6,6 +6,7 @@
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/trace/pairing.hpp"
 
 namespace refrain::report {
 namespace {
@@ -20,14 +21,25 @@ const char* word_of(format::EventMode mode) {
   return "off";
 }
 
+trace::MessageCounts count_messages(const trace::Trace& trace) {
+  trace::Pairing pairing = trace::pairing_of(trace);
+  auto reader = trace.read();
+  while (const trace::Event* event = reader.next()) pairing.add(*event);
+  pairing.finish();
+  return pairing.counts();
+}
+
 /// Of the chosen ranks.
 struct KeptEvents {
   std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
   std::vector<KeptIterations> iterations;     ///< by rank of the trace
+  trace::MessageCounts messages;
 
   explicit KeptEvents(const Document& d)
       : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.chosen(rank); })) {
-    if (trace) iterations = kept_iterations(*trace);
+    if (!trace) return;
+    iterations = kept_iterations(*trace);
+    messages = count_messages(*trace);
   }
   std::uint64_t of_all_ranks() const {
     std::uint64_t least = iterations.empty() ? 0 : iterations[0].count;
@@ -35,6 +47,40 @@ struct KeptEvents {
     return least;
   }
 };
+
+Table messages_table(std::shared_ptr<const KeptEvents> kept) {
+  std::vector<Column> columns{{"sends", Kind::Count}, {"receives", Kind::Count}, {"paired", Kind::Count}};
+  for (unsigned i = 0; i < trace::reasons; ++i)
+    columns.push_back(
+        {trace::name_of(trace::LeftOut{static_cast<std::uint8_t>(i)}), Kind::Count, Everywhere, {}, {"left_out"}});
+  Table table{"messages", std::move(columns), [kept](const TakeRow& take) {
+                const trace::MessageCounts& of = kept->messages;
+                Row row;
+                for (const std::uint64_t number : {of.sends, of.receives, of.paired})
+                  row.cells.emplace_back(static_cast<std::int64_t>(number));
+                for (const std::uint64_t number : of.left_out)
+                  row.cells.emplace_back(static_cast<std::int64_t>(number));
+                take(row);
+              }};
+  table.shape = Table::Object;
+  return table;
+}
+
+/// "Messages: 2000 sends, 1998 receives, 1998 pairs; left out: 2 not kept".
+std::string line_of_messages(const trace::MessageCounts& of) {
+  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  std::string text =
+      fmt::format("Messages: {}, {}, {}", plural(number(of.sends), "send", "sends"),
+                  plural(number(of.receives), "receive", "receives"), plural(number(of.paired), "pair", "pairs"));
+  const char* separator = "; left out: ";
+  for (unsigned i = 0; i < trace::reasons; ++i) {
+    if (of.left_out[i] == 0) continue;
+    std::string reason = trace::name_of(trace::LeftOut{static_cast<std::uint8_t>(i)});
+    std::ranges::replace(reason, '_', ' ');
+    text += fmt::format("{}{} {}", std::exchange(separator, ", "), of.left_out[i], reason);
+  }
+  return text;
+}
 
 Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
   return {"by_rank",
@@ -101,7 +147,7 @@ std::vector<Table> events_tables(const Document& d) {
       "events", {{"mode"}, {"level", Kind::Count}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
         const auto level = level_of(*kept);
         take({{mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks())},
-              {slowest_table(kept), by_rank_table(kept)}});
+              {messages_table(kept), slowest_table(kept), by_rank_table(kept)}});
       }};
   events.shape = Table::Object;
   return {std::move(events)};
@@ -122,6 +168,7 @@ class EventsPage : TextPage {
     const std::string sample = sample_of(*kept);
     line(fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
                      plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
+    line(line_of_messages(kept->messages));
     line();
     print(by_rank_table(kept));
     if (!kept->trace->slowest().empty()) {

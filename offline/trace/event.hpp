@@ -34,7 +34,8 @@ struct Event {
   std::uint32_t location = 0;    ///< index into Trace::locations()
   std::int64_t time_ns = 0;      ///< since the begin of the trace
   std::uint32_t path = no_path;  ///< call path of the experiment; no_path: not known
-  /// Where the event comes from: times in it are ticks of the rank, and nodes those of the location.
+  /// Where the event comes from: times in it are ticks of the rank, and nodes those of the location. Of messages
+  /// `ordinal` and `tags_before` are its number, whatever form it had; no_ordinal: it has none.
   events::Record record;
 };
 

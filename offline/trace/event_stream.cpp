@@ -70,6 +70,7 @@ bool EventStream::next_frame() {
   const experiment::EventFrame& frame = frames[frame_++];
   bytes_ = file_->read(frame);
   context_ = frame.begin;
+  numbers_.forget();
   at_ = 0;
   read_ = 0;
   if (bytes_.empty()) lose(frame.begin.time, frame.records);
@@ -88,11 +89,22 @@ events::Record* EventStream::read_record() {
     const std::size_t size = events::decode(std::span(bytes_).subspan(at_), context_, record);
     at_ += size;
     ++read_;
-    if (size > 0) return &record;
+    if (size > 0) return note_number(record), &record;
     const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
     file_->note_damage(frame);
     lose(context_.time, std::int64_t{frame.records} - read_ + 1);
     at_ = bytes_.size();
+  }
+}
+
+/// What is known of numbers is known as far as nothing is missing.
+void EventStream::note_number(Record& record) {
+  if (events::has_number(record.kind, record.phase)) {
+    const events::MessageNumber number = numbers_.take(record);
+    record.ordinal = number.ordinal;
+    record.tags_before = number.tags_before;
+  } else if (record.kind == Kind::Gap || record.kind == Kind::Jump) {
+    numbers_.forget();
   }
 }
 

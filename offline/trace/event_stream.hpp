@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "events/message_numbers.hpp"
 #include "offline/experiment/events_reader.hpp"
 #include "offline/trace/event.hpp"
 
@@ -61,6 +62,7 @@ class EventStream {
   };
   events::Record* read_record();
   bool next_frame();
+  void note_number(events::Record& record);
   void drop_hidden_spans();
   void take(const events::Record& record);
   void take_call(const events::Record& record);
@@ -81,6 +83,7 @@ class EventStream {
   std::vector<std::byte> bytes_;
   std::size_t at_ = 0;
   events::Context context_;
+  events::MessageNumbers numbers_;
   std::vector<events::Record> moved_;  ///< the first of them: communications of the call to come
   std::size_t moved_count_ = 0;
   std::deque<Held> held_;

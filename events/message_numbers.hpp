@@ -1,0 +1,65 @@
+#pragma once
+/// Numbers of messages: what tells which send and which receive are one message.
+///
+/// A *channel* is what goes from one rank to another on a communicator with tags of one class. Each side numbers the
+/// messages of its channels by itself: sends in the order in which they are begun, receives in the order in which they
+/// are posted. Messages do not overtake each other, so two that have the same number are one message when the tags of
+/// all messages before them are the same ones on both sides, in whatever order, and their own tags are equal too: then
+/// both are the n-th of their tag. The tags before are known by the sum of their hashes.
+///
+/// In a record most numbers take no room: the reader knows of some channels what comes next, as the writer does. Both
+/// begin anew with each span, frame, gap and jump.
+///
+/// Async-signal-safe; nothing is allocated. Belongs to one thread at a time.
+
+#include <cstdint>
+
+#include "events/record.hpp"
+#include "format/hashing.hpp"
+
+namespace refrain::events {
+
+/// Classes keep most tags of a program apart, and the number of channels bounded when it never uses a tag twice.
+inline constexpr std::uint32_t tag_classes = 32;
+constexpr std::uint32_t class_of(std::int32_t tag) { return static_cast<std::uint32_t>(tag) % tag_classes; }
+inline std::uint64_t hash_of_tag(std::int32_t tag) { return format::mixed(static_cast<std::uint32_t>(tag)); }
+
+struct MessageNumber {
+  std::uint64_t ordinal = no_ordinal;  ///< on its channel, from 0 on; no_ordinal: it could not be told
+  std::uint64_t tags_before = 0;       ///< sum of the hashes of the tags of all messages before
+  bool operator==(const MessageNumber&) const = default;
+};
+
+/// Records of sends that begin and of receives that end have a number.
+constexpr bool has_number(Kind kind, Phase phase) {
+  return (kind == Kind::Send && phase <= Phase::Begun) ||
+         (kind == Kind::Receive && (phase == Phase::Whole || phase == Phase::Completed));
+}
+
+/// What is known of the channels of a location, on the side of the writer or of the reader.
+class MessageNumbers {
+ public:
+  /// Nothing is known any more.
+  void forget() { ++epoch_; }
+  /// Writer: the number becomes part of a record that has one.
+  void put(Record& record, const MessageNumber& number);
+  /// Reader: of a record that was decoded. no_ordinal: it has none.
+  MessageNumber take(const Record& record);
+
+ private:
+  static constexpr std::uint32_t places = 256;
+  struct Channel {
+    std::int32_t communicator, peer;
+    std::uint32_t class_and_kind;
+    std::uint32_t epoch;
+    MessageNumber next;
+  };
+  Channel& place_of(const Record& record);
+  bool is_known(const Channel& channel, const Record& record) const;
+  void know(Channel& channel, const Record& record, const MessageNumber& next);
+
+  std::uint32_t epoch_ = 1;
+  Channel channels_[places] = {};  ///< one of those that share a place
+};
+
+}  // namespace refrain::events

@@ -1,0 +1,154 @@
+#include "offline/trace/pairing.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "format/hashing.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::trace {
+
+using events::Kind;
+using events::no_ordinal;
+using events::Phase;
+using events::Record;
+
+const char* name_of(LeftOut reason) {
+  constexpr const char* names[reasons] = {"unnumbered", "not_kept", "other_order", "outside", "contradiction"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+std::size_t Pairing::HashOfKey::operator()(const Key& key) const {
+  const auto word = [](std::int32_t high, std::int32_t low) {
+    return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
+  };
+  return format::mixed(word(key.from, key.to) ^
+                       format::mixed(word(key.communicator, key.tags) ^ format::mixed(key.ordinal)));
+}
+
+Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take)
+    : numbered_(numbered),
+      ends_(std::move(ends)),
+      take_(std::move(take)),
+      // As much as iterations with a thousand open messages of each location need.
+      most_waiting_((std::size_t{1} << 16) + locations * 1024),
+      of_location_(locations) {}
+
+void Pairing::add(const Event& event) {
+  sent_.reset();
+  other_ = -1;
+  if (event.type == Type::Communication && events::is_message(event.record.kind)) message(event);
+}
+
+void Pairing::message(const Event& event) {
+  const Record& r = event.record;
+  OfLocation& of = of_location_[event.location];
+  if (!events::has_number(r.kind, r.phase)) {
+    if (numbered_ || r.kind != Kind::Receive) return;
+    if (r.phase == Phase::Begun) of.posted.push_back({r.request, std::nullopt, false});
+    if (r.phase != Phase::Cancelled) return;
+    for (Posted& posted : of.posted)
+      if (posted.request == r.request) posted.is_gone = true;
+    return release_posted(of);
+  }
+  const bool is_send = r.kind == Kind::Send;
+  ++(is_send ? counts_.sends : counts_.receives);
+  const ChannelEnds ends = ends_(event);
+  other_ = ends.other;
+  Waiting waiting{{ends.communicator, is_send ? ends.own : ends.other, is_send ? ends.other : ends.own,
+                   numbered_ ? static_cast<std::int32_t>(events::class_of(r.tag)) : r.tag, r.ordinal},
+                  is_send,
+                  // Some operations do not tell how much they have received.
+                  is_send || r.bytes_received > 0,
+                  r.tags_before,
+                  {event.location, event.time_ns, of.position++, is_send ? r.bytes_sent : r.bytes_received, r.tag}};
+  if (!numbered_) return add_by_order(of, event, std::move(waiting));
+  if (r.ordinal == no_ordinal) return leave_out(LeftOut::Unnumbered);
+  if (ends.communicator < 0 || ends.other < 0) return leave_out(LeftOut::Outside);
+  match(waiting);
+}
+
+/// A receive waits for those that were posted before it: its place is behind theirs.
+void Pairing::add_by_order(OfLocation& of, const Event& event, Waiting waiting) {
+  if (waiting.is_send) return count_on(std::move(waiting));
+  if (event.record.phase == Phase::Completed) {
+    const auto at = std::ranges::find(of.posted, event.record.request, &Posted::request);
+    if (at == of.posted.end()) return leave_out(LeftOut::NotKept);  // nobody knows where it was posted
+    at->received = std::move(waiting);
+  } else if (of.posted.empty()) {
+    return count_on(std::move(waiting));
+  } else {
+    of.posted.push_back({0, std::move(waiting), false});
+  }
+  release_posted(of);
+}
+
+void Pairing::release_posted(OfLocation& of) {
+  for (; !of.posted.empty() && (of.posted.front().received || of.posted.front().is_gone); of.posted.pop_front())
+    if (of.posted.front().received) count_on(std::move(*of.posted.front().received));
+}
+
+void Pairing::count_on(Waiting waiting) {
+  if (waiting.key.communicator < 0 || waiting.key.from < 0 || waiting.key.to < 0) return leave_out(LeftOut::Outside);
+  waiting.key.ordinal = 0;
+  Sides& sides = counted_[waiting.key];
+  waiting.key.ordinal = waiting.is_send ? sides.sends++ : sides.receives++;
+  waiting.tags_before = 0;
+  match(waiting);
+}
+
+void Pairing::match(const Waiting& waiting) {
+  const auto at = waiting_.find(waiting.key);
+  if (at == waiting_.end()) {
+    waiting_.emplace(waiting.key, in_order_.insert(in_order_.end(), waiting));
+    if (waiting_.size() <= most_waiting_) return;
+    waiting_.erase(in_order_.front().key);
+    in_order_.pop_front();
+    return leave_out(LeftOut::NotKept);
+  }
+  const Waiting other = *at->second;
+  in_order_.erase(at->second);
+  waiting_.erase(at);
+  if (other.is_send == waiting.is_send) {  // one number twice: neither is known
+    leave_out(LeftOut::Contradiction);
+    return leave_out(LeftOut::Contradiction);
+  }
+  const LeftOut reason = other.tags_before != waiting.tags_before || other.event.tag != waiting.event.tag
+                             ? LeftOut::OtherOrder
+                             : LeftOut::Contradiction;
+  const bool same_bytes = !other.knows_bytes || !waiting.knows_bytes || other.event.bytes == waiting.event.bytes;
+  if (reason == LeftOut::OtherOrder || !same_bytes) {
+    leave_out(reason);
+    return leave_out(reason);
+  }
+  ++counts_.paired;
+  const MessagePair pair =
+      waiting.is_send ? MessagePair{waiting.event, other.event} : MessagePair{other.event, waiting.event};
+  if (!waiting.is_send) sent_ = pair.send;
+  if (take_) take_(pair);
+}
+
+void Pairing::finish() {
+  for (OfLocation& of : of_location_) {
+    // Behind one that was never completed nobody knows the place.
+    for (const Posted& posted : of.posted)
+      if (posted.received) leave_out(LeftOut::Unnumbered);
+    of.posted.clear();
+  }
+  for (; !in_order_.empty(); in_order_.pop_front()) leave_out(LeftOut::NotKept);
+  waiting_.clear();
+}
+
+Pairing pairing_of(const Trace& trace, Pairing::Take take) {
+  const auto ends = [&trace](const Event& event) {
+    const Communicators& communicators = trace.communicators();
+    const std::int32_t rank = trace.locations()[event.location].rank;
+    const Record& r = event.record;
+    return ChannelEnds{communicators.index_of(rank, r.communicator), rank,
+                       communicators.rank_of(rank, r.communicator, r.peer)};
+  };
+  return {trace.locations().size(), true, ends, std::move(take)};
+}
+
+}  // namespace refrain::trace
