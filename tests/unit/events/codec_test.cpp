@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "events/message_numbers.hpp"
+
 namespace refrain::events {
 namespace {
 
@@ -23,15 +25,20 @@ class RandomRecords {
       r.time = time_;
       r.phase = static_cast<Phase>(random_() % 4);
       r.peer = number<std::int32_t>();
-      if (r.kind == Kind::Send || r.kind == Kind::Receive) r.tag = number<std::int32_t>();
+      if (is_message(r.kind)) r.tag = number<std::int32_t>();
       r.communicator = number<std::int32_t>();
       if (r.phase != Phase::Whole) r.request = number<std::uint64_t>();
       if (r.phase >= Phase::Completed) {
         r.begun_thread = number<std::int32_t>();
         r.begun_node = number<std::uint32_t>();
       }
-      r.bytes_sent = number<std::int64_t>();
-      r.bytes_received = number<std::int64_t>();
+      if (r.kind != Kind::Receive) r.bytes_sent = number<std::int64_t>();
+      if (r.kind != Kind::Send) r.bytes_received = number<std::int64_t>();
+      if (has_number(r.kind, r.phase)) {
+        r.form = static_cast<NumberForm>(random_() % 5);
+        if (r.form >= NumberForm::Near) r.ordinal = number<std::uint64_t>() >> 2;
+        if (r.form == NumberForm::Full) r.tags_before = number<std::uint64_t>();
+      }
       return r;
     }
     r.time = time_ = number<std::int64_t>();
@@ -108,6 +115,9 @@ void expect_same(const Record& a, const Record& b) {
   EXPECT_EQ(a.request, b.request);
   EXPECT_EQ(a.bytes_sent, b.bytes_sent);
   EXPECT_EQ(a.bytes_received, b.bytes_received);
+  EXPECT_EQ(a.form, b.form);
+  EXPECT_EQ(a.ordinal, b.ordinal);
+  EXPECT_EQ(a.tags_before, b.tags_before);
 }
 
 TEST(Codec, records_come_back_as_they_were) {
