@@ -23,8 +23,8 @@ bool MessageNumbers::is_known(const Channel& of, const Record& r) const {
          of.class_and_kind == class_and_kind(r);
 }
 
-void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next) {
-  of = {r.communicator, r.peer, class_and_kind(r), epoch_, next};
+void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next, std::uint64_t hash) {
+  of = {r.communicator, r.peer, class_and_kind(r), epoch_, next, r.tag, hash};
 }
 
 void MessageNumbers::put(Record& r, const MessageNumber& number) {
@@ -33,8 +33,14 @@ void MessageNumbers::put(Record& r, const MessageNumber& number) {
     r.form = NumberForm::None;
     return;
   }
-  const std::uint64_t hash = hash_of_tag(r.tag);
   Channel& of = place_of(r);
+  if (of.tag == r.tag && of.next == number && is_known(of, r)) [[likely]] {
+    r.form = NumberForm::Next;
+    ++of.next.ordinal;
+    of.next.tags_before += of.hash;
+    return;
+  }
+  const std::uint64_t hash = hash_of_tag(r.tag);
   const bool is_one_tag = number.tags_before == number.ordinal * hash;
   if (is_known(of, r) && of.next == number) {
     r.form = NumberForm::Next;
@@ -47,7 +53,7 @@ void MessageNumbers::put(Record& r, const MessageNumber& number) {
     r.ordinal = number.ordinal;
     if (!is_one_tag) r.tags_before = number.tags_before;
   }
-  know(of, r, {number.ordinal + 1, number.tags_before + hash});
+  know(of, r, {number.ordinal + 1, number.tags_before + hash}, hash);
 }
 
 MessageNumber MessageNumbers::take(const Record& r) {
@@ -68,7 +74,7 @@ MessageNumber MessageNumbers::take(const Record& r) {
     case NumberForm::OneTag: number = {r.ordinal, r.ordinal * hash}; break;
     default: number = {r.ordinal, r.tags_before}; break;
   }
-  know(of, r, {number.ordinal + 1, number.tags_before + hash});
+  know(of, r, {number.ordinal + 1, number.tags_before + hash}, hash);
   return number;
 }
 

@@ -53,10 +53,12 @@ class MessageNumbers {
     std::uint32_t class_and_kind;
     std::uint32_t epoch;
     MessageNumber next;
+    std::int32_t tag;    ///< the last one
+    std::uint64_t hash;  ///< of it
   };
   Channel& place_of(const Record& record);
   bool is_known(const Channel& channel, const Record& record) const;
-  void know(Channel& channel, const Record& record, const MessageNumber& next);
+  void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;
   Channel channels_[places] = {};  ///< one of those that share a place

@@ -63,7 +63,12 @@ MessageNumber Channels::count_in(Channel& channel, std::int32_t tag) {
   const MessageNumber number{channel.count.load(std::memory_order_relaxed),
                              channel.tags.load(std::memory_order_relaxed)};
   channel.count.store(number.ordinal + 1, std::memory_order_relaxed);
-  channel.tags.store(number.tags_before + events::hash_of_tag(tag), std::memory_order_relaxed);
+  const std::uint32_t tag_plus_1 = static_cast<std::uint32_t>(tag) + 1;
+  if (channel.last_tag_plus_1.load(std::memory_order_relaxed) != tag_plus_1) [[unlikely]] {
+    channel.last_tag_plus_1.store(tag_plus_1, std::memory_order_relaxed);
+    channel.last_hash.store(events::hash_of_tag(tag), std::memory_order_relaxed);
+  }
+  channel.tags.store(number.tags_before + channel.last_hash.load(std::memory_order_relaxed), std::memory_order_relaxed);
   return number;
 }
 

@@ -38,6 +38,8 @@ class Channels {
   bool create(bool is_threaded);
   bool is_there() const { return table_ != nullptr; }
   bool is_threaded() const { return is_threaded_; }
+  /// Whether a receive may wait for others.
+  bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
   void release();
 
   /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
@@ -59,14 +61,16 @@ class Channels {
   void claim(const ChannelUse& use);
 
  private:
-  struct Channel {
+  struct alignas(64) Channel {
     std::atomic<std::uint64_t> key;
     std::atomic<std::uint64_t> count, tags;
+    std::atomic<std::uint64_t> last_hash;  ///< of `last_tag_plus_1`
+    std::atomic<std::uint32_t> last_tag_plus_1;
     std::atomic<std::int32_t> owner;  ///< thread + 1
     std::atomic<std::int16_t> doubts;
     std::atomic<bool> broken;
   };
-  static_assert(sizeof(Channel) == 32);
+  static_assert(sizeof(Channel) == 64);
   /// A receive whose number is open, or was when it was posted.
   struct Waiting {
     std::uint64_t ticket;  ///< 0: nobody will come for it

@@ -209,7 +209,7 @@ struct AllStarted {
   AllStarted(int count, const MPI_Request* requests) : count(count), claimed(requests, count) {}
   void before() {
     any = claimed.claim();
-    if (any && numbers_are_claimed) [[unlikely]]
+    if (any && constants.channels_are_claimed) [[unlikely]]
       claimed.claim_starts();
   }
   void after(measurement::MpiCall& call, int result) {

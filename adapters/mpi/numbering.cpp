@@ -1,13 +1,10 @@
 #include "adapters/mpi/numbering.hpp"
 
 #include "adapters/mpi/communicators.hpp"
-#include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
 
 using measurement::MpiCall;
-
-REFRAIN_HOT_DATA bool numbers_are_claimed = false;
 
 namespace {
 
@@ -74,7 +71,7 @@ void start_numbering() {
   if (!measurement::messages_are_numbered) return;
   int level = MPI_THREAD_MULTIPLE;
   pmpi.Query_thread(&level);
-  if (channels.create(level == MPI_THREAD_MULTIPLE)) numbers_are_claimed = channels.is_threaded();
+  if (channels.create(level == MPI_THREAD_MULTIPLE)) constants.channels_are_claimed = channels.is_threaded();
 }
 
 void merge_communicator(std::int32_t id) {
@@ -131,13 +128,14 @@ bool is_wild(const ChannelUse& use) { return use.peer < 0 || use.tag < 0; }
 }  // namespace
 
 void resolve_number(MpiCall& call, const TrackedRequest& request, const MPI_Status& status) {
-  if (!channels.is_there() || !request.active || !is_message(request) || !is_receive(request)) return;
+  if (!channels.has_open() || !request.active || !is_message(request) || !is_receive(request)) return;
   const ChannelUse told = told_use(request, status, call.here().thread);
   if (!is_wild(told)) channels.resolve(kept_number(request), told);
 }
 
 MessageNumber number_completed(MpiCall& call, TrackedRequest& request, const MPI_Status& status, bool cancelled) {
   if (!channels.is_there() || !is_message(request)) return {};
+  if (!is_receive(request) && !request.doubted && !cancelled) return {};
   const ChannelUse posted = use_of(request, call.here().thread);
   const MessageNumber kept = is_receive(request) ? kept_number(request) : MessageNumber{};
   if (request.doubted || cancelled) {

@@ -50,21 +50,20 @@ MatchedMessage take_matched(MPI_Message message);
 /// The request receives it.
 void keep_matched(TrackedRequest& request, const MatchedMessage& message);
 
-/// Whether several threads make calls at once and messages are numbered.
-extern bool numbers_are_claimed;
+/// Where several threads make calls at once and messages are numbered (Constants::channels_are_claimed).
 [[gnu::cold]] void claim_channel(int peer, int tag, MPI_Comm comm, bool is_receive);
 [[gnu::cold]] void claim_channel(const TrackedRequest& request);
 /// Before MPI sees a message.
 inline void claim_send(int peer, int tag, MPI_Comm comm) {
-  if (numbers_are_claimed) [[unlikely]]
+  if (constants.channels_are_claimed) [[unlikely]]
     claim_channel(peer, tag, comm, false);
 }
 inline void claim_receive(int peer, int tag, MPI_Comm comm) {
-  if (numbers_are_claimed) [[unlikely]]
+  if (constants.channels_are_claimed) [[unlikely]]
     claim_channel(peer, tag, comm, true);
 }
 inline void claim_start(const TrackedRequest* request) {
-  if (numbers_are_claimed && request) [[unlikely]]
+  if (constants.channels_are_claimed && request) [[unlikely]]
     claim_channel(*request);
 }
 
