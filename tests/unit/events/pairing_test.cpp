@@ -90,6 +90,16 @@ TEST_F(PairingTest, tags_of_a_class_in_another_order_are_left_out) {
   EXPECT_EQ("3-4", pairs);
 }
 
+TEST_F(PairingTest, equal_tags_behind_other_ones_are_left_out) {
+  // Sent 1, 1, 33 and received 33, 1, 1: the second ones are not one message.
+  send(0, 1, 1, 1);
+  Event second = message(Kind::Receive, 1, 0, 1, 1);
+  second.record.tags_before = hash_of_tag(33);
+  pairing.add(second);
+  EXPECT_EQ(2u, left_out(LeftOut::OtherOrder));
+  EXPECT_EQ("", pairs);
+}
+
 TEST_F(PairingTest, what_has_no_number_or_no_partner_is_left_out_with_its_reason) {
   send(0, 1, no_ordinal);
   send(0, -1, 3);
