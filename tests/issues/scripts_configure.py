@@ -1,4 +1,4 @@
-"""A tree that was built with one MPI is configured again when the other one has been installed."""
+"""A tree that was built with one MPI is configured again, and built for both, when the other one has been installed."""
 
 from __future__ import annotations
 
@@ -39,12 +39,21 @@ class ScriptsConfigure(unittest.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stderr
 
+    def coverage(self) -> bytes:
+        """The table of the MPIs' functions, compiled."""
+        subprocess.run(["cmake", "--build", self.tree / "build", "--target", "refrain_mpi_coverage"], stdout=subprocess.DEVNULL,
+                       check=True)
+        (compiled,) = self.tree.glob("build/adapters/mpi/**/coverage.cpp.o")
+        return compiled.read_bytes()
+
     def test_an_mpi_that_comes_later_is_found(self) -> None:
         # Without this CMake looks into the system's directories, whatever the PATH.
         only_path = f"-DCMAKE_IGNORE_PATH={os.environ['PATH'].replace(os.pathsep, ';')}"
         self.assertEqual(2, self.configure(self.commands(without="mpich"), only_path).count("-- MPI: openmpi\n"))
+        self.assertNotIn(b"mpich", self.coverage())
         everything = self.commands()
         self.assertEqual(2, self.configure(everything).count("-- MPI: openmpi;mpich\n"))
+        self.assertIn(b"mpich", self.coverage())
         self.assertEqual("", self.configure(everything))
 
 
