@@ -1,5 +1,7 @@
 #include "archive/events_encoder.hpp"
 
+#include <algorithm>
+
 #include "measurement/regions.hpp"
 
 namespace refrain::archive {
@@ -8,6 +10,20 @@ namespace {
 void encode_anchor(const platform::ClockAnchor& anchor, Encoder& out) {
   out.signed_varint(anchor.ticks);
   out.signed_varint(anchor.monotonic_ns);
+}
+
+void encode_stretches(const StretchesRecord& stretches, Encoder& out) {
+  out.varint(stretches.count);
+  out.fixed(stretches.hash);
+  out.varint(
+      static_cast<std::uint64_t>(std::ranges::count_if(stretches.classes, [](auto& of) { return of.count > 0; })));
+  for (const measurement::Stretches::Class& of : stretches.classes) {
+    if (of.count == 0) continue;
+    out.varint(of.opened);
+    out.varint(of.closed);
+    out.varint(of.count);
+    out.varint(of.time);
+  }
 }
 
 }  // namespace
@@ -42,6 +58,7 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     out.varint(of.number);
     out.varint(of.ranks);
   }
+  encode_stretches(record.stretches, out);
   return written && !out.failed();
 }
 

@@ -100,6 +100,13 @@ struct SlowIteration {
   std::uint64_t number;
 };
 
+/// Of the first thread, what stands for iterations where no loop is marked (measurement/stretches.hpp).
+struct StretchesRecord {
+  std::uint64_t count;
+  std::uint64_t hash;                                      ///< of the operations that end them
+  std::span<const measurement::Stretches::Class> classes;  ///< those without members are none
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -149,6 +156,7 @@ struct RankRecord {
   std::span<const EventLevel> event_levels;   ///< Sampled
   std::span<const SlowIteration> slowest;     ///< likewise
   bool events_agreed;                         ///< these are those of all ranks
+  StretchesRecord stretches;                  ///< likewise
 };
 
 }  // namespace refrain::archive

@@ -56,6 +56,7 @@ struct Communication {
   std::uint64_t request;                    ///< number of the request: never used again in this process
   BegunAt begun;                            ///< of Completed and Cancelled
   std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read
+  std::uint64_t of_all = 0;  ///< of Collective on a communicator of all processes: its identity (definitions.hpp)
 };
 
 /// A tick that found the program's own code.

@@ -200,9 +200,10 @@ bool begin_measurement() {
     return false;
   }
   choose_metrics(configuration);
-  measurement::start_events(config::parse_trace(configuration.trace),
-                            static_cast<std::size_t>(configuration.trace_memory),
-                            static_cast<unsigned>(configuration.trace_slowest));
+  measurement::start_events({.selection = config::parse_trace(configuration.trace),
+                             .memory = static_cast<std::size_t>(configuration.trace_memory),
+                             .slowest = static_cast<unsigned>(configuration.trace_slowest),
+                             .stretches = !configuration.iteration_at[0]});
   start_sampler();
   protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
@@ -290,6 +291,7 @@ archive::RankRecord make_frame(const Spilled& spilled) {
     frame.event_levels = events.levels;
     frame.slowest = events.slowest;
     frame.events_agreed = events.agreed;
+    frame.stretches = events.stretches;
   }
   return frame;
 }

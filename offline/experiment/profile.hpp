@@ -264,6 +264,16 @@ struct EventsOfRank {
     std::int64_t iteration;
   };
   std::vector<Slow> slowest;  ///< beside these
+  /// Of the first thread, what stands for iterations where no loop is marked (docs/events.md): from one blocking
+  /// collective operation of all processes to the next.
+  struct StretchClass {
+    /// Call paths of the operations. events::no_node: nothing has opened the first; both: of several classes.
+    std::uint32_t opened, closed;
+    std::uint64_t count;
+    std::uint64_t ticks;  ///< all of them together
+  };
+  std::uint64_t stretches = 0, stretches_hash = 0;
+  std::vector<StretchClass> stretch_classes;
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 

@@ -159,6 +159,7 @@ std::vector<KeptIterations> kept_iterations(const Trace& trace) {
     auto reader = trace.read({{i}});
     while (const Event* event = reader.next()) {
       if (event->type != Type::SpanEnd || event->record.region == 0) continue;
+      if (event->record.region == events::stretches && !trace.has_stretches()) continue;
       const std::string loop = trace.loop_of(*event);  // numbers of loops differ from rank to rank
       if (!trace.is_sampled(loop, event->record.value)) {
         ++kept.slow;

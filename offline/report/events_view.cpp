@@ -29,6 +29,9 @@ struct KeptEvents {
       : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.chosen(rank); })) {
     if (trace) iterations = kept_iterations(*trace);
   }
+  bool has_stretches() const {
+    return trace && trace->ranks()[0].mode == format::EventMode::Sampled && trace->has_stretches();
+  }
   std::uint64_t of_all_ranks() const {
     std::uint64_t least = iterations.empty() ? 0 : iterations[0].count;
     for (const KeptIterations& of : iterations) least = std::min(least, of.count);
@@ -62,12 +65,17 @@ const char* mode_of(const KeptEvents& kept) {
   return word_of(kept.trace ? kept.trace->ranks()[0].mode : format::EventMode::Off);
 }
 
+/// Stretches are a part of the sample only where nothing else is.
+bool is_counted(const KeptEvents& kept, const std::string& loop) {
+  return !loop.empty() && (loop != trace::stretches_loop || kept.trace->has_stretches());
+}
+
 /// Of a sample, the highest of its loops: one of 2^level iterations.
 std::optional<std::int64_t> level_of(const KeptEvents& kept) {
   if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
   unsigned highest = 0;
   for (const auto& [loop, level] : kept.trace->levels())
-    if (!loop.empty()) highest = std::max(highest, level);
+    if (is_counted(kept, loop)) highest = std::max(highest, level);
   return highest;
 }
 
@@ -75,11 +83,11 @@ std::optional<std::int64_t> level_of(const KeptEvents& kept) {
 std::string sample_of(const KeptEvents& kept) {
   std::string text;
   for (const auto& [loop, level] : kept.trace->levels()) {
-    if (loop.empty()) continue;
+    if (!is_counted(kept, loop)) continue;
     text += text.empty() ? "" : ", ";
-    text += level == 0
-                ? fmt::format("all iterations of {}", loop)
-                : fmt::format("one of {} of {}", plural(std::int64_t{1} << level, "iteration", "iterations"), loop);
+    const bool is_loop = loop != trace::stretches_loop;
+    text += level == 0 ? "all " : fmt::format("one of {} ", std::int64_t{1} << level);
+    text += is_loop ? fmt::format("iterations of {}", loop) : "stretches between collective operations of all ranks";
   }
   return text;
 }
@@ -97,12 +105,23 @@ Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
 
 std::vector<Table> events_tables(const Document& d) {
   const auto kept = std::make_shared<const KeptEvents>(d);
-  Table events{
-      "events", {{"mode"}, {"level", Kind::Count}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
-        const auto level = level_of(*kept);
-        take({{mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks())},
-              {slowest_table(kept), by_rank_table(kept)}});
-      }};
+  Table events{"events",
+               {{"mode"},
+                {"level", Kind::Count},
+                {"iterations_kept", Kind::Count},
+                {"stretches", Kind::Count},
+                {"stretches_left_out", Kind::Count}},
+               [kept](const TakeRow& take) {
+                 const auto level = level_of(*kept);
+                 Row row{{mode_of(*kept), level ? Cell(*level) : Cell(),
+                          static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell()},
+                         {slowest_table(kept), by_rank_table(kept)}};
+                 if (kept->has_stretches()) {
+                   row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
+                   row.cells[4] = static_cast<std::int64_t>(kept->trace->stretches_left_out());
+                 }
+                 take(std::move(row));
+               }};
   events.shape = Table::Object;
   return {std::move(events)};
 }
@@ -120,8 +139,15 @@ class EventsPage : TextPage {
       return std::move(out_);
     }
     const std::string sample = sample_of(*kept);
+    const auto count = static_cast<std::int64_t>(kept->of_all_ranks());
     line(fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
-                     plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
+                     kept->has_stretches() ? fmt::format("{} of {}", count,
+                                                         plural(static_cast<std::int64_t>(kept->trace->stretches()),
+                                                                "stretch", "stretches"))
+                                           : plural(count, "iteration", "iterations")));
+    if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
+      line(fmt::format("{} left out: not all ranks have called the same collective operations.",
+                       plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
     line();
     print(by_rank_table(kept));
     if (!kept->trace->slowest().empty()) {

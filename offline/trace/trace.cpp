@@ -88,6 +88,7 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
     for (const experiment::EventFrame& frame : trace->files_[i]->frames())
       trace->end_ns_ = std::max(trace->end_ns_, clock.time_of(frame.end));
   }
+  trace->find_differing_stretches();
   return trace;
 }
 
@@ -114,6 +115,7 @@ namespace {
 /// `regions`: by id, from `first` on.
 std::string name_of_region(std::uint32_t region, std::uint32_t first, const std::vector<std::string>& regions) {
   if (region == 0) return {};
+  if (region == events::stretches) return stretches_loop;
   const std::size_t place = std::size_t{region} - first;
   return place < regions.size() ? regions[place] : "(unknown)";
 }
@@ -132,6 +134,9 @@ void Trace::add_sample(const experiment::EventsOfRank& events) {
     level = std::max(level, of.level);
   }
   is_agreed_ &= events.levels_agreed;
+  const std::pair stretches{events.stretches, events.stretches_hash};
+  same_stretches_ &= stretches_.value_or(stretches) == stretches;
+  stretches_ = stretches;
   for (const experiment::EventsOfRank::Slow& of : events.slowest) {
     std::int32_t& ranks = slowest_[{name_of_region(of.region, events.first_region, events.regions), of.iteration}];
     if (events.levels_agreed) ranks = std::max(ranks, static_cast<std::int32_t>(of.ranks));
@@ -156,10 +161,30 @@ bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
   return format::KeptIterations{.level = level}.has(static_cast<std::uint64_t>(iteration));
 }
 
+bool Trace::has_stretches() const {
+  return std::ranges::all_of(levels_, [](const auto& of) { return of.first.empty() || of.first == stretches_loop; });
+}
+
+/// Each stretch has a hash of all operations so far. From the first one on that differs all do.
+void Trace::find_differing_stretches() {
+  if (same_stretches_) return;
+  std::map<std::int64_t, std::uint64_t> hashes;
+  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
+    if (locations_[i].thread != 0) continue;
+    Reader reader = read({{i}});
+    while (const Event* event = reader.next()) {
+      const events::Record& r = event->record;
+      if (event->type != Type::SpanEnd || r.region != events::stretches) continue;
+      if (hashes.try_emplace(r.value, r.request).first->second != r.request) differing_stretches_.insert(r.value);
+    }
+  }
+}
+
 IsShown Trace::shown_spans(std::uint32_t rank) const {
-  if (is_agreed_ || ranks_[rank].mode != format::EventMode::Sampled) return nullptr;
+  if (ranks_[rank].mode != format::EventMode::Sampled || (is_agreed_ && differing_stretches_.empty())) return nullptr;
   return [this, rank](std::uint32_t region, std::int64_t iteration) {
     if (region == 0) return true;
+    if (region == events::stretches && differing_stretches_.contains(iteration)) return false;
     const std::string loop = ranks_[rank].name_of(region);
     return is_sampled(loop, iteration) || slowest_.contains({loop, iteration});
   };

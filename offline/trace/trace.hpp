@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +20,10 @@
 #include "offline/trace/event_stream.hpp"
 
 namespace refrain::trace {
+
+/// What the loop is called that stands for one in a program without: its iterations are the stretches from one blocking
+/// collective operation of all processes to the next (docs/events.md).
+inline constexpr const char* stretches_loop = "(stretches)";
 
 struct LocationOfTrace {
   std::int32_t rank = 0, thread = 0;
@@ -70,6 +76,13 @@ class Trace {
   const std::map<std::string, unsigned>& levels() const { return levels_; }
   /// Beside them the slowest iterations, which not all ranks may have: by loop and number, how many have it.
   const std::map<std::pair<std::string, std::int64_t>, std::int32_t>& slowest() const { return slowest_; }
+  /// Whether stretches are what the sample consists of: no loop was marked.
+  bool has_stretches() const;
+  /// How many there were; of a job that was killed on one of the ranks.
+  std::uint64_t stretches() const { return stretches_ ? stretches_->first : 0; }
+  /// Of the first thread of each rank, how many stretches are left out because ranks had not called the same
+  /// operations.
+  std::uint64_t stretches_left_out() const { return differing_stretches_.size(); }
   /// Whether the iteration belongs to the sample: it is kept on all ranks, whether slow or not.
   bool is_sampled(const std::string& loop, std::int64_t iteration) const;
 
@@ -114,6 +127,7 @@ class Trace {
   void add(const experiment::Rank& rank);
   void add_sample(const experiment::EventsOfRank& events);
   void choose_slowest();
+  void find_differing_stretches();
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
 
@@ -125,6 +139,10 @@ class Trace {
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
   std::map<std::string, unsigned> levels_;
   std::map<std::pair<std::string, std::int64_t>, std::int32_t> slowest_;
+  /// Number and hash of all stretches of the first rank that has said it; whether other ranks say the same.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> stretches_;
+  bool same_stretches_ = true;
+  std::set<std::int64_t> differing_stretches_;
   std::size_t most_slow_ = 0;                    ///< of one rank
   bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_

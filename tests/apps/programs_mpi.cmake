@@ -128,5 +128,7 @@ app_test(call_book)
 # What events say of a program.
 foreach(mpi ${REFRAIN_MPIS})
   app_program(events_few_${mpi} events_few.c mpi_${mpi})
+  app_program(events_stretches_${mpi} events_stretches.c mpi_${mpi})
+  target_include_directories(events_stretches_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
 endforeach()
 app_test(events)
