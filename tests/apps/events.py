@@ -230,6 +230,30 @@ class List(EventsTest):
         self.assertEqual(5000, len([e for e in one if e["event"] == "enter" and e["region"] == "MPI_Send"]))
         self.assertNotIn("events_lost", self.report(outcome).losses())
 
+    def test_exemplars_of_an_earlier_run(self) -> None:
+        first = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "200", "10"), {"REFRAIN_CLUSTERS": "8"})
+        (loop,) = self.report(first, "--iterations").data["loops"]
+        exemplars = {c["exemplar"] for location in loop["per_location"] for c in location["clusters"]}
+        self.assertGreater(len(exemplars), 3)
+        outcome = self.traced(mpirun(2, PROGRAMS / "iterations_loop", "200", "10"), {"REFRAIN_TRACE": f"exemplars:{first.experiment}"})
+        kept = {int(e["iteration"]) for e in self.events(outcome.experiment) if e["iteration"]}
+        self.assertEqual(exemplars, kept)
+        self.assertEqual("list", self.summary(outcome.experiment)["mode"])
+        # More than there is room for: those that stand for most.
+        many = self.measured(mpirun(1, PROGRAMS / "iterations_loop", "2000", "1000"), {"REFRAIN_CLUSTERS": "400"})
+        outcome = self.traced(mpirun(1, PROGRAMS / "iterations_loop", "2000", "10"), {"REFRAIN_TRACE": f"exemplars:{many.experiment}"})
+        room, of = map(int, re.search(r"room for (\d+) of (\d+) exemplars", outcome.stderr).groups())
+        kept = {int(e["iteration"]) for e in self.events(outcome.experiment) if e["iteration"]}
+        self.assertEqual((room, True), (len(kept), room < of))
+
+    def test_exemplars_that_cannot_be_had(self) -> None:
+        none = self.measured(launched(MPIS[0], 2, "events_few"))
+        for experiment, word in ((none.experiment, "no loop is marked"), (self.directory / "nowhere", "does not exist")):
+            outcome = self.measured(launched(MPIS[0], 2, "events_few"), {"REFRAIN_TRACE": f"exemplars:{experiment}"})
+            self.assertEqual((0, b"2\n"), (outcome.code, outcome.stdout))
+            self.assertIn(word, outcome.stderr)
+            self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
+
     def test_what_is_outside_of_iterations_is_kept(self) -> None:
         outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "20000"),
                                 {"REFRAIN_TRACE": "3", "REFRAIN_TRACE_MEMORY": "32K"})

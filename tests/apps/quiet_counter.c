@@ -1,12 +1,13 @@
 /* Counts the communication that somebody else than the program makes through the profiling interface of MPI, in three
-   phases: in MPI_Init, after it, in MPI_Finalize. Stands before MPI in the order of libraries. The program says when the
-   next phase begins. */
+   phases: in MPI_Init, after it, in MPI_Finalize. Stands before MPI in the order of libraries. The program says when
+   the next phase begins. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+// clang-format off
 static atomic_int phase, counts[3];
 void next_phase(void) { ++phase; }
 int count_of_phase(int i) { return counts[i]; }
