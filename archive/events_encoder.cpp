@@ -45,7 +45,15 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     encode_node_paths(paths, out);
     return !out.failed();
   });
-  if (record.event_mode != format::EventMode::Sampled) return written;
+  out.fixed(record.clock);
+  out.varint(record.clock_offsets.size());
+  for (const ClockOffset& of : record.clock_offsets) {
+    out.signed_varint(of.rank);
+    out.signed_varint(of.at_ns);
+    out.signed_varint(of.offset_ns);
+    out.varint(static_cast<std::uint64_t>(of.round_trip_ns));
+  }
+  if (record.event_mode != format::EventMode::Sampled) return written && !out.failed();
   out.fixed(static_cast<std::uint8_t>(record.events_agreed));
   out.varint(record.event_levels.size());
   for (const EventLevel& of : record.event_levels) {

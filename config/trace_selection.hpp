@@ -1,6 +1,6 @@
 #pragma once
-/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510. `refrain run` makes
-/// such a list of exemplars:EXPERIMENT (tools/exemplars.hpp).
+/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510. `refrain run`
+/// makes such a list of exemplars:EXPERIMENT (tools/exemplars.hpp).
 
 #include <cstddef>
 #include <cstdint>

@@ -57,7 +57,8 @@ std::string list_of(const std::map<std::int64_t, std::int64_t>& members) {
     const std::string text = list_of(numbers, ranges);
     if (ranges > config::TraceSelection::most_ranges || text.size() > config::TraceSelection::longest) continue;
     if (count < by_members.size())
-      fmt::print(stderr, "refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken\n",
+      fmt::print(stderr,
+                 "refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken\n",
                  std::getenv(variable), count, by_members.size());
     return text;
   }

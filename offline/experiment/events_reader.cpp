@@ -140,6 +140,15 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
     if (!read_node_paths(in, rank.paths, of.paths)) in.refuse("a call path that is not there");
     in.check();
   }
+  events.clock = in.fixed<std::uint64_t>();
+  for (std::size_t n = in.count(4); n > 0; --n) {
+    EventsOfRank::ClockOffset& of = events.clock_offsets.emplace_back();
+    of.rank = static_cast<std::int32_t>(in.signed_varint());
+    of.at_ns = in.signed_varint();
+    of.offset_ns = in.signed_varint();
+    of.round_trip_ns = static_cast<std::int64_t>(in.varint());
+    in.check();
+  }
   if (events.mode == format::EventMode::Sampled) {
     read_levels(in, events);
     read_stretches(in, events);

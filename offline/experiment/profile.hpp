@@ -272,6 +272,14 @@ struct EventsOfRank {
     std::uint64_t count;
     std::uint64_t ticks;  ///< all of them together
   };
+  /// Ranks with the same number have the same clock.
+  std::uint64_t clock = 0;
+  /// The clock of another rank, as this one saw it: what to add to the own one for it, and by what that may be wrong.
+  struct ClockOffset {
+    std::int32_t rank;
+    std::int64_t at_ns, offset_ns, round_trip_ns;
+  };
+  std::vector<ClockOffset> clock_offsets;
   std::uint64_t stretches = 0, stretches_hash = 0;
   std::vector<StretchClass> stretch_classes;
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file

@@ -39,6 +39,8 @@ struct KeptEvents {
   }
 };
 
+Cell seconds_of(const std::optional<std::int64_t>& ns) { return ns ? Cell(static_cast<double>(*ns) / 1e9) : Cell(); }
+
 Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
   return {"by_rank",
           {{"rank", Kind::Id},
@@ -47,7 +49,8 @@ Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
            {"bytes", Kind::Bytes},
            {"iterations_kept", Kind::Count, Everywhere, "iterations"},
            {"lost", Kind::Count},
-           {"kept_hash", Kind::Text, ForPrograms}},
+           {"kept_hash", Kind::Text, ForPrograms},
+           {"clock_offset_s", Kind::Seconds, ForPrograms}},
           [kept](const TakeRow& take) {
             for (std::size_t i = 0; kept->trace && i < kept->trace->ranks().size(); ++i) {
               const trace::RankOfTrace& rank = kept->trace->ranks()[i];
@@ -56,7 +59,8 @@ Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
                 if (location.rank == rank.rank) records += location.records, lost += location.lost;
               take({{std::int64_t{rank.rank}, rank.host, static_cast<std::int64_t>(records),
                      static_cast<std::int64_t>(rank.bytes), static_cast<std::int64_t>(kept->iterations[i].count),
-                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash)}});
+                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash),
+                     seconds_of(rank.clock_offset_ns)}});
             }
           }};
 }
@@ -110,15 +114,22 @@ std::vector<Table> events_tables(const Document& d) {
                 {"level", Kind::Count},
                 {"iterations_kept", Kind::Count},
                 {"stretches", Kind::Count},
-                {"stretches_left_out", Kind::Count}},
+                {"stretches_left_out", Kind::Count},
+                {"machines", Kind::Count},
+                {"clock_uncertainty_s", Kind::Seconds}},
                [kept](const TakeRow& take) {
                  const auto level = level_of(*kept);
                  Row row{{mode_of(*kept), level ? Cell(*level) : Cell(),
-                          static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell()},
+                          static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell(), Cell(), Cell()},
                          {slowest_table(kept), by_rank_table(kept)}};
                  if (kept->has_stretches()) {
                    row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
                    row.cells[4] = static_cast<std::int64_t>(kept->trace->stretches_left_out());
+                 }
+                 if (kept->trace) {
+                   const trace::JobClocks& clocks = kept->trace->clocks();
+                   row.cells[5] = static_cast<std::int64_t>(clocks.machines());
+                   if (clocks.uncertainty_ns() >= 0) row.cells[6] = static_cast<double>(clocks.uncertainty_ns()) / 1e9;
                  }
                  take(std::move(row));
                }};
@@ -148,6 +159,7 @@ class EventsPage : TextPage {
     if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
       line(fmt::format("{} left out: not all ranks have called the same collective operations.",
                        plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
+    clocks(kept->trace->clocks());
     line();
     print(by_rank_table(kept));
     if (!kept->trace->slowest().empty()) {
@@ -159,6 +171,17 @@ class EventsPage : TextPage {
     line();
     line(paint(style_.faint, "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT"));
     return std::move(out_);
+  }
+
+ private:
+  void clocks(const trace::JobClocks& clocks) {
+    if (clocks.machines() < 2) return;
+    if (clocks.uncertainty_ns() < 0)
+      return line(
+          fmt::format("The clocks of {} machines were not compared: an event may seem to come before its cause.",
+                      clocks.machines()));
+    line(fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
+                     clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3));
   }
 };
 

@@ -26,10 +26,11 @@ const char* name_of(Phase phase) {
   return names[static_cast<std::size_t>(phase)];
 }
 
-RankClock::RankClock(const experiment::EventsOfRank& events, double ticks_per_second, std::int64_t begin_ns)
-    : ticks_(events.first.ticks), offset_ns_(events.first.monotonic_ns - begin_ns) {
-  const auto ticks = static_cast<double>(events.last.ticks - events.first.ticks);
-  const auto ns = static_cast<double>(events.last.monotonic_ns - events.first.monotonic_ns);
+RankClock::RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
+                     double ticks_per_second)
+    : ticks_(first_ticks), offset_ns_(first_ns) {
+  const double ticks = static_cast<double>(last_ticks) - static_cast<double>(first_ticks);
+  const double ns = static_cast<double>(last_ns) - static_cast<double>(first_ns);
   ns_per_tick_ = ticks > 0 && ns > 0 ? ns / ticks : 1e9 / ticks_per_second;
 }
 

@@ -17,8 +17,9 @@ namespace refrain::trace {
 class RankClock {
  public:
   RankClock() = default;
-  /// `begin_ns`: of the trace, on the rank's monotonic clock.
-  RankClock(const experiment::EventsOfRank& events, double ticks_per_second, std::int64_t begin_ns);
+  /// Two moments, in ticks and as times of the trace. When they are the same the counter has its usual frequency.
+  RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
+            double ticks_per_second);
   std::int64_t time_of(std::int64_t ticks) const {
     // Damaged files have any times; 2^62 ns are 146 years.
     constexpr double most = 4.6e18;

@@ -10,28 +10,6 @@ namespace refrain::trace {
 
 using experiment::RankHandle;
 
-namespace {
-
-/// The clocks of a job. Ranks of one host share its clock. Between hosts the clocks of their calendars must do.
-class JobClocks {
- public:
-  /// What makes times of the rank's monotonic clock nanoseconds since the epoch.
-  std::int64_t add(const experiment::Rank& rank) {
-    const std::int64_t first = rank.events->first.monotonic_ns;
-    const std::int64_t to_epoch = to_epoch_.try_emplace(rank.host, rank.begin_epoch_ns - first).first->second;
-    begin_ = std::min(begin_, first + to_epoch);
-    return to_epoch;
-  }
-  /// Of the first rank, since the epoch.
-  std::int64_t begin() const { return begin_; }
-
- private:
-  std::map<std::string, std::int64_t> to_epoch_;  ///< by host
-  std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
-};
-
-}  // namespace
-
 void Trace::add(const experiment::Rank& rank) {
   const experiment::EventsOfRank& events = *rank.events;
   auto file = std::make_shared<const experiment::EventFile>(experiment_->directory(), rank, experiment_->damage_log());
@@ -53,7 +31,7 @@ void Trace::add(const experiment::Rank& rank) {
     of.thread = records.begin()->first;
     add_location(of);
   }
-  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions});
+  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), {}, events.first_region, events.regions});
   files_.push_back(std::move(file));
   communicators_.add(rank);
 }
@@ -62,29 +40,31 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
                                          const std::function<bool(std::int32_t rank)>& chosen) {
   auto trace = std::make_shared<Trace>();
   trace->experiment_ = experiment;
-  struct OfRank {
-    RankHandle rank;
-    std::int64_t to_epoch_ns;
-  };
-  std::vector<OfRank> added;
-  JobClocks clocks;
+  std::vector<RankHandle> added;
+  JobClocks& clocks = trace->job_clocks_;
   // All ranks, so that a time means the same whichever are chosen.
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
-    const std::int64_t to_epoch = clocks.add(*rank);
+    clocks.add(*rank);
     trace->add_sample(*rank->events);
     if (chosen && !chosen(rank->rank)) continue;
     trace->add(*rank);
-    added.push_back({rank, to_epoch});
+    added.push_back(rank);
   }
   if (added.empty()) return nullptr;
+  clocks.connect();
   trace->choose_slowest();
   trace->begin_epoch_ns_ = clocks.begin();
   for (std::size_t i = 0; i < added.size(); ++i) {
-    const experiment::Rank& rank = *added[i].rank;
-    const RankClock& clock =
-        trace->clocks_.emplace_back(*rank.events, rank.ticks_per_second, clocks.begin() - added[i].to_epoch_ns);
+    const experiment::Rank& rank = *added[i];
+    const experiment::EventsOfRank& events = *rank.events;
+    const auto time_of = [&](const experiment::ClockReading& at) {
+      return clocks.time_of(rank, at.monotonic_ns) - clocks.begin();
+    };
+    trace->ranks_[i].clock_offset_ns = clocks.offset_of(rank.rank, events.first.monotonic_ns);
+    const RankClock& clock = trace->clocks_.emplace_back(events.first.ticks, time_of(events.first), events.last.ticks,
+                                                         time_of(events.last), rank.ticks_per_second);
     for (const experiment::EventFrame& frame : trace->files_[i]->frames())
       trace->end_ns_ = std::max(trace->end_ns_, clock.time_of(frame.end));
   }

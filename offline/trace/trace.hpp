@@ -18,6 +18,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "offline/trace/communicators.hpp"
 #include "offline/trace/event_stream.hpp"
+#include "offline/trace/job_clocks.hpp"
 
 namespace refrain::trace {
 
@@ -37,7 +38,8 @@ struct RankOfTrace {
   std::int32_t rank = 0;
   std::string host;
   format::EventMode mode{};
-  std::uint64_t bytes = 0;  ///< of its file
+  std::uint64_t bytes = 0;                      ///< of its file
+  std::optional<std::int64_t> clock_offset_ns;  ///< at its begin, to the first rank's clock; nothing: not known
   std::uint32_t first_region = 0;
   std::vector<std::string> regions;  ///< loops and regions of the program, by id, from that on
   /// The name of a loop or region; empty: outside of iterations.
@@ -59,6 +61,8 @@ class Trace {
   std::int64_t end_ns() const { return end_ns_; }
   /// The begin of the trace, nanoseconds since the epoch.
   std::int64_t begin_epoch_ns() const { return begin_epoch_ns_; }
+
+  const JobClocks& clocks() const { return job_clocks_; }
 
   /// From ticks of the location's rank to nanoseconds of the trace.
   std::int64_t time_of(std::uint32_t location, std::int64_t ticks) const {
@@ -147,6 +151,7 @@ class Trace {
   bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_
   Communicators communicators_;
+  JobClocks job_clocks_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;
 };
 
