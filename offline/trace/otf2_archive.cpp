@@ -166,7 +166,10 @@ void Otf2Archive::make_regions(const Otf2Definitions& from) {
   }
   for (const Otf2Definitions::Parameter& parameter : from.parameters) {
     parameter_of_.set(parameter.reference, static_cast<std::uint32_t>(parameters_.size()));
-    parameters_.push_back(from.text(parameter.name));
+    const std::string& name = parameters_.emplace_back(from.text(parameter.name));
+    constexpr std::string_view of_loop = "iteration of ";
+    const bool is_of_loop = anchor_.creator == "Refrain" && name.starts_with(of_loop);
+    loops_.push_back(is_of_loop ? name.substr(of_loop.size()) : std::string());
   }
 }
 

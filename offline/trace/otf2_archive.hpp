@@ -61,8 +61,8 @@ class Otf2Archive {
   std::filesystem::path file_of(std::uint32_t location, const char* ending) const;
   const Otf2Anchor& anchor() const { return anchor_; }
   std::uint64_t events_of(std::uint32_t location) const { return locations_[location].records; }
-  /// Whether it is one of Refrain's, which says by a parameter that an iteration ends.
-  bool is_of_refrain() const { return anchor_.creator == "Refrain"; }
+  /// In Refrain's archives, the loop whose iterations end with such a parameter; by parameter, empty: of none.
+  const std::vector<std::string>& loops() const { return loops_; }
   // From references to indices; ReferenceMap::none: not defined.
   const ReferenceMap& region_of() const { return region_of_; }
   const ReferenceMap& communicator_of() const { return communicator_of_; }
@@ -106,7 +106,7 @@ class Otf2Archive {
   std::vector<WindowOfTrace> windows_;
   std::vector<RegionOfTrace> regions_;
   std::vector<MetricOfTrace> metrics_;
-  std::vector<std::string> parameters_, texts_;
+  std::vector<std::string> parameters_, loops_, texts_;
   ReferenceMap region_of_, communicator_of_, window_of_, parameter_of_, text_of_, path_of_context_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> metrics_of_;
   std::unique_ptr<PathTree> paths_ = std::make_unique<PathTree>();

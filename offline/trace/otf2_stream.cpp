@@ -51,15 +51,7 @@ Otf2Stream::Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::
       own_(read_otf2_of_location(archive.file_of(location, ".def"), archive.anchor(), *archive.damage_log())),
       time_ns_(std::numeric_limits<std::int64_t>::min()),
       known_paths_(known_size) {
-  if (archive.is_of_refrain()) {
-    iteration_begin_ns_.assign(archive.parameters().size(), time_ns_);
-    loop_of_region_.assign(archive.regions().size(), ReferenceMap::none);
-    for (std::size_t region = 0; region < archive.regions().size(); ++region) {
-      const auto loop = std::ranges::find(archive.parameters(), archive.regions()[region].name);
-      if (loop != archive.parameters().end())
-        loop_of_region_[region] = static_cast<std::uint32_t>(loop - archive.parameters().begin());
-    }
-  }
+  find_loops();
   is_over_ = !file_.is_there() && archive.events_of(location) == 0;
   if (is_over_) return;
   find_chunk(with_state ? time_ns_ : from_ns);
@@ -68,6 +60,17 @@ Otf2Stream::Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::
 Otf2Stream::~Otf2Stream() {
   for (unsigned kind = 0; kind < 256; ++kind)
     if (left_out_[kind] > 0) archive_.leave_out(location_, static_cast<std::uint8_t>(kind), left_out_[kind]);
+}
+
+void Otf2Stream::find_loops() {
+  const std::vector<std::string>& loops = archive_.loops();
+  if (std::ranges::all_of(loops, &std::string::empty)) return;
+  iteration_begin_ns_.assign(loops.size(), time_ns_);
+  loop_of_region_.assign(archive_.regions().size(), ReferenceMap::none);
+  for (std::size_t region = 0; region < archive_.regions().size(); ++region) {
+    const auto loop = std::ranges::find(loops, archive_.regions()[region].name);
+    if (loop != loops.end()) loop_of_region_[region] = static_cast<std::uint32_t>(loop - loops.begin());
+  }
 }
 
 /// The last one that begins before `from_ns`.
@@ -483,7 +486,8 @@ void Otf2Stream::take_parameter(Otf2Event kind, Otf2Bytes& in) {
     return;
   }
   const std::int64_t value = in.i64();
-  if (parameter < iteration_begin_ns_.size() && parameter < std::numeric_limits<std::uint16_t>::max()) {
+  const bool is_iteration = parameter < iteration_begin_ns_.size() && !archive_.loops()[parameter].empty();
+  if (is_iteration && parameter < std::numeric_limits<std::uint16_t>::max()) {
     Event& event = emit(Type::SpanEnd);
     event.path = no_path;
     event.record.kind = Kind::Span;

@@ -46,6 +46,7 @@ class Otf2Stream final : public EventSource {
     std::uint32_t region, path;
   };
   void make_some() override;
+  void find_loops();
   void find_chunk(std::int64_t from_ns);
   bool step();
   bool next_chunk();

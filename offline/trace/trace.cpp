@@ -202,7 +202,7 @@ std::string name_of_region(std::uint32_t region, std::uint32_t first, const std:
 std::string RankOfTrace::name_of(std::uint32_t region) const { return name_of_region(region, first_region, regions); }
 
 std::string Trace::loop_of(const Event& span) const {
-  if (archive_) return span.record.region == 0 ? std::string() : parameters()[span.record.region - 1];
+  if (archive_) return span.record.region == 0 ? std::string() : archive_->loops()[span.record.region - 1];
   return ranks_[rank_of_location_[span.location]].name_of(span.record.region);
 }
 
