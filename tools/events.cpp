@@ -38,7 +38,7 @@ int run(Request& request) {
 
 void add_events(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("events", "Show the events of an experiment, one after the other");
+  Command command = root.add("events", "Show the events of an experiment or an OTF2 archive, one after the other");
   command.option("experiment", request->experiment, "Experiment directory, or an OTF2 archive's .otf2")
       .type("EXPERIMENT")
       .required();
@@ -55,7 +55,8 @@ void add_events(Command root, Invocation& invocation) {
       "Times are seconds since the begin of the measurement, in the order of time over all ranks and threads. Peers "
       "are "
       "ranks in MPI_COMM_WORLD; of one-sided operations those in the window.\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
+      "An OTF2 archive of another tool is named by its anchor file, or the directory that has it.\n"
+      "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "
       "damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
