@@ -1,10 +1,12 @@
 #include "offline/trace/trace.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 
 #include "format/kept_iterations.hpp"
+#include "offline/trace/otf2_stream.hpp"
 
 namespace refrain::trace {
 
@@ -31,7 +33,7 @@ void Trace::add(const experiment::Rank& rank) {
     of.thread = records.begin()->first;
     add_location(of);
   }
-  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), {}, events.first_region, events.regions});
+  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions, {}});
   files_.push_back(std::move(file));
   communicators_.add(rank);
 }
@@ -54,6 +56,7 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
   }
   if (added.empty()) return nullptr;
   clocks.connect();
+  trace->make_regions();
   trace->choose_slowest();
   trace->begin_epoch_ns_ = clocks.begin();
   for (std::size_t i = 0; i < added.size(); ++i) {
@@ -72,15 +75,91 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
   return trace;
 }
 
-std::string Trace::region_of(std::uint32_t path) const {
+std::shared_ptr<const Trace> Trace::open_archive(const std::filesystem::path& anchor,
+                                                 const std::function<bool(std::int32_t rank)>& chosen) {
+  auto trace = std::make_shared<Trace>();
+  trace->archive_ = std::make_unique<const Otf2Archive>(anchor, chosen);
+  const Otf2Archive& archive = *trace->archive_;
+  trace->ranks_ = archive.ranks();
+  trace->locations_ = archive.locations();
+  trace->rank_of_location_ = archive.rank_of_location();
+  trace->communicators_ = archive.communicators();
+  trace->begin_epoch_ns_ = archive.begin_epoch_ns();
+  trace->end_ns_ = archive.end_ns();
+  return trace;
+}
+
+namespace {
+
+constexpr std::uint32_t unknown_region = 0, user_code = 1;  // places in Trace::regions() of an experiment
+
+}  // namespace
+
+/// One for each name and kind; what is no function of MPI is marked by the program.
+void Trace::make_regions() {
   const auto& definitions = experiment_->definitions();
-  if (path >= definitions.paths.size()) return "(unknown)";
-  const experiment::CallPath& of = definitions.paths[path];
-  return format::is_named(of.kind) && of.offset < definitions.regions.size() ? definitions.regions[of.offset]
-                                                                             : "(user code)";
+  regions_ = {{.name = "(unknown)"}, {.name = "(user code)", .paradigm = Paradigm::Sampling}};
+  std::map<std::pair<format::NodeKind, std::uint64_t>, std::uint32_t> known;
+  region_of_path_.reserve(definitions.paths.size());
+  for (const experiment::CallPath& of : definitions.paths) {
+    if (!format::is_named(of.kind) || of.offset >= definitions.regions.size()) {
+      region_of_path_.push_back(user_code);
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace({of.kind, of.offset}, static_cast<std::uint32_t>(regions_.size()));
+    region_of_path_.push_back(at->second);
+    if (!is_new) continue;
+    RegionOfTrace& made = regions_.emplace_back();
+    made.name = definitions.regions[of.offset];
+    const bool is_mpi = of.kind == format::NodeKind::Region;
+    made.paradigm = is_mpi ? Paradigm::Mpi : Paradigm::User;
+    made.role = is_mpi ? role_of_mpi(made.name) : Role::Code;
+  }
+}
+
+std::uint32_t Trace::region_index(std::uint32_t path) const {
+  if (archive_) return archive_->paths()[path].region;
+  return path < region_of_path_.size() ? region_of_path_[path] : unknown_region;
+}
+
+std::uint32_t Trace::parent_of(std::uint32_t path) const {
+  if (archive_) return archive_->paths()[path].parent;
+  const auto& paths = experiment_->definitions().paths;
+  return path < paths.size() && paths[path].parent < path ? paths[path].parent : no_path;
+}
+
+const experiment::DamageLog& Trace::damage() const {
+  return archive_ ? *archive_->damage_log() : *experiment_->damage_log();
+}
+
+namespace {
+
+template <class List>
+const List& list_or_none(const Otf2Archive* archive, const List& (Otf2Archive::*list)() const) {
+  static const List none;
+  return archive ? (archive->*list)() : none;
+}
+
+}  // namespace
+
+const std::vector<WindowOfTrace>& Trace::windows() const { return list_or_none(archive(), &Otf2Archive::windows); }
+const std::vector<MetricOfTrace>& Trace::metrics() const { return list_or_none(archive(), &Otf2Archive::metrics); }
+const std::vector<std::string>& Trace::parameters() const { return list_or_none(archive(), &Otf2Archive::parameters); }
+const std::vector<std::string>& Trace::texts() const { return list_or_none(archive(), &Otf2Archive::texts); }
+
+double Trace::value_of(const Event& metric) const {
+  const std::int64_t value = metric.record.value;
+  if (metric.record.node >= metrics().size()) return static_cast<double>(value);
+  switch (metrics()[metric.record.node].type) {
+    case MetricOfTrace::Real: return std::bit_cast<double>(value);
+    case MetricOfTrace::Unsigned: return static_cast<double>(static_cast<std::uint64_t>(value));
+    case MetricOfTrace::Signed: break;
+  }
+  return static_cast<double>(value);
 }
 
 std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {
+  if (archive_) return node;
   const std::uint32_t rank = rank_of_location_[location];
   const auto of_rank = std::ranges::equal_range(rank_of_location_, rank);  // they are in the order of ranks
   for (auto at = of_rank.begin(); at != of_rank.end(); ++at) {
@@ -105,6 +184,7 @@ std::string name_of_region(std::uint32_t region, std::uint32_t first, const std:
 std::string RankOfTrace::name_of(std::uint32_t region) const { return name_of_region(region, first_region, regions); }
 
 std::string Trace::loop_of(const Event& span) const {
+  if (archive_) return span.record.region == 0 ? std::string() : archive_->loops()[span.record.region - 1];
   return ranks_[rank_of_location_[span.location]].name_of(span.record.region);
 }
 
@@ -170,18 +250,26 @@ IsShown Trace::shown_spans(std::uint32_t rank) const {
   };
 }
 
-Trace::Reader Trace::read(std::span<const std::uint32_t> locations) const {
+Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t from_ns, Start start) const {
   Reader reader;
   const auto add = [&](std::uint32_t location) {
     const std::uint32_t rank = rank_of_location_[location];
-    reader.streams_.emplace_back(files_[rank], locations_[location].thread, location, paths_[location], clocks_[rank],
-                                 shown_spans(rank));
+    if (archive_)
+      reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
+    else
+      reader.streams_.push_back(std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
+                                                              paths_[location], clocks_[rank], shown_spans(rank),
+                                                              from_ns));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
   for (const std::uint32_t location : locations) add(location);
   reader.heads_.resize(reader.streams_.size());
-  for (std::size_t i = 0; i < reader.streams_.size(); ++i) reader.put(i, reader.streams_[i].next());
+  for (std::size_t i = 0; i < reader.streams_.size(); ++i) {
+    const Event* event = reader.streams_[i]->next();
+    while (event && event->time_ns < from_ns) event = reader.streams_[i]->next();
+    reader.put(i, event);
+  }
   reader.current_ = reader.streams_.size();
   return reader;
 }
