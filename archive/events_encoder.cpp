@@ -1,5 +1,7 @@
 #include "archive/events_encoder.hpp"
 
+#include <algorithm>
+
 #include "measurement/regions.hpp"
 
 namespace refrain::archive {
@@ -8,6 +10,20 @@ namespace {
 void encode_anchor(const platform::ClockAnchor& anchor, Encoder& out) {
   out.signed_varint(anchor.ticks);
   out.signed_varint(anchor.monotonic_ns);
+}
+
+void encode_stretches(const StretchesRecord& stretches, Encoder& out) {
+  out.varint(stretches.count);
+  out.fixed(stretches.hash);
+  out.varint(
+      static_cast<std::uint64_t>(std::ranges::count_if(stretches.classes, [](auto& of) { return of.count > 0; })));
+  for (const measurement::Stretches::Class& of : stretches.classes) {
+    if (of.count == 0) continue;
+    out.varint(of.opened);
+    out.varint(of.closed);
+    out.varint(of.count);
+    out.varint(of.time);
+  }
 }
 
 }  // namespace
@@ -29,7 +45,15 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     encode_node_paths(paths, out);
     return !out.failed();
   });
-  if (record.event_mode != format::EventMode::Sampled) return written;
+  out.fixed(record.clock);
+  out.varint(record.clock_offsets.size());
+  for (const ClockOffset& of : record.clock_offsets) {
+    out.signed_varint(of.rank);
+    out.signed_varint(of.at_ns);
+    out.signed_varint(of.offset_ns);
+    out.varint(static_cast<std::uint64_t>(of.round_trip_ns));
+  }
+  if (record.event_mode != format::EventMode::Sampled) return written && !out.failed();
   out.fixed(static_cast<std::uint8_t>(record.events_agreed));
   out.varint(record.event_levels.size());
   for (const EventLevel& of : record.event_levels) {
@@ -42,6 +66,7 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     out.varint(of.number);
     out.varint(of.ranks);
   }
+  encode_stretches(record.stretches, out);
   return written && !out.failed();
 }
 

@@ -87,6 +87,14 @@ struct LoopRecord {
   std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
 };
 
+/// The clock of another rank's machine, as this one saw it.
+struct ClockOffset {
+  std::int32_t rank;
+  std::int64_t at_ns;          ///< on this machine's monotonic clock
+  std::int64_t offset_ns;      ///< what to add to it for the other one's
+  std::int64_t round_trip_ns;  ///< the offset is wrong by at most half of it
+};
+
 /// One of 2^level iterations of a loop is in the file of events.
 struct EventLevel {
   std::uint16_t region;  ///< 0: time outside of iterations
@@ -98,6 +106,13 @@ struct SlowIteration {
   std::uint16_t region;  ///< of the loop
   std::uint32_t ranks;   ///< that have kept it
   std::uint64_t number;
+};
+
+/// Of the first thread, what stands for iterations where no loop is marked (measurement/stretches.hpp).
+struct StretchesRecord {
+  std::uint64_t count;
+  std::uint64_t hash;                                      ///< of the operations that end them
+  std::span<const measurement::Stretches::Class> classes;  ///< those without members are none
 };
 
 struct LocationRecord {
@@ -149,6 +164,9 @@ struct RankRecord {
   std::span<const EventLevel> event_levels;   ///< Sampled
   std::span<const SlowIteration> slowest;     ///< likewise
   bool events_agreed;                         ///< these are those of all ranks
+  StretchesRecord stretches;                  ///< likewise
+  std::uint64_t clock;                        ///< identity of this machine's clock; 0 when there are no events
+  std::span<const ClockOffset> clock_offsets;
 };
 
 }  // namespace refrain::archive

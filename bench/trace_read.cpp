@@ -1,5 +1,6 @@
-// Reads all events of an experiment in the order of time, and those of its exported archive through libotf2's global
-// reader with empty callbacks, in turns. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2
+// Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
+// archive through libotf2's global reader with empty callbacks, in turns. Usage: bench_trace_read EXPERIMENT
+// ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
@@ -15,18 +16,26 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::uint64_t read_native(const char* experiment) {
-  const auto trace = refrain::trace::Trace::open(refrain::experiment::Experiment::open(experiment));
+using refrain::trace::Trace;
+
+std::uint64_t count_events(const std::shared_ptr<const Trace>& trace) {
   if (!trace) return 0;
   std::uint64_t events = 0;
   auto reader = trace->read();
   while (reader.next()) ++events;
   return events;
 }
+std::uint64_t read_native(const char* experiment) {
+  return count_events(Trace::open(refrain::experiment::Experiment::open(experiment)));
+}
+std::uint64_t read_archive(const char* anchor) { return count_events(Trace::open_archive(anchor)); }
+
+std::vector<OTF2_LocationRef> locations;
 
 OTF2_CallbackCode take_location(void* reader, OTF2_LocationRef self, OTF2_StringRef, OTF2_LocationType, std::uint64_t,
                                 OTF2_LocationGroupRef) {
   OTF2_Reader_SelectLocation(static_cast<OTF2_Reader*>(reader), self);
+  locations.push_back(self);
   return OTF2_CALLBACK_SUCCESS;
 }
 OTF2_CallbackCode enter(OTF2_LocationRef, OTF2_TimeStamp, void*, OTF2_AttributeList*, OTF2_RegionRef) {
@@ -41,8 +50,8 @@ std::uint64_t read_otf2(const char* anchor) {
   OTF2_Reader* reader = OTF2_Reader_Open(anchor);
   if (!reader) return 0;
   OTF2_Reader_SetSerialCollectiveCallbacks(reader);
-  std::uint64_t locations = 0, read = 0;
-  OTF2_Reader_GetNumberOfLocations(reader, &locations);
+  std::uint64_t read = 0;
+  locations.clear();
   OTF2_GlobalDefReader* definitions = OTF2_Reader_GetGlobalDefReader(reader);
   OTF2_GlobalDefReaderCallbacks* of_definitions = OTF2_GlobalDefReaderCallbacks_New();
   OTF2_GlobalDefReaderCallbacks_SetLocationCallback(of_definitions, take_location);
@@ -50,7 +59,7 @@ std::uint64_t read_otf2(const char* anchor) {
   OTF2_Reader_ReadAllGlobalDefinitions(reader, definitions, &read);
   OTF2_Reader_OpenDefFiles(reader);
   OTF2_Reader_OpenEvtFiles(reader);
-  for (OTF2_LocationRef i = 0; i < locations; ++i) {
+  for (const OTF2_LocationRef i : locations) {
     if (OTF2_DefReader* local = OTF2_Reader_GetDefReader(reader, i)) {
       OTF2_Reader_ReadAllLocalDefinitions(reader, local, &read);
       OTF2_Reader_CloseDefReader(reader, local);
@@ -79,17 +88,28 @@ struct Rates {
   }
 };
 
+void measure(Rates& rates, std::uint64_t (*read)(const char*), const char* path) {
+  const auto begin = Clock::now();
+  const auto events = static_cast<double>(read(path));
+  rates.of.push_back(events / seconds_since(begin));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return std::fprintf(stderr, "usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2\n"), 1;
-  Rates native, otf2;
+  if (count != 2 && count != 3)
+    return std::fprintf(stderr, "usage: bench_trace_read [EXPERIMENT] ARCHIVE/traces.otf2\n"), 1;
+  const char* const anchor = arguments[count - 1];
+  Rates native, archive, otf2;
   for (int i = 0; i < 7; ++i) {
-    auto begin = Clock::now();
-    native.of.push_back(static_cast<double>(read_native(arguments[1])) / seconds_since(begin));
-    begin = Clock::now();
-    otf2.of.push_back(static_cast<double>(read_otf2(arguments[2])) / seconds_since(begin));
+    if (count == 3) measure(native, read_native, arguments[1]);
+    measure(archive, read_archive, anchor);
+    measure(otf2, read_otf2, anchor);
   }
-  const double a = native.median(), b = otf2.median();
-  std::printf("native %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", a / 1e6, b / 1e6, a / b);
+  const double a = archive.median(), b = otf2.median();
+  if (count == 3) {
+    const double n = native.median();
+    std::printf("native %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", n / 1e6, b / 1e6, n / b);
+  }
+  std::printf("archive %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", a / 1e6, b / 1e6, a / b);
 }

@@ -60,8 +60,8 @@ constexpr std::int64_t table_number(string_view text) { return parse_number(text
 #define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, ...)                      \
   Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false,                        \
        {#first, #second, #third, #fourth}},
-#define OPTION_TEXT(field, variable, check, ...) \
-  Rule{#variable, Kind::Text, offsetof(Configuration, field), "", 0, 0, false, {}, check},
+#define OPTION_TEXT(field, variable, standard, check, ...) \
+  Rule{#variable, Kind::Text, offsetof(Configuration, field), standard, 0, 0, false, {}, check},
 #define OPTION_PATH(field, variable, ...) \
   Rule{#variable, Kind::Path, offsetof(Configuration, field), ""},
 // clang-format on

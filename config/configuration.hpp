@@ -33,7 +33,7 @@ struct Configuration {
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
   char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
-  char trace[1024];                        ///< REFRAIN_TRACE, empty: off
+  char trace[1024];                        ///< REFRAIN_TRACE
   std::int64_t trace_slowest;              ///< REFRAIN_TRACE_SLOWEST
   std::int64_t trace_memory;               ///< REFRAIN_TRACE_MEMORY, bytes
   std::int64_t snapshot;                   ///< REFRAIN_SNAPSHOT, seconds; 0: none

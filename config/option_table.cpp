@@ -19,8 +19,8 @@ namespace refrain::config {
   {#variable, "choice", "", #standard, #first " | " #second, help, long_help},
 #define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, help, long_help) \
   {#variable, "choice", "", #standard, #first " | " #second " | " #third " | " #fourth, help, long_help},
-#define OPTION_TEXT(field, variable, check, allowed, help, long_help) \
-  {#variable, "text", "", "", allowed, help, long_help},
+#define OPTION_TEXT(field, variable, standard, check, allowed, help, long_help) \
+  {#variable, "text", "", standard, allowed, help, long_help},
 #define OPTION_PATH(field, variable, help, long_help) \
   {#variable, "path", "", "", "at most 1023 characters", help, long_help},
 // clang-format on

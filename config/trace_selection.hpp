@@ -1,5 +1,6 @@
 #pragma once
-/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510.
+/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510. `refrain run`
+/// makes such a list of exemplars:EXPERIMENT (tools/exemplars.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@ enum class TraceMode : std::uint8_t { Off, All, List, Sampled };
 
 struct TraceSelection {
   static constexpr std::size_t most_ranges = 64;
+  static constexpr std::size_t longest = 1023;  ///< text
   struct Range {
     std::int64_t first, last;
   };

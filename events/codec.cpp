@@ -207,6 +207,11 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
       out.difference(minus(r.time, r.begin));
       out.number(r.region);
       out.difference(r.value);
+      if (r.region == stretches) {
+        out.number(r.node);
+        out.number(r.begun_node);
+        out.number(r.request);
+      }
       break;
     case Kind::Gap: out.difference(r.value); break;
     case Kind::Flush: out.difference(minus(r.time, r.begin)); break;
@@ -266,6 +271,11 @@ std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
       r.begin = minus(r.time, in.difference());
       read_region();
       r.value = in.difference();
+      if (r.region == stretches) {
+        r.node = static_cast<std::uint32_t>(in.number());
+        r.begun_node = static_cast<std::uint32_t>(in.number());
+        r.request = in.number();
+      }
       break;
     case Kind::Gap: r.value = in.difference(); break;
     case Kind::Flush: r.begin = minus(r.time, in.difference()); break;

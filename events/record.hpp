@@ -44,6 +44,11 @@ enum class Phase : std::uint8_t {
 /// Who is meant where it is not one rank.
 inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
 inline constexpr std::int32_t any_tag = -1;
+inline constexpr std::uint32_t no_node = 0xffffffff;
+
+/// Stands for a loop in a program that has none: a span of it is a *stretch*, from one blocking collective operation of
+/// all processes to the next.
+inline constexpr std::uint16_t stretches = 0xffff;
 
 /// How a record tells the number of its message (message_numbers.hpp).
 enum class NumberForm : std::uint8_t {
@@ -77,16 +82,16 @@ struct Record {
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
   std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations
-  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump
+  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least
   std::int32_t peer = 0;   ///< communications, as in measurement::Communication
   std::int32_t tag = 0;    ///< Send, Receive
-  std::int32_t communicator = 0;                    ///< of OneSided the window
-  std::int32_t begun_thread = 0;                    ///< Completed, Cancelled
-  std::uint32_t begun_node = 0;                     ///< call path there
-  std::uint64_t request = 0;                        ///< unless Whole; Jump: the count part alone
+  std::int32_t communicator = 0;  ///< of OneSided the window
+  std::int32_t begun_thread = 0;  ///< Completed, Cancelled
+  std::uint32_t begun_node = 0;   ///< call path there; Span: of a stretch, the call before it; no_node: there was none
+  std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone; Span: of a stretch, hash of all so far
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
   std::uint64_t ordinal = 0, tags_before = 0;       ///< of messages, what `form` says
 };

@@ -90,7 +90,7 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
   const std::uint64_t number = is_outside ? outside_++ : static_cast<std::uint64_t>(end.value);
   const bool has_records = buffer.end().count > begin_.count + 1;  // than the jump
   Loop* loop = loop_of(end.region);
-  const bool is_first = is_outside && number == 0;
+  const bool is_first = number == 0 && (is_outside || end.region == stretches);
   const bool is_slow = loop && note_slow(*loop, number, end.time - end.begin);
   const bool wanted = loop && (is_first || is_slow || is_wanted(*loop, number)) && (has_records || !is_outside);
   if (wanted && buffer.append(end)) {

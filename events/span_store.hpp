@@ -4,7 +4,7 @@
 ///
 /// All of them stay until the memory is used up. Then one of two of the loop that takes most is dropped, and from then
 /// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the
-/// first such span always stays, and so does the last. Beside them stay the slowest iterations of each loop, as far as
+/// first span always stays, and so does the last. Beside them stay the slowest iterations of each loop, as far as
 /// these take no more than a quarter of the memory. A quarter remains for the span in progress: what is larger is kept
 /// as far as it goes, and ends with a Gap.
 ///

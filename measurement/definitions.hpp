@@ -31,6 +31,8 @@ struct CommunicatorRecord {
   std::span<const std::int32_t> members;  ///< world ranks in rank order, then those of the remote
                                           ///< group; -1 for a process outside MPI_COMM_WORLD
   std::int64_t made = 1;                  ///< how many it stands for, one after the other
+  std::uint64_t identity = 0;             ///< hash of parent, ordinal and leader: the same on all members; never 0
+  bool has_all = false;                   ///< its group is that of MPI_COMM_WORLD
 };
 
 /// A window for one-sided operations, of the processes of a communicator.

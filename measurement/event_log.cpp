@@ -61,6 +61,14 @@ void append(Location& l, const Record& record) {
     make_room(l);
 }
 
+/// A blocking collective operation of all processes has ended, and with it a stretch.
+[[gnu::noinline]] void end_stretch(EventLog& log, const CallRecord& call) {
+  if (call.is_within) return log.stretches.forget_collective();
+  log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
+  log.numbers.forget();
+  log.span_begin = call.end;
+}
+
 void on_call(Location& l, const CallRecord& call) {
   EventLog* log = log_of(l);
   if (!log) return;
@@ -69,6 +77,7 @@ void on_call(Location& l, const CallRecord& call) {
       static_cast<std::uint32_t>(call.node), call.begin, call.end});
   if (!has_room) [[unlikely]]
     make_room(l);
+  if (log->stretches.has_collective()) return end_stretch(*log, call);
   // Looked at when the call has ended: there files can be written.
   if (log->records.size() >= log->full && is_full_of_events(l)) [[unlikely]]
     snapshot_due.store(0, std::memory_order_relaxed);
@@ -77,6 +86,7 @@ void on_call(Location& l, const CallRecord& call) {
 void on_communication(Location& l, const Communication& c) {
   EventLog* log = log_of(l);
   if (!log) return;
+  if (c.of_all != 0) log->stretches.note_collective(c.of_all);
   Record r;
   r.kind = static_cast<Kind>(static_cast<unsigned>(c.kind) + 1);
   r.phase = static_cast<events::Phase>(c.phase);
@@ -106,6 +116,7 @@ void on_sample(Location& l, const SampleRecord& sample) {
 void on_mark(Location& l, const MarkRecord& mark) {
   EventLog* log = log_of(l);
   if (!log) return;
+  if (mark.is_loop) log->stretches.end();
   Record r;
   r.kind = Kind::Mark;
   r.begins = mark.kind == MarkRecord::Kind::Begin;

@@ -13,6 +13,7 @@
 #include "events/message_numbers.hpp"
 #include "events/span_store.hpp"
 #include "measurement/consumers.hpp"
+#include "measurement/stretches.hpp"
 
 namespace refrain::measurement {
 
@@ -20,6 +21,7 @@ struct EventSettings {
   config::TraceSelection selection;
   std::size_t memory = 0;  ///< bytes, of all locations together
   unsigned slowest = 0;    ///< of a sample: iterations of each loop that are kept beside it
+  bool stretches = false;  ///< stand for iterations until a loop is marked
 };
 extern constinit EventSettings event_settings;
 
@@ -28,6 +30,7 @@ struct EventLog {
   events::Buffer records;
   events::Buffer::Place kept;  ///< what is before it stays
   events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
+  Stretches stretches;         ///< likewise, of the first thread
   platform::Ticks span_begin = 0;
   bool skips = false;         ///< the rest of the span in progress: nobody has asked for it
   std::size_t full = 0;       ///< bytes from which on the records should go to the file
@@ -51,8 +54,8 @@ extern const Consumer event_consumer;
 
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
 
-/// Events are kept from here on. Before the first location is made.
-void start_events(const config::TraceSelection& selection, std::size_t memory, unsigned slowest);
+/// Events are kept from here on. Before the first location is made. `settings`: stretches are for samples only.
+void start_events(const EventSettings& settings);
 /// Of a new location: its buffer. Ordinary context.
 void begin_events(Location& location);
 

@@ -13,9 +13,9 @@ std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
 
-void start_events(const config::TraceSelection& selection, std::size_t memory, unsigned slowest) {
-  event_settings = {selection, memory, slowest};
-  if (selection.mode == config::TraceMode::Off) return;
+void start_events(const EventSettings& settings) {
+  event_settings = settings;
+  if (settings.selection.mode == config::TraceMode::Off) return;
   add_consumer(event_consumer, {Wish::Calls, Wish::Samples, Wish::Marks, Wish::Cuts});
 }
 
@@ -42,6 +42,7 @@ void begin_events(Location& l) {
   log->span_begin = platform::now();
   if (is_sample_of_events()) {
     log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin, event_settings.slowest);
+    if (event_settings.stretches && l.thread == 0) log->stretches.begin();
   }
   l.events = log;
 }

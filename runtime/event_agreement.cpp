@@ -40,8 +40,9 @@ struct Proposal {
 std::uint32_t hash_of_loop(std::uint16_t region) {
   const auto names = measurement::user_region_names();
   const std::size_t i = region - std::size_t{measurement::first_user_region};
+  if (region == events::stretches) return 1;  // no name has it
   if (region == 0 || i >= names.size()) return 0;
-  return static_cast<std::uint32_t>(format::checksum(names[i], std::strlen(names[i]))) | 1;
+  return static_cast<std::uint32_t>(format::checksum(names[i], std::strlen(names[i]))) | 2;
 }
 std::uint8_t& level_of(Levels& levels, std::uint32_t loop) {
   return levels[loop == 0 ? 0 : 1 + loop % (levels.size() - 1)];
@@ -162,6 +163,15 @@ bool propose(Proposal& proposal) {
 constinit platform::NeverDestroyed<Proposal> agreed_proposal{};
 bool is_agreed = false;
 
+/// They change no more, or are read while their thread is held.
+archive::StretchesRecord stretches() {
+  const Location* first = measurement::first_location();
+  while (first && first->thread != 0) first = first->next;
+  if (!first || !first->events || !measurement::is_held(*first)) return {};
+  const measurement::Stretches& of = first->events->stretches;
+  return {of.count(), of.hash(), of.classes()};
+}
+
 }  // namespace
 
 EventAgreement event_agreement() {
@@ -183,7 +193,7 @@ EventAgreement event_agreement() {
   for_each_store([&](const measurement::EventLog& log) {
     for (const events::SpanStore::Loop& of : log.spans.loops()) add(of.region);
   });
-  return {is_agreed, std::span(levels).first(count), slowest.get().view()};
+  return {is_agreed, std::span(levels).first(count), slowest.get().view(), stretches()};
 }
 
 bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {

@@ -14,6 +14,7 @@ struct EventAgreement {
   bool agreed = false;                              ///< these are those of all ranks
   std::span<const archive::EventLevel> levels;      ///< by loop of this rank
   std::span<const archive::SlowIteration> slowest;  ///< of its loops
+  archive::StretchesRecord stretches;
 };
 
 /// Of this rank, as it is now: the locations are closed or paused. After the ranks have agreed, what they have agreed

@@ -11,6 +11,7 @@
 #include "config/line.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
+#include "runtime/clock_offsets.hpp"
 #include "runtime/event_agreement.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
@@ -102,18 +103,23 @@ bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
   return true;
 }
 
-bool agree_at_the_end = false;
+/// What ranks do together beside writing the profile.
+struct Exchanges {
+  bool clocks, events;
+};
+Exchanges exchanges{};
 
-/// What rank 0 tells the others at the begin: where the experiment is, and whether they will agree on events.
+/// What rank 0 tells the others at the begin: where the experiment is, and what they will exchange.
 bool append_start(platform::Bytes& message) {
-  const std::byte agrees{agree_at_the_end};
   return message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1) &&
-         message.append(&agrees, 1);
+         message.append(reinterpret_cast<const std::byte*>(&exchanges), sizeof exchanges);
 }
 bool read_start(const platform::Bytes& message) {
-  if (message.size() < 2 || message.size() > sizeof directory.path + 1) return false;
-  std::memcpy(directory.path, message.data(), message.size() - 1);
-  agree_at_the_end = message.data()[message.size() - 1] != std::byte{};
+  constexpr std::size_t rest = sizeof exchanges;
+  if (message.size() <= rest || message.size() > sizeof directory.path + rest) return false;
+  const std::size_t length = message.size() - rest;
+  std::memcpy(directory.path, message.data(), length);
+  std::memcpy(&exchanges, message.data() + length, rest);
   return true;
 }
 
@@ -142,7 +148,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       record.started_epoch_ns = now;
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
     }
-    agree_at_the_end = measurement::is_sample_of_events();
+    exchanges = {measurement::event_settings.selection.mode != config::TraceMode::Off,
+                 measurement::is_sample_of_events()};
     if (peers.size > 1 && !append_start(message)) {
       say("no memory to tell the ranks where the experiment is; the program runs unmeasured");
       note_said();
@@ -167,13 +174,17 @@ bool decline_experiment(const measurement::Peers& peers) {
   directory.path[0] = 0;
   return peers.size > 1 && append_start(message) &&
          archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
-         directory.path[0] != 0;
+         directory.path[0] != 0 &&
+         (!exchanges.clocks || measure_clock_offset(peers, deadline_in(patience_of_unmeasured_s)));
 }
 
-bool events_are_agreed_on() { return agree_at_the_end; }
+bool events_are_agreed_on() { return exchanges.events; }
+bool clocks_are_compared() { return exchanges.clocks; }
 
 void write_nothing(const measurement::Peers& peers) {
-  if (agree_at_the_end && !help_to_agree_on_events(peers, deadline_in(patience_of_unmeasured_s))) return;
+  const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
+  if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
+  if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;
   archive::RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

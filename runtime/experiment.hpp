@@ -30,6 +30,9 @@ void write_nothing(const measurement::Peers& peers);
 /// Whether the ranks agree on a sample of events at the end, as rank 0 has told with the name of the experiment.
 bool events_are_agreed_on();
 
+/// Whether they compare the clocks of their machines, likewise.
+bool clocks_are_compared();
+
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
 

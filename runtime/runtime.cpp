@@ -23,6 +23,7 @@
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/calibration.hpp"
+#include "runtime/clock_offsets.hpp"
 #include "runtime/endings.hpp"
 #include "runtime/event_agreement.hpp"
 #include "runtime/event_file.hpp"
@@ -201,9 +202,10 @@ bool begin_measurement() {
     return false;
   }
   choose_metrics(configuration);
-  measurement::start_events(config::parse_trace(configuration.trace),
-                            static_cast<std::size_t>(configuration.trace_memory),
-                            static_cast<unsigned>(configuration.trace_slowest));
+  measurement::start_events({.selection = config::parse_trace(configuration.trace),
+                             .memory = static_cast<std::size_t>(configuration.trace_memory),
+                             .slowest = static_cast<unsigned>(configuration.trace_slowest),
+                             .stretches = !configuration.iteration_at[0]});
   start_sampler();
   protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
@@ -286,21 +288,32 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.event_mode = event_mode();
   frame.event_bytes = event_frames_are_in_profile ? 0 : event_bytes();
   frame.event_frames = event_frames.get().view();
+  if (frame.event_mode != format::EventMode::Off) frame.clock = identity_of_clock();
+  frame.clock_offsets = clock_offsets();
   if (measurement::is_sample_of_events()) {
     const EventAgreement events = event_agreement();
     frame.event_levels = events.levels;
     frame.slowest = events.slowest;
     frame.events_agreed = events.agreed;
+    frame.stretches = events.stretches;
   }
   return frame;
+}
+
+bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
+
+/// In MPI_Finalize. False: it failed.
+bool exchange_about_events() {
+  const std::int64_t deadline = platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000;
+  return clocks_are_good && (!clocks_are_compared() || measure_clock_offset(world, deadline)) &&
+         (!events_are_agreed_on() || agree_on_events(world, deadline));
 }
 
 /// What is left of events: to the file, or to the profile. Returns the other ranks as the writer of the profile may
 /// talk to them.
 measurement::Peers finish_events(Ending ending) {
   measurement::Peers peers = world;
-  if (ending == Ending::Complete && events_are_agreed_on() &&
-      !agree_on_events(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000)) {
+  if (ending == Ending::Complete && !exchange_about_events()) {
     peers.size = 1;  // messages of that exchange may still come: there is no other one after it
     if (world.rank == 0)
       say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
@@ -377,6 +390,9 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   world = adapter.peers;
   experiment_is_open = open_experiment(configuration, world, adapter.library_version);
   if (!experiment_is_open) return end_measurement();
+  if (clocks_are_compared())
+    clocks_are_good =
+        measure_clock_offset(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {

@@ -12,12 +12,12 @@ int complain(const char* command, int code, const std::string& what) {
   return code;
 }
 
-void tell_damage(const char* command, const experiment::Experiment& experiment) {
+void tell_damage(const char* command, const experiment::DamageLog& log) {
   constexpr std::size_t most = 5;
-  const auto damage = experiment.damage();
+  const auto damage = log.lines();
   for (std::size_t i = 0; i < std::min(damage.size(), most); ++i) complain(command, exit_damaged, damage[i]);
-  if (experiment.damages() > most)
-    complain(command, exit_damaged, fmt::format("and {} more parts are damaged", experiment.damages() - most));
+  if (log.count() > most)
+    complain(command, exit_damaged, fmt::format("and {} more parts are damaged", log.count() - most));
 }
 
 }  // namespace refrain::tools

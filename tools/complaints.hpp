@@ -9,7 +9,7 @@ namespace refrain::tools {
 
 /// Returns `code`.
 int complain(const char* command, int code, const std::string& what);
-/// What of the experiment is damaged, in a few lines.
-void tell_damage(const char* command, const experiment::Experiment& experiment);
+/// What of the experiment or archive is damaged, in a few lines.
+void tell_damage(const char* command, const experiment::DamageLog& log);
 
 }  // namespace refrain::tools

@@ -1,4 +1,4 @@
-/// `refrain events EXPERIMENT`: the events of an experiment, one after the other.
+/// `refrain events EXPERIMENT`: the events of an experiment or of an OTF2 archive, one after the other.
 
 #include "offline/report/events.hpp"
 
@@ -28,7 +28,7 @@ int run(Request& request) {
   common.set_format(request.format);
   request.options.format = common.format;
   request.options.table_format = common.table_format;
-  return with_trace("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
+  return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     print_events(trace, request.options, write_out);
     if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
   });
@@ -38,8 +38,10 @@ int run(Request& request) {
 
 void add_events(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("events", "Show the events of an experiment, one after the other");
-  command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
+  Command command = root.add("events", "Show the events of an experiment or an OTF2 archive, one after the other");
+  command.option("experiment", request->experiment, "Experiment directory, or an OTF2 archive's .otf2")
+      .type("EXPERIMENT")
+      .required();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
       .type("LIST")
@@ -53,7 +55,8 @@ void add_events(Command root, Invocation& invocation) {
       "Times are seconds since the begin of the measurement, in the order of time over all ranks and threads. Peers "
       "are "
       "ranks in MPI_COMM_WORLD; of one-sided operations those in the window.\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
+      "An OTF2 archive of another tool is named by its anchor file, or the directory that has it.\n"
+      "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "
       "damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }

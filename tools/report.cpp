@@ -19,6 +19,7 @@
 #include "tools/exit_codes.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/trace_command.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -98,10 +99,11 @@ int run(Request request) {
     Progress progress;
     request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
 
+    if (is_archive(name, request.experiment)) return exit_usage;
     experiment = experiment::Experiment::open(request.experiment);
     experiment::RankHandle first;
     if (!anything_left(*experiment, request.options, first)) {
-      tell_damage(name, *experiment);
+      tell_damage(name, *experiment->damage_log());
       return exit_unreadable;
     }
     analysis::Symbolizer symbolizer;
@@ -112,12 +114,13 @@ int run(Request request) {
     output.finish();
     if (experiment->damages() == 0) return exit_ok;
     // The text says it itself.
-    if (request.options.format != report::Format::Text || output.to_file()) tell_damage(name, *experiment);
+    if (request.options.format != report::Format::Text || output.to_file())
+      tell_damage(name, *experiment->damage_log());
     return exit_damaged;
   } catch (const experiment::ReadError& error) {
     return complain(name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
-    if (experiment) tell_damage(name, *experiment);  // which may have cost what was asked for
+    if (experiment) tell_damage(name, *experiment->damage_log());  // which may have cost what was asked for
     return complain(name, exit_usage, error.what());
   }
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/run_notes.hpp"
@@ -65,7 +66,10 @@ int run(const RunOptions& options, const Invocation& invocation) {
   config::Configuration configuration;
   config::ConfigurationError error;
   LaunchLine line = parse_launch_line(command);
-  if (!config::read_configuration(configuration, error)) {
+  if (const std::string fault = choose_exemplars(); !fault.empty()) {
+    fmt::print(stderr, "refrain: {}. The program runs unmeasured.\n", fault);
+    setenv("REFRAIN_ENABLE", "off", 1);
+  } else if (!config::read_configuration(configuration, error)) {
     // Said once here; ranks that have the runtime linked into them need not say it again.
     fmt::print(stderr, "{}\n", error.line);
     setenv("REFRAIN_ENABLE", "off", 1);

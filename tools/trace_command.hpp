@@ -13,5 +13,10 @@ namespace refrain::tools {
 /// messages.
 int with_trace(const char* command, const std::string& experiment, const std::vector<std::string>& ranks,
                const std::function<void(const trace::Trace& trace)>& use);
+/// The same, where `path` may also be an OTF2 archive.
+int with_trace_or_archive(const char* command, const std::string& path, const std::vector<std::string>& ranks,
+                          const std::function<void(const trace::Trace& trace)>& use);
+/// Says that `path` is an archive of another tool, where a command needs an experiment. False: it is none.
+bool is_archive(const char* command, const std::string& path);
 
 }  // namespace refrain::tools

@@ -143,6 +143,21 @@ std::uint32_t list_of(Members members) {
   return static_cast<std::uint32_t>(r.lists.size() - 1);
 }
 
+/// The first record is that of MPI_COMM_WORLD, whose processes are all different.
+bool has_all(const CommunicatorRecord& record) {
+  auto& records = registry()->records;
+  return record.id == 0 || (record.remote_size == 0 && record.size == records[0].size &&
+                            std::ranges::find(record.members, none) == record.members.end());
+}
+
+/// Of processes that know the same parent.
+std::uint64_t identity_of(const CommunicatorRecord& record) {
+  const std::uint64_t parent = record.parent == none ? 0 : registry()->records[record.parent].identity;
+  const std::uint64_t own =
+      std::uint64_t{static_cast<std::uint32_t>(record.ordinal)} << 32 | static_cast<std::uint32_t>(record.leader);
+  return mixed(mixed(1, parent), own + 1) | 1;  // the hash of 0 is 0
+}
+
 /// The communicator `handle` gets a record, or that of one of its family whose turn it is. False: there is no room.
 bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
   Registry& r = *registry();
@@ -167,10 +182,12 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
     return false;
   record.id = static_cast<std::int32_t>(r.records.size());
   record.members = r.lists[list];
+  record.has_all = has_all(record);
   if (!is_child)
     record.ordinal = static_cast<std::int32_t>(
         -1 - static_cast<std::int64_t>(mixed(naming.hash, static_cast<std::uint64_t>(family->made)) >> 33));
   (void)r.children.push_back(0);
+  record.identity = identity_of(record);
   r.families.add_record(*family, most);
   r.records.push_back(record);
   return r.handles.bind(handle, record.id);
@@ -296,6 +313,13 @@ void bind_communicator(std::int32_t id, MPI_Comm handle) {
   if (id == none) return;
   Locked locked(defining);
   (void)registry()->handles.bind(handle, id);
+}
+
+std::uint64_t identity_if_of_all(std::int32_t id) {
+  const Registry* published = registry();
+  if (!published || id == none) return 0;
+  const CommunicatorRecord& record = published->records.view()[static_cast<std::size_t>(id)];
+  return record.has_all ? record.identity : 0;
 }
 
 std::span<const CommunicatorRecord> all_communicators() {

@@ -51,6 +51,8 @@ bool define_once(MPI_Comm found);
 
 /// -1: not known. Without a lock.
 std::int32_t id_of_communicator(MPI_Comm handle);
+/// The identity of a communicator with the group of MPI_COMM_WORLD; 0: of another. Without a lock.
+std::uint64_t identity_if_of_all(std::int32_t id);
 void name_communicator(MPI_Comm handle, const char* name);
 /// The communicator with this handle is about to be freed: its id, -1 when it is not known.
 std::int32_t forget_handle(MPI_Comm handle);

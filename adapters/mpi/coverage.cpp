@@ -6,21 +6,12 @@ namespace refrain::format {
 
 namespace {
 constexpr FunctionCoverage rows[] = {
-#if __has_include("openmpi/coverage.inc")
-#include "openmpi/coverage.inc"
-#endif
-#if __has_include("mpich/coverage.inc")
-#include "mpich/coverage.inc"
-#endif
+#include "coverage_of_all.inc"
     {},
 };
 
 constexpr KnownFunction known[] = {
-#if __has_include("openmpi/known.inc")
-#include "openmpi/known.inc"
-#elif __has_include("mpich/known.inc")
-#include "mpich/known.inc"
-#endif
+#include "known_functions.inc"
     {},
 };
 }  // namespace

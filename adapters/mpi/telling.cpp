@@ -111,6 +111,7 @@ void tell_collective(MpiCall call, MPI_Comm comm, int root, const Traffic& traff
   Communication c = whole(call, Kind::Collective);
   c.peer = rank_of_root(root);
   c.communicator = id_of_communicator(comm);
+  c.of_all = identity_if_of_all(c.communicator);
   c.bytes_sent = traffic.sent;
   c.bytes_received = traffic.received;
   call.tell(c);

@@ -1,5 +1,6 @@
 #include "offline/experiment/events_reader.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -99,6 +100,25 @@ void read_levels(SectionReader& in, EventsOfRank& events) {
   }
 }
 
+void read_stretches(SectionReader& in, EventsOfRank& events) {
+  events.stretches = in.varint();
+  events.stretches_hash = in.fixed<std::uint64_t>();
+  const auto first = std::ranges::find(events.locations, 0, &EventsOfLocation::thread);
+  const auto path_of = [&](std::uint64_t node) {
+    if (node == events::no_node) return events::no_node;
+    if (first == events.locations.end() || node >= first->paths.size()) in.refuse("a call path that is not there");
+    return first->paths[node];
+  };
+  for (std::size_t n = in.count(4); n > 0; --n) {
+    EventsOfRank::StretchClass& of = events.stretch_classes.emplace_back();
+    of.opened = path_of(in.varint());
+    of.closed = path_of(in.varint());
+    of.count = in.varint();
+    of.ticks = in.varint();
+    in.check();
+  }
+}
+
 }  // namespace
 
 EventsOfRank read_events(SectionReader& in, const Rank& rank) {
@@ -120,7 +140,19 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
     if (!read_node_paths(in, rank.paths, of.paths)) in.refuse("a call path that is not there");
     in.check();
   }
-  if (events.mode == format::EventMode::Sampled) read_levels(in, events);
+  events.clock = in.fixed<std::uint64_t>();
+  for (std::size_t n = in.count(4); n > 0; --n) {
+    EventsOfRank::ClockOffset& of = events.clock_offsets.emplace_back();
+    of.rank = static_cast<std::int32_t>(in.signed_varint());
+    of.at_ns = in.signed_varint();
+    of.offset_ns = in.signed_varint();
+    of.round_trip_ns = static_cast<std::int64_t>(in.varint());
+    in.check();
+  }
+  if (events.mode == format::EventMode::Sampled) {
+    read_levels(in, events);
+    read_stretches(in, events);
+  }
   in.finish();
   return events;
 }

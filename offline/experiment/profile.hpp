@@ -264,6 +264,24 @@ struct EventsOfRank {
     std::int64_t iteration;
   };
   std::vector<Slow> slowest;  ///< beside these
+  /// Of the first thread, what stands for iterations where no loop is marked (docs/events.md): from one blocking
+  /// collective operation of all processes to the next.
+  struct StretchClass {
+    /// Call paths of the operations. events::no_node: nothing has opened the first; both: of several classes.
+    std::uint32_t opened, closed;
+    std::uint64_t count;
+    std::uint64_t ticks;  ///< all of them together
+  };
+  /// Ranks with the same number have the same clock.
+  std::uint64_t clock = 0;
+  /// The clock of another rank, as this one saw it: what to add to the own one for it, and by what that may be wrong.
+  struct ClockOffset {
+    std::int32_t rank;
+    std::int64_t at_ns, offset_ns, round_trip_ns;
+  };
+  std::vector<ClockOffset> clock_offsets;
+  std::uint64_t stretches = 0, stretches_hash = 0;
+  std::vector<StretchClass> stretch_classes;
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 

@@ -15,31 +15,7 @@ constexpr OTF2_GroupRef all_ranks = 0;
 OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) {
   if (is_marked) return OTF2_REGION_ROLE_CODE;
   if (kind != PathKind::Mpi) return OTF2_REGION_ROLE_FUNCTION;
-  struct Role {
-    const char* part;
-    OTF2_RegionRole role;
-  };
-  constexpr Role roles[] = {{"File_", OTF2_REGION_ROLE_FILE_IO},
-                            {"arrier", OTF2_REGION_ROLE_BARRIER},
-                            {"Put", OTF2_REGION_ROLE_RMA},
-                            {"Get_accumulate", OTF2_REGION_ROLE_RMA},
-                            {"Win_", OTF2_REGION_ROLE_RMA},
-                            {"reduce", OTF2_REGION_ROLE_COLL_ALL2ALL},
-                            {"Allgather", OTF2_REGION_ROLE_COLL_ALL2ALL},
-                            {"Alltoall", OTF2_REGION_ROLE_COLL_ALL2ALL},
-                            {"cast", OTF2_REGION_ROLE_COLL_ONE2ALL},
-                            {"Scatter", OTF2_REGION_ROLE_COLL_ONE2ALL},
-                            {"Gather", OTF2_REGION_ROLE_COLL_ALL2ONE},
-                            {"Reduce", OTF2_REGION_ROLE_COLL_ALL2ONE},
-                            {"send", OTF2_REGION_ROLE_POINT2POINT},
-                            {"Send", OTF2_REGION_ROLE_POINT2POINT},
-                            {"recv", OTF2_REGION_ROLE_POINT2POINT},
-                            {"Recv", OTF2_REGION_ROLE_POINT2POINT},
-                            {"Wait", OTF2_REGION_ROLE_POINT2POINT},
-                            {"Test", OTF2_REGION_ROLE_POINT2POINT}};
-  for (const auto& [part, role] : roles)
-    if (name.find(part) != std::string::npos) return role;
-  return OTF2_REGION_ROLE_FUNCTION;
+  return static_cast<OTF2_RegionRole>(trace::role_of_mpi(name));
 }
 
 }  // namespace

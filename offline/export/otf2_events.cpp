@@ -94,8 +94,7 @@ class Writer {
         return;
       case Type::FlushBegin: flush_begin_ = time_; return;
       case Type::FlushEnd: return done(OTF2_EvtWriter_BufferFlush(out_, nullptr, flush_begin_, time_));
-      case Type::Gap:
-      case Type::ThreadEnd: return;
+      default: return;  // gaps, ends of threads; the others are not of experiments
     }
   }
 

@@ -55,6 +55,7 @@ const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
                                            {"request", Kind::Id},
                                            {"iteration", Kind::Id},
                                            {"lost", Kind::Count},
+                                           {"value"},
                                            {"message", Kind::Id},
                                            {"sent_s", Kind::Seconds}};
 
@@ -68,12 +69,14 @@ class EventRows {
     Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
              word_of(event)}};
     row.cells.resize(event_columns.size());
+    if (location.rank < 0) row.cells[1] = {};
     if (event.type == Type::SpanEnd) row.cells[4] = trace_.loop_of(event);
     else if (event.type <= Type::MarkEnd) row.cells[4] = trace_.region_of(event.path);
     if (event.type == Type::Communication) communication(event.record, location.rank, row);
+    if (event.type > Type::ThreadEnd) of_archive(event, row);
     if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[11] = event.record.value;
     if (event.type == Type::Gap) row.cells[12] = event.record.value;
-    if (sent) row.cells[14] = static_cast<double>(sent->time_ns) / 1e9;
+    if (sent) row.cells[15] = static_cast<double>(sent->time_ns) / 1e9;
     return row;
   }
 
@@ -85,16 +88,73 @@ class EventRows {
       row.cells[5] = std::int64_t{r.kind == events::Kind::OneSided ? r.peer : peer};
     if ((r.kind == events::Kind::Send || r.kind == events::Kind::Receive) && r.tag >= 0)
       row.cells[6] = std::int64_t{r.tag};
-    const std::int32_t communicator = trace_.communicators().index_of(rank, r.communicator);
-    if (r.kind != events::Kind::OneSided && communicator >= 0) {
-      const std::string& name = trace_.communicators().all()[static_cast<std::size_t>(communicator)].name;
-      row.cells[7] = name.empty() ? fmt::format("communicator {}", communicator) : name;
-    }
+    if (r.kind != events::Kind::OneSided) communicator(trace_.communicators().index_of(rank, r.communicator), row);
     row.cells[8] = r.bytes_sent;
     row.cells[9] = r.bytes_received;
     if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
-    if (events::has_number(r.kind, r.phase) && r.ordinal != events::no_ordinal)
-      row.cells[13] = static_cast<std::int64_t>(r.ordinal);
+    if (!trace_.archive() && events::has_number(r.kind, r.phase) && r.ordinal != events::no_ordinal)
+      row.cells[14] = static_cast<std::int64_t>(r.ordinal);
+  }
+
+  /// What Refrain does not record itself.
+  void of_archive(const Event& event, Row& row) const {
+    const events::Record& r = event.record;
+    const auto name = [&](const std::vector<std::string>& names, std::int64_t place) {
+      const bool is_there = place >= 0 && static_cast<std::size_t>(place) < names.size();
+      return is_there ? names[static_cast<std::size_t>(place)] : "(unknown)";
+    };
+    if (event.path != trace::no_path) row.cells[4] = trace_.region_of(event.path);
+    switch (event.type) {
+      case Type::Metric:
+        row.cells[4] = r.node < trace_.metrics().size() ? trace_.metrics()[r.node].name : "(unknown)";
+        row.cells[13] = value_of_metric(event);
+        return;
+      case Type::Parameter:
+        row.cells[4] = name(trace_.parameters(), r.node);
+        row.cells[13] = r.is_whole ? name(trace_.texts(), r.value) : fmt::format("{}", r.value);
+        return;
+      case Type::ProgramBegin: row.cells[4] = name(trace_.texts(), r.node); return;
+      case Type::ProgramEnd:
+      case Type::Fork:
+      case Type::LockAcquired:
+      case Type::LockReleased: row.cells[13] = fmt::format("{}", r.value); break;
+      case Type::TeamBegin:
+      case Type::TeamEnd:
+      case Type::ThreadCreate:
+      case Type::ThreadBegin:
+      case Type::ThreadWait:
+      case Type::CommunicatorMade:
+      case Type::CommunicatorFreed: communicator(r.communicator, row); break;
+      case Type::WindowCollective: row.cells[8] = r.bytes_sent, row.cells[9] = r.bytes_received; [[fallthrough]];
+      case Type::WindowSync:
+      case Type::WindowLockRequested:
+      case Type::WindowLocked:
+      case Type::WindowUnlocked:
+        if (r.peer >= 0) row.cells[5] = std::int64_t{r.peer};
+        break;
+      default: break;
+    }
+    const bool has_number = event.type == Type::RequestTest ||
+                            (event.type >= Type::ThreadCreate && event.type <= Type::TaskComplete) ||
+                            event.type >= Type::WindowLockRequested;
+    if (has_number) row.cells[10] = static_cast<std::int64_t>(r.request);
+  }
+
+  std::string value_of_metric(const Event& event) const {
+    const auto value = event.record.value;
+    if (event.record.node >= trace_.metrics().size()) return fmt::format("{}", value);
+    switch (trace_.metrics()[event.record.node].type) {
+      case trace::MetricOfTrace::Real: return fmt::format("{}", trace_.value_of(event));
+      case trace::MetricOfTrace::Unsigned: return fmt::format("{}", static_cast<std::uint64_t>(value));
+      case trace::MetricOfTrace::Signed: break;
+    }
+    return fmt::format("{}", value);
+  }
+
+  void communicator(std::int32_t index, Row& row) const {
+    if (index < 0) return;
+    const std::string& name = trace_.communicators().all()[static_cast<std::size_t>(index)].name;
+    row.cells[7] = name.empty() ? fmt::format("communicator {}", index) : name;
   }
 
   const Trace& trace_;
@@ -105,9 +165,9 @@ void for_each_event(const Trace& trace, const EventOptions& options,
   std::map<std::uint32_t, std::vector<TimeSpan>> windows;
   if (options.iteration) windows = windows_of(trace, *options.iteration);
   const auto nanoseconds = [](double seconds) { return std::llround(std::clamp(seconds, -1e9, 1e9) * 1e9); };
-  const std::int64_t from = nanoseconds(options.from_s.value_or(-1e9)), to = nanoseconds(options.to_s.value_or(1e9));
+  const std::int64_t from = options.from_s ? nanoseconds(*options.from_s) : Trace::from_begin;
+  const std::int64_t to = options.to_s ? nanoseconds(*options.to_s) : std::numeric_limits<std::int64_t>::max();
   const auto wanted = [&](const Event& event) {
-    if (event.time_ns < from || event.time_ns > to) return false;
     if (!options.iteration) return true;
     const auto of = windows.find(event.location);
     return of != windows.end() && std::ranges::any_of(of->second, [&](const TimeSpan& window) {
@@ -115,9 +175,10 @@ void for_each_event(const Trace& trace, const EventOptions& options,
              return is_after && window.begin_ns <= event.time_ns && event.time_ns <= window.end_ns;
            });
   };
-  auto reader = trace.read();
+  auto reader = trace.read({}, from);
   trace::Pairing pairing = trace::pairing_of(trace);
   while (const Event* event = reader.next()) {
+    if (event->time_ns > to) return;
     pairing.add(*event);
     if (wanted(*event)) use(*event, pairing.sent());
   }
@@ -129,7 +190,8 @@ std::string text_of(const Row& row) {
   const auto text = [&](std::size_t cell) {
     return has(cell) ? std::get<std::string>(row.cells[cell]) : std::string();
   };
-  const std::string place = number(2) == 0 ? fmt::format("{}", number(1)) : fmt::format("{}.{}", number(1), number(2));
+  const std::string rank = has(1) ? fmt::format("{}", number(1)) : "-";
+  const std::string place = number(2) == 0 ? rank : fmt::format("{}.{}", rank, number(2));
   std::string line =
       fmt::format("{:>15.9f}  {:>7}  {:<20} {}", std::get<double>(row.cells[0]), place, text(3), text(4));
   if (has(5)) line += fmt::format("  rank {}", number(5));
@@ -140,7 +202,8 @@ std::string text_of(const Row& row) {
   if (has(10)) line += fmt::format("  request {}", number(10));
   if (has(11)) line += fmt::format("  iteration {}", number(11));
   if (has(12)) line += fmt::format("  {} records lost", number(12));
-  if (has(14)) line += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[14]));
+  if (has(13)) line += "  value " + text(13);
+  if (has(15)) line += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[15]));
   return line + "\n";
 }
 
@@ -173,6 +236,7 @@ std::vector<KeptIterations> kept_iterations(const Trace& trace) {
     auto reader = trace.read({{i}});
     while (const Event* event = reader.next()) {
       if (event->type != Type::SpanEnd || event->record.region == 0) continue;
+      if (event->record.region == events::stretches && !trace.has_stretches()) continue;
       const std::string loop = trace.loop_of(*event);  // numbers of loops differ from rank to rank
       if (!trace.is_sampled(loop, event->record.value)) {
         ++kept.slow;

@@ -19,7 +19,8 @@ struct EventOptions {
 /// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
 void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
-/// Of each rank of the trace, in the order of Trace::ranks(): the iterations that were kept on its first thread.
+/// Of each rank of the trace, in the order of Trace::ranks(): the iterations that were kept on its first thread, or
+/// stretches where no loop was marked.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
   std::uint64_t slow = 0;             ///< beside them, of a sample

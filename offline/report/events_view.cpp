@@ -41,6 +41,9 @@ struct KeptEvents {
     iterations = kept_iterations(*trace);
     messages = count_messages(*trace);
   }
+  bool has_stretches() const {
+    return trace && trace->ranks()[0].mode == format::EventMode::Sampled && trace->has_stretches();
+  }
   std::uint64_t of_all_ranks() const {
     std::uint64_t least = iterations.empty() ? 0 : iterations[0].count;
     for (const KeptIterations& of : iterations) least = std::min(least, of.count);
@@ -81,6 +84,7 @@ std::string line_of_messages(const trace::MessageCounts& of) {
   }
   return text;
 }
+Cell seconds_of(const std::optional<std::int64_t>& ns) { return ns ? Cell(static_cast<double>(*ns) / 1e9) : Cell(); }
 
 Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
   return {"by_rank",
@@ -90,7 +94,8 @@ Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
            {"bytes", Kind::Bytes},
            {"iterations_kept", Kind::Count, Everywhere, "iterations"},
            {"lost", Kind::Count},
-           {"kept_hash", Kind::Text, ForPrograms}},
+           {"kept_hash", Kind::Text, ForPrograms},
+           {"clock_offset_s", Kind::Seconds, ForPrograms}},
           [kept](const TakeRow& take) {
             for (std::size_t i = 0; kept->trace && i < kept->trace->ranks().size(); ++i) {
               const trace::RankOfTrace& rank = kept->trace->ranks()[i];
@@ -99,7 +104,8 @@ Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
                 if (location.rank == rank.rank) records += location.records, lost += location.lost;
               take({{std::int64_t{rank.rank}, rank.host, static_cast<std::int64_t>(records),
                      static_cast<std::int64_t>(rank.bytes), static_cast<std::int64_t>(kept->iterations[i].count),
-                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash)}});
+                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash),
+                     seconds_of(rank.clock_offset_ns)}});
             }
           }};
 }
@@ -108,12 +114,17 @@ const char* mode_of(const KeptEvents& kept) {
   return word_of(kept.trace ? kept.trace->ranks()[0].mode : format::EventMode::Off);
 }
 
+/// Stretches are a part of the sample only where nothing else is.
+bool is_counted(const KeptEvents& kept, const std::string& loop) {
+  return !loop.empty() && (loop != trace::stretches_loop || kept.trace->has_stretches());
+}
+
 /// Of a sample, the highest of its loops: one of 2^level iterations.
 std::optional<std::int64_t> level_of(const KeptEvents& kept) {
   if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
   unsigned highest = 0;
   for (const auto& [loop, level] : kept.trace->levels())
-    if (!loop.empty()) highest = std::max(highest, level);
+    if (is_counted(kept, loop)) highest = std::max(highest, level);
   return highest;
 }
 
@@ -121,11 +132,11 @@ std::optional<std::int64_t> level_of(const KeptEvents& kept) {
 std::string sample_of(const KeptEvents& kept) {
   std::string text;
   for (const auto& [loop, level] : kept.trace->levels()) {
-    if (loop.empty()) continue;
+    if (!is_counted(kept, loop)) continue;
     text += text.empty() ? "" : ", ";
-    text += level == 0
-                ? fmt::format("all iterations of {}", loop)
-                : fmt::format("one of {} of {}", plural(std::int64_t{1} << level, "iteration", "iterations"), loop);
+    const bool is_loop = loop != trace::stretches_loop;
+    text += level == 0 ? "all " : fmt::format("one of {} ", std::int64_t{1} << level);
+    text += is_loop ? fmt::format("iterations of {}", loop) : "stretches between collective operations of all ranks";
   }
   return text;
 }
@@ -143,12 +154,30 @@ Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
 
 std::vector<Table> events_tables(const Document& d) {
   const auto kept = std::make_shared<const KeptEvents>(d);
-  Table events{
-      "events", {{"mode"}, {"level", Kind::Count}, {"iterations_kept", Kind::Count}}, [kept](const TakeRow& take) {
-        const auto level = level_of(*kept);
-        take({{mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks())},
-              {messages_table(kept), slowest_table(kept), by_rank_table(kept)}});
-      }};
+  Table events{"events",
+               {{"mode"},
+                {"level", Kind::Count},
+                {"iterations_kept", Kind::Count},
+                {"stretches", Kind::Count},
+                {"stretches_left_out", Kind::Count},
+                {"machines", Kind::Count},
+                {"clock_uncertainty_s", Kind::Seconds}},
+               [kept](const TakeRow& take) {
+                 const auto level = level_of(*kept);
+                 Row row{{mode_of(*kept), level ? Cell(*level) : Cell(),
+                          static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell(), Cell(), Cell()},
+                         {messages_table(kept), slowest_table(kept), by_rank_table(kept)}};
+                 if (kept->has_stretches()) {
+                   row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
+                   row.cells[4] = static_cast<std::int64_t>(kept->trace->stretches_left_out());
+                 }
+                 if (kept->trace) {
+                   const trace::JobClocks& clocks = kept->trace->clocks();
+                   row.cells[5] = static_cast<std::int64_t>(clocks.machines());
+                   if (clocks.uncertainty_ns() >= 0) row.cells[6] = static_cast<double>(clocks.uncertainty_ns()) / 1e9;
+                 }
+                 take(std::move(row));
+               }};
   events.shape = Table::Object;
   return {std::move(events)};
 }
@@ -166,9 +195,17 @@ class EventsPage : TextPage {
       return std::move(out_);
     }
     const std::string sample = sample_of(*kept);
+    const auto count = static_cast<std::int64_t>(kept->of_all_ranks());
     line(fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
-                     plural(static_cast<std::int64_t>(kept->of_all_ranks()), "iteration", "iterations")));
+                     kept->has_stretches() ? fmt::format("{} of {}", count,
+                                                         plural(static_cast<std::int64_t>(kept->trace->stretches()),
+                                                                "stretch", "stretches"))
+                                           : plural(count, "iteration", "iterations")));
     line(line_of_messages(kept->messages));
+    if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
+      line(fmt::format("{} left out: not all ranks have called the same collective operations.",
+                       plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
+    clocks(kept->trace->clocks());
     line();
     print(by_rank_table(kept));
     if (!kept->trace->slowest().empty()) {
@@ -180,6 +217,17 @@ class EventsPage : TextPage {
     line();
     line(paint(style_.faint, "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT"));
     return std::move(out_);
+  }
+
+ private:
+  void clocks(const trace::JobClocks& clocks) {
+    if (clocks.machines() < 2) return;
+    if (clocks.uncertainty_ns() < 0)
+      return line(
+          fmt::format("The clocks of {} machines were not compared: an event may seem to come before its cause.",
+                      clocks.machines()));
+    line(fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
+                     clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3));
   }
 };
 

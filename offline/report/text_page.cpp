@@ -104,8 +104,12 @@ void TextPage::print(const Table& table, const std::function<const char*(const R
     std::string row;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const bool last = has_text && i + 1 == shown.size();
-      row += last ? "  " + paint(of, fit_name(text_of(shown[i]), room, glyphs_.ellipsis))
-                  : right(text_of(shown[i]), widths[i]);
+      std::string text = text_of(shown[i]);
+      if (last) text = "  " + paint(of, fit_name(text, room, glyphs_.ellipsis));
+      else if (i > 0 && table.columns[shown[i]].kind == Kind::Text)
+        text = right(fit_name(text, widths[i] - 2, glyphs_.ellipsis), widths[i]);
+      else text = right(text, widths[i]);
+      row += text;
     }
     return row;
   };

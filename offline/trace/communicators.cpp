@@ -21,14 +21,36 @@ void Communicators::add(const experiment::Rank& rank) {
   }
 }
 
+void Communicators::add(CommunicatorOfTrace communicator) {
+  is_shared_ = true;
+  all_.push_back(std::move(communicator));
+}
+
 std::int32_t Communicators::index_of(std::int32_t rank, std::int32_t id) const {
+  if (is_shared_) return id >= 0 && static_cast<std::size_t>(id) < all_.size() ? id : -1;
   const auto own = of_rank_.find(rank);
   if (own == of_rank_.end()) return -1;
   const auto at = own->second.find(id);
   return at == own->second.end() ? -1 : at->second.index;
 }
 
+std::int32_t Communicators::rank_of_shared(std::int32_t from, std::int32_t index, std::int32_t peer) const {
+  if (index < 0 || static_cast<std::size_t>(index) >= all_.size() || peer < 0) return -1;
+  const CommunicatorOfTrace& of = all_[static_cast<std::size_t>(index)];
+  if (of.is_self) return peer == 0 ? from : -1;
+  std::size_t place = static_cast<std::size_t>(peer);
+  if (of.remote_size > 0) {  // who is in one group means the other
+    const auto size = static_cast<std::size_t>(of.size);
+    bool is_of_first = false;
+    for (std::size_t i = 0; i < size && !is_of_first; ++i) is_of_first = of.members[i] == from;
+    if (is_of_first) place += size;
+    else if (place >= size) return -1;
+  }
+  return place < of.members.size() ? of.members[place] : -1;
+}
+
 std::int32_t Communicators::rank_of(std::int32_t from, std::int32_t id, std::int32_t peer) const {
+  if (is_shared_) return rank_of_shared(from, id, peer);
   const auto own = of_rank_.find(from);
   if (own == of_rank_.end() || peer < 0) return -1;
   const auto at = own->second.find(id);

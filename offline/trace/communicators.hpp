@@ -1,6 +1,7 @@
 #pragma once
-/// The communicators of all ranks as one list. A rank numbers those that it is in; which ones are the same follows from
-/// parent, ordinal and leader (adapters/mpi/communicators.hpp).
+/// The communicators of all ranks as one list. In an experiment a rank numbers those that it is in; which ones are the
+/// same follows from parent, ordinal and leader (adapters/mpi/communicators.hpp). In an archive all ranks use the same
+/// numbers: indices into the list.
 
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "offline/experiment/profile.hpp"
+#include "offline/trace/regions.hpp"
 
 namespace refrain::trace {
 
@@ -19,12 +21,20 @@ struct CommunicatorOfTrace {
   /// one, as the first rank with it sees them.
   experiment::MemberList members;
   std::int32_t size = 0, remote_size = 0;
+  bool is_self = false;  ///< MPI_COMM_SELF and the like: each rank has its own, of which it is the only member
+  Paradigm paradigm = Paradigm::Mpi;
+  /// Of other paradigms than MPI, whose members are threads: indices into Trace::locations().
+  std::vector<std::uint32_t> locations;
+  static constexpr std::uint32_t no_location = 0xffffffff;
 };
 
 class Communicators {
  public:
   /// Adds those of a rank.
   void add(const experiment::Rank& rank);
+  /// One of an archive, known to all ranks by its index.
+  void add(CommunicatorOfTrace communicator);
+  void set_parent(std::size_t index, std::int32_t parent) { all_[index].parent = parent; }
 
   const std::vector<CommunicatorOfTrace>& all() const { return all_; }
   /// Index into all() of the communicator that the rank calls `id`; -1: it is not known.
@@ -38,7 +48,10 @@ class Communicators {
     experiment::MemberList members;
     std::int32_t size, remote_size;
   };
+  std::int32_t rank_of_shared(std::int32_t from, std::int32_t index, std::int32_t peer) const;
+
   std::vector<CommunicatorOfTrace> all_;
+  bool is_shared_ = false;  ///< numbers of all ranks are indices
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t> index_;  ///< parent, ordinal, leader
   std::map<std::int32_t, std::map<std::int32_t, Own>> of_rank_;                         ///< by rank, by id
 };

@@ -19,8 +19,36 @@ enum class Type : std::uint8_t {
   FlushBegin,
   FlushEnd,
   ThreadEnd,
+  // What Refrain does not record itself, of other tools' archives. What the record says is said in ().
+  GapEnd,        ///< events are kept again
+  Metric,        ///< a value of Trace::metrics() (node: its index; value, see Trace::value_of)
+  Parameter,     ///< a value of Trace::parameters() (node: its index; value; is_whole: that is a place in texts())
+  RequestTest,   ///< a request was found to be incomplete (request)
+  ProgramBegin,  ///< (node: name in Trace::texts())
+  ProgramEnd,    ///< (value: exit status)
+  Fork,          ///< threads are started (value: how many were asked for)
+  Join,          ///< they have ended
+  TeamBegin,     ///< the thread is a member of a team (communicator)
+  TeamEnd,
+  ThreadCreate,  ///< a thread is made (request: its number; communicator)
+  ThreadBegin,   ///< it begins (same)
+  ThreadWait,    ///< it was waited for (same)
+  LockAcquired,  ///< (request: the lock; value: how many have had it before, and this)
+  LockReleased,
+  TaskCreate,  ///< (request: the task)
+  TaskSwitch,  ///< to that task
+  TaskComplete,
+  CommunicatorMade,  ///< (communicator)
+  CommunicatorFreed,
+  WindowMade,  ///< (communicator: index into Trace::windows())
+  WindowFreed,
+  WindowCollective,     ///< an operation of all ranks of a window (communicator: window; bytes)
+  WindowSync,           ///< (communicator: window; peer: rank in it, unless it is of a group)
+  WindowLockRequested,  ///< (communicator: window; peer; request: the lock)
+  WindowLocked,
+  WindowUnlocked,
 };
-inline constexpr unsigned types = 11;
+inline constexpr unsigned types = 38;
 const char* name_of(Type type);
 
 /// The names of events::Kind for communications.
@@ -33,9 +61,10 @@ struct Event {
   Type type{};
   std::uint32_t location = 0;    ///< index into Trace::locations()
   std::int64_t time_ns = 0;      ///< since the begin of the trace
-  std::uint32_t path = no_path;  ///< call path of the experiment; no_path: not known
-  /// Where the event comes from: times in it are ticks of the rank, and nodes those of the location. Of messages
-  /// `ordinal` and `tags_before` are its number, whatever form it had; no_ordinal: it has none.
+  std::uint32_t path = no_path;  ///< call path, see Trace::region(); no_path: not known
+  /// Where the event comes from: times in it are ticks of the rank (see Trace::time_of()), and nodes those of the
+  /// location. Of an archive times are nanoseconds, and communicators index Communicators::all(). Of messages
+  /// `ordinal` and `tags_before` are their number, whatever form it had; no_ordinal: it has none.
   events::Record record;
 };
 

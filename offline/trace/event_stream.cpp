@@ -8,34 +8,22 @@ using events::Kind;
 using events::Phase;
 using events::Record;
 
-const char* name_of(Type type) {
-  constexpr const char* names[types] = {"enter",    "leave", "communication", "sample",    "mark_begin", "mark_end",
-                                        "span_end", "gap",   "flush_begin",   "flush_end", "thread_end"};
-  return names[static_cast<std::size_t>(type)];
-}
-
-const char* name_of(Kind kind) {
-  constexpr const char* names[events::kinds] = {
-      "call",        "send",   "receive", "collective", "one_sided", "read",  "write",      "communicator",
-      "generalized", "sample", "mark",    "span",       "gap",       "flush", "thread_end", "jump"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-const char* name_of(Phase phase) {
-  constexpr const char* names[] = {"whole", "begun", "completed", "cancelled"};
-  return names[static_cast<std::size_t>(phase)];
-}
-
-RankClock::RankClock(const experiment::EventsOfRank& events, double ticks_per_second, std::int64_t begin_ns)
-    : ticks_(events.first.ticks), offset_ns_(events.first.monotonic_ns - begin_ns) {
-  const auto ticks = static_cast<double>(events.last.ticks - events.first.ticks);
-  const auto ns = static_cast<double>(events.last.monotonic_ns - events.first.monotonic_ns);
+RankClock::RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
+                     double ticks_per_second)
+    : ticks_(first_ticks), offset_ns_(first_ns) {
+  const double ticks = static_cast<double>(last_ticks) - static_cast<double>(first_ticks);
+  const double ns = static_cast<double>(last_ns) - static_cast<double>(first_ns);
   ns_per_tick_ = ticks > 0 && ns > 0 ? ns / ticks : 1e9 / ticks_per_second;
 }
 
 EventStream::EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-                         const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown)
-    : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock), is_shown_(is_shown) {}
+                         const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown,
+                         std::int64_t from_ns)
+    : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock), is_shown_(is_shown) {
+  const auto& frames = file_->frames();
+  while (frame_ < frames.size() && (frames[frame_].thread != thread_ || clock_.time_of(frames[frame_].end) < from_ns))
+    ++frame_;
+}
 
 /// A frame of a sample has whole spans, each beginning with a jump. What is malformed stays, and is found later.
 void EventStream::drop_hidden_spans() {
@@ -128,8 +116,7 @@ void EventStream::put(Type type, std::int64_t ticks, const Record& record) {
 }
 
 void EventStream::emit(Type type, std::int64_t ticks, const Record& record) {
-  if (count_ == events_.size()) events_.resize(2 * count_ + 64);
-  Event& event = events_[count_++];
+  Event& event = add();
   event.type = type;
   event.location = location_;
   event.time_ns = last_ns_ = std::max(last_ns_, clock_.time_of(ticks));
@@ -205,11 +192,9 @@ void EventStream::take(const Record& record) {
   in_call_ = record.is_within && held_.size() < most_held;
 }
 
-/// False: there are no more.
-bool EventStream::make_some() {
+void EventStream::make_some() {
   constexpr std::size_t enough = 64, most_samples = 64;
-  next_ = count_ = 0;
-  while (count_ < enough) {
+  while (count() < enough) {
     const Record* record = read_record();
     if (!record) {
       release();
@@ -225,7 +210,6 @@ bool EventStream::make_some() {
     const bool may_be_early = record->kind == Kind::Sample && held_.size() < most_samples;
     if (!in_call_ && moved_count_ == 0 && !may_be_early) release();
   }
-  return count_ > 0;
 }
 
 }  // namespace refrain::trace

@@ -1,5 +1,5 @@
 #pragma once
-/// The events of one location in chronological order, from its frames, one of which is in memory at a time.
+/// The events of one location of an experiment, from its frames, one of which is in memory at a time.
 
 #include <deque>
 #include <functional>
@@ -10,7 +10,7 @@
 
 #include "events/message_numbers.hpp"
 #include "offline/experiment/events_reader.hpp"
-#include "offline/trace/event.hpp"
+#include "offline/trace/event_source.hpp"
 
 namespace refrain::trace {
 
@@ -18,8 +18,9 @@ namespace refrain::trace {
 class RankClock {
  public:
   RankClock() = default;
-  /// `begin_ns`: of the trace, on the rank's monotonic clock.
-  RankClock(const experiment::EventsOfRank& events, double ticks_per_second, std::int64_t begin_ns);
+  /// Two moments, in ticks and as times of the trace. When they are the same the counter has its usual frequency.
+  RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
+            double ticks_per_second);
   std::int64_t time_of(std::int64_t ticks) const {
     // Damaged files have any times; 2^62 ns are 146 years.
     constexpr double most = 4.6e18;
@@ -40,19 +41,13 @@ using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)
 
 /// Some hundred are made at a time. What happens within a call is recorded before the call: it is held until the call
 /// is known.
-class EventStream {
+class EventStream final : public EventSource {
  public:
   /// `paths` must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node.
-  /// `is_shown`: null: all spans are.
+  /// `is_shown`: null: all spans are. Frames that end before `from_ns` are left out.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-              const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown = nullptr);
-
-  /// The next event; null: there is none. No event is earlier than the one before. Valid until the next call.
-  const Event* next() {
-    if (next_ == count_ && !make_some()) [[unlikely]]
-      return nullptr;
-    return &events_[next_++];
-  }
+              const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown = nullptr,
+              std::int64_t from_ns = std::numeric_limits<std::int64_t>::min());
 
  private:
   struct Held {
@@ -68,7 +63,7 @@ class EventStream {
   void take_call(const events::Record& record);
   void put(Type type, std::int64_t ticks, const events::Record& record);
   void emit(Type type, std::int64_t ticks, const events::Record& record);
-  bool make_some();
+  void make_some() override;
   void lose(std::int64_t ticks, std::int64_t records);
   void release();
 
@@ -87,9 +82,7 @@ class EventStream {
   std::vector<events::Record> moved_;  ///< the first of them: communications of the call to come
   std::size_t moved_count_ = 0;
   std::deque<Held> held_;
-  bool in_call_ = false;       ///< what is held lies within a call to come
-  std::vector<Event> events_;  ///< those from next_ to count_ are ready
-  std::size_t next_ = 0, count_ = 0;
+  bool in_call_ = false;  ///< what is held lies within a call to come
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 

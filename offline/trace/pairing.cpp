@@ -148,7 +148,7 @@ Pairing pairing_of(const Trace& trace, Pairing::Take take) {
     return ChannelEnds{communicators.index_of(rank, r.communicator), rank,
                        communicators.rank_of(rank, r.communicator, r.peer)};
   };
-  return {trace.locations().size(), true, ends, std::move(take)};
+  return {trace.locations().size(), trace.archive() == nullptr, ends, std::move(take)};
 }
 
 }  // namespace refrain::trace

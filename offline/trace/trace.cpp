@@ -1,36 +1,16 @@
 #include "offline/trace/trace.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 
 #include "format/kept_iterations.hpp"
+#include "offline/trace/otf2_stream.hpp"
 
 namespace refrain::trace {
 
 using experiment::RankHandle;
-
-namespace {
-
-/// The clocks of a job. Ranks of one host share its clock. Between hosts the clocks of their calendars must do.
-class JobClocks {
- public:
-  /// What makes times of the rank's monotonic clock nanoseconds since the epoch.
-  std::int64_t add(const experiment::Rank& rank) {
-    const std::int64_t first = rank.events->first.monotonic_ns;
-    const std::int64_t to_epoch = to_epoch_.try_emplace(rank.host, rank.begin_epoch_ns - first).first->second;
-    begin_ = std::min(begin_, first + to_epoch);
-    return to_epoch;
-  }
-  /// Of the first rank, since the epoch.
-  std::int64_t begin() const { return begin_; }
-
- private:
-  std::map<std::string, std::int64_t> to_epoch_;  ///< by host
-  std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
-};
-
-}  // namespace
 
 void Trace::add(const experiment::Rank& rank) {
   const experiment::EventsOfRank& events = *rank.events;
@@ -53,7 +33,7 @@ void Trace::add(const experiment::Rank& rank) {
     of.thread = records.begin()->first;
     add_location(of);
   }
-  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions});
+  ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions, {}});
   files_.push_back(std::move(file));
   communicators_.add(rank);
 }
@@ -62,44 +42,124 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
                                          const std::function<bool(std::int32_t rank)>& chosen) {
   auto trace = std::make_shared<Trace>();
   trace->experiment_ = experiment;
-  struct OfRank {
-    RankHandle rank;
-    std::int64_t to_epoch_ns;
-  };
-  std::vector<OfRank> added;
-  JobClocks clocks;
+  std::vector<RankHandle> added;
+  JobClocks& clocks = trace->job_clocks_;
   // All ranks, so that a time means the same whichever are chosen.
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
-    const std::int64_t to_epoch = clocks.add(*rank);
+    clocks.add(*rank);
     trace->add_sample(*rank->events);
     if (chosen && !chosen(rank->rank)) continue;
     trace->add(*rank);
-    added.push_back({rank, to_epoch});
+    added.push_back(rank);
   }
   if (added.empty()) return nullptr;
+  clocks.connect();
+  trace->make_regions();
   trace->choose_slowest();
   trace->begin_epoch_ns_ = clocks.begin();
   for (std::size_t i = 0; i < added.size(); ++i) {
-    const experiment::Rank& rank = *added[i].rank;
-    const RankClock& clock =
-        trace->clocks_.emplace_back(*rank.events, rank.ticks_per_second, clocks.begin() - added[i].to_epoch_ns);
+    const experiment::Rank& rank = *added[i];
+    const experiment::EventsOfRank& events = *rank.events;
+    const auto time_of = [&](const experiment::ClockReading& at) {
+      return clocks.time_of(rank, at.monotonic_ns) - clocks.begin();
+    };
+    trace->ranks_[i].clock_offset_ns = clocks.offset_of(rank.rank, events.first.monotonic_ns);
+    const RankClock& clock = trace->clocks_.emplace_back(events.first.ticks, time_of(events.first), events.last.ticks,
+                                                         time_of(events.last), rank.ticks_per_second);
     for (const experiment::EventFrame& frame : trace->files_[i]->frames())
       trace->end_ns_ = std::max(trace->end_ns_, clock.time_of(frame.end));
   }
+  trace->find_differing_stretches();
   return trace;
 }
 
-std::string Trace::region_of(std::uint32_t path) const {
+std::shared_ptr<const Trace> Trace::open_archive(const std::filesystem::path& anchor,
+                                                 const std::function<bool(std::int32_t rank)>& chosen) {
+  auto trace = std::make_shared<Trace>();
+  trace->archive_ = std::make_unique<const Otf2Archive>(anchor, chosen);
+  const Otf2Archive& archive = *trace->archive_;
+  trace->ranks_ = archive.ranks();
+  trace->locations_ = archive.locations();
+  trace->rank_of_location_ = archive.rank_of_location();
+  trace->communicators_ = archive.communicators();
+  trace->begin_epoch_ns_ = archive.begin_epoch_ns();
+  trace->end_ns_ = archive.end_ns();
+  return trace;
+}
+
+namespace {
+
+constexpr std::uint32_t unknown_region = 0, user_code = 1;  // places in Trace::regions() of an experiment
+
+}  // namespace
+
+/// One for each name and kind; what is no function of MPI is marked by the program.
+void Trace::make_regions() {
   const auto& definitions = experiment_->definitions();
-  if (path >= definitions.paths.size()) return "(unknown)";
-  const experiment::CallPath& of = definitions.paths[path];
-  return format::is_named(of.kind) && of.offset < definitions.regions.size() ? definitions.regions[of.offset]
-                                                                             : "(user code)";
+  regions_ = {{.name = "(unknown)"}, {.name = "(user code)", .paradigm = Paradigm::Sampling}};
+  std::map<std::pair<format::NodeKind, std::uint64_t>, std::uint32_t> known;
+  region_of_path_.reserve(definitions.paths.size());
+  for (const experiment::CallPath& of : definitions.paths) {
+    if (!format::is_named(of.kind) || of.offset >= definitions.regions.size()) {
+      region_of_path_.push_back(user_code);
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace({of.kind, of.offset}, static_cast<std::uint32_t>(regions_.size()));
+    region_of_path_.push_back(at->second);
+    if (!is_new) continue;
+    RegionOfTrace& made = regions_.emplace_back();
+    made.name = definitions.regions[of.offset];
+    const bool is_mpi = of.kind == format::NodeKind::Region;
+    made.paradigm = is_mpi ? Paradigm::Mpi : Paradigm::User;
+    made.role = is_mpi ? role_of_mpi(made.name) : Role::Code;
+  }
+}
+
+std::uint32_t Trace::region_index(std::uint32_t path) const {
+  if (archive_) return archive_->paths()[path].region;
+  return path < region_of_path_.size() ? region_of_path_[path] : unknown_region;
+}
+
+std::uint32_t Trace::parent_of(std::uint32_t path) const {
+  if (archive_) return archive_->paths()[path].parent;
+  const auto& paths = experiment_->definitions().paths;
+  return path < paths.size() && paths[path].parent < path ? paths[path].parent : no_path;
+}
+
+const experiment::DamageLog& Trace::damage() const {
+  return archive_ ? *archive_->damage_log() : *experiment_->damage_log();
+}
+
+namespace {
+
+template <class List>
+const List& list_or_none(const Otf2Archive* archive, const List& (Otf2Archive::*list)() const) {
+  static const List none;
+  return archive ? (archive->*list)() : none;
+}
+
+}  // namespace
+
+const std::vector<WindowOfTrace>& Trace::windows() const { return list_or_none(archive(), &Otf2Archive::windows); }
+const std::vector<MetricOfTrace>& Trace::metrics() const { return list_or_none(archive(), &Otf2Archive::metrics); }
+const std::vector<std::string>& Trace::parameters() const { return list_or_none(archive(), &Otf2Archive::parameters); }
+const std::vector<std::string>& Trace::texts() const { return list_or_none(archive(), &Otf2Archive::texts); }
+
+double Trace::value_of(const Event& metric) const {
+  const std::int64_t value = metric.record.value;
+  if (metric.record.node >= metrics().size()) return static_cast<double>(value);
+  switch (metrics()[metric.record.node].type) {
+    case MetricOfTrace::Real: return std::bit_cast<double>(value);
+    case MetricOfTrace::Unsigned: return static_cast<double>(static_cast<std::uint64_t>(value));
+    case MetricOfTrace::Signed: break;
+  }
+  return static_cast<double>(value);
 }
 
 std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {
+  if (archive_) return node;
   const std::uint32_t rank = rank_of_location_[location];
   const auto of_rank = std::ranges::equal_range(rank_of_location_, rank);  // they are in the order of ranks
   for (auto at = of_rank.begin(); at != of_rank.end(); ++at) {
@@ -114,6 +174,7 @@ namespace {
 /// `regions`: by id, from `first` on.
 std::string name_of_region(std::uint32_t region, std::uint32_t first, const std::vector<std::string>& regions) {
   if (region == 0) return {};
+  if (region == events::stretches) return stretches_loop;
   const std::size_t place = std::size_t{region} - first;
   return place < regions.size() ? regions[place] : "(unknown)";
 }
@@ -123,6 +184,7 @@ std::string name_of_region(std::uint32_t region, std::uint32_t first, const std:
 std::string RankOfTrace::name_of(std::uint32_t region) const { return name_of_region(region, first_region, regions); }
 
 std::string Trace::loop_of(const Event& span) const {
+  if (archive_) return span.record.region == 0 ? std::string() : archive_->loops()[span.record.region - 1];
   return ranks_[rank_of_location_[span.location]].name_of(span.record.region);
 }
 
@@ -132,6 +194,9 @@ void Trace::add_sample(const experiment::EventsOfRank& events) {
     level = std::max(level, of.level);
   }
   is_agreed_ &= events.levels_agreed;
+  const std::pair stretches{events.stretches, events.stretches_hash};
+  same_stretches_ &= stretches_.value_or(stretches) == stretches;
+  stretches_ = stretches;
   for (const experiment::EventsOfRank::Slow& of : events.slowest) {
     std::int32_t& ranks = slowest_[{name_of_region(of.region, events.first_region, events.regions), of.iteration}];
     if (events.levels_agreed) ranks = std::max(ranks, static_cast<std::int32_t>(of.ranks));
@@ -156,27 +221,55 @@ bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
   return format::KeptIterations{.level = level}.has(static_cast<std::uint64_t>(iteration));
 }
 
+bool Trace::has_stretches() const {
+  return std::ranges::all_of(levels_, [](const auto& of) { return of.first.empty() || of.first == stretches_loop; });
+}
+
+/// Each stretch has a hash of all operations so far. From the first one on that differs all do.
+void Trace::find_differing_stretches() {
+  if (same_stretches_) return;
+  std::map<std::int64_t, std::uint64_t> hashes;
+  for (std::uint32_t i = 0; i < locations_.size(); ++i) {
+    if (locations_[i].thread != 0) continue;
+    Reader reader = read({{i}});
+    while (const Event* event = reader.next()) {
+      const events::Record& r = event->record;
+      if (event->type != Type::SpanEnd || r.region != events::stretches) continue;
+      if (hashes.try_emplace(r.value, r.request).first->second != r.request) differing_stretches_.insert(r.value);
+    }
+  }
+}
+
 IsShown Trace::shown_spans(std::uint32_t rank) const {
-  if (is_agreed_ || ranks_[rank].mode != format::EventMode::Sampled) return nullptr;
+  if (ranks_[rank].mode != format::EventMode::Sampled || (is_agreed_ && differing_stretches_.empty())) return nullptr;
   return [this, rank](std::uint32_t region, std::int64_t iteration) {
     if (region == 0) return true;
+    if (region == events::stretches && differing_stretches_.contains(iteration)) return false;
     const std::string loop = ranks_[rank].name_of(region);
     return is_sampled(loop, iteration) || slowest_.contains({loop, iteration});
   };
 }
 
-Trace::Reader Trace::read(std::span<const std::uint32_t> locations) const {
+Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t from_ns, Start start) const {
   Reader reader;
   const auto add = [&](std::uint32_t location) {
     const std::uint32_t rank = rank_of_location_[location];
-    reader.streams_.emplace_back(files_[rank], locations_[location].thread, location, paths_[location], clocks_[rank],
-                                 shown_spans(rank));
+    if (archive_)
+      reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
+    else
+      reader.streams_.push_back(std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
+                                                              paths_[location], clocks_[rank], shown_spans(rank),
+                                                              from_ns));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
   for (const std::uint32_t location : locations) add(location);
   reader.heads_.resize(reader.streams_.size());
-  for (std::size_t i = 0; i < reader.streams_.size(); ++i) reader.put(i, reader.streams_[i].next());
+  for (std::size_t i = 0; i < reader.streams_.size(); ++i) {
+    const Event* event = reader.streams_[i]->next();
+    while (event && event->time_ns < from_ns) event = reader.streams_[i]->next();
+    reader.put(i, event);
+  }
   reader.current_ = reader.streams_.size();
   return reader;
 }

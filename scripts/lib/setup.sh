@@ -47,11 +47,26 @@ install_packages() {
 # tree_of PRESET: its build directory, as CMakePresets.json says.
 tree_of() { [ "$1" = release ] && echo build || echo "build-$1"; }
 
+# commands_found: what is built depends on these, and packages installed since the tree was configured may have brought one.
+commands_found() {
+  local name
+  for name in mpicc.openmpi mpicc.mpich gfortran valgrind; do command -v "$name" || true; done
+}
+
+# is_configured DIRECTORY: it is, with the commands that are there now.
+is_configured() { [ -f "$1/build.ninja" ] && [ "$(cat "$1/commands-found" 2>/dev/null)" = "$(commands_found)" ]; }
+
+# configure DIRECTORY CMAKE OPTION...
+configure() {
+  cmake "${@:2}" >&2
+  commands_found >"$1/commands-found"
+}
+
 # configure_tree PRESET [CMAKE OPTION...]: when something changed.
 configure_tree() {
-  local preset=$1
-  shift
-  if [ $# -gt 0 ] || [ ! -f "$(tree_of "$preset")/build.ninja" ]; then cmake --preset "$preset" "$@" >&2; fi
+  local tree
+  tree=$(tree_of "$1")
+  if [ $# -gt 1 ] || ! is_configured "$tree"; then configure "$tree" --preset "$@"; fi
 }
 
 # configure_part PRESET PART [CMAKE OPTION...]: the same for examples, tests or benchmarks: projects of their own, built into
@@ -59,9 +74,8 @@ configure_tree() {
 configure_part() {
   local part=$2 tree
   tree=$(tree_of "$1")
-  shift 2
-  if [ $# -gt 0 ] || [ ! -f "$tree/$part/build.ninja" ]; then
-    cmake -S "$part" -B "$tree/$part" -G Ninja -D "REFRAIN_BUILD=$PWD/$tree" "$@" >&2
+  if [ $# -gt 2 ] || ! is_configured "$tree/$part"; then
+    configure "$tree/$part" -S "$part" -B "$tree/$part" -G Ninja -D "REFRAIN_BUILD=$PWD/$tree" "${@:3}"
   fi
 }
 

@@ -105,6 +105,50 @@ class EventsTest(TestCase):
             if name not in begins:  # the bytes of others are counted there when they are completed
                 self.assertEqual((name, report.of_function(name, "bytes_received")), (name, received[name]))
 
+    def check_sample(self, outcome: Outcome, loop: str = "step") -> list[int]:
+        """The kept iterations are the same on all ranks, but for slow ones, which say how many ranks have them; and what is
+        kept of each is all of it. Returns the numbers of the sample."""
+        summary = self.summary(outcome.experiment)
+        level, ranks = summary["level"], len(summary["by_rank"])
+        slowest = {row["iteration"]: row["ranks"] for row in summary["slowest"] if row["loop"] == loop}
+        self.assertLessEqual(len(slowest), 16)
+        self.assertEqual("sampled", summary["mode"])
+        self.assertEqual(1, len({rank["kept_hash"] for rank in summary["by_rank"]}), summary)
+        events = self.events(outcome.experiment)
+        self.check_order(events)
+        kept: dict[tuple[str, str], list[int]] = defaultdict(list)
+        calls: dict[tuple[str, str, int], int] = {}
+        sent: dict[tuple[str, str, int], int] = {}
+        begun: Counter[tuple[str, str]] = Counter()
+        bytes_sent: Counter[tuple[str, str]] = Counter()
+        for e in events:
+            place = e["rank"], e["thread"]
+            if e["event"] == "leave":
+                begun[place] += 1
+            if not e["event"].endswith("_completed"):
+                bytes_sent[place] += int(e["bytes_sent"] or 0)
+            if e["event"] == "span_end":
+                if e["region"] == loop:
+                    kept[place].append(int(e["iteration"]))
+                    calls[*place, int(e["iteration"])], sent[*place, int(e["iteration"])] = begun[place], bytes_sent[place]
+                begun[place] = bytes_sent[place] = 0
+        sample = {place: [n for n in numbers if is_sampled(n, level)] for place, numbers in kept.items()}
+        main = sample["0", "0"]
+        self.assertEqual(sorted(set(main)), main)
+        self.assertEqual({tuple(main)}, {tuple(numbers) for numbers in sample.values()})
+        beside = Counter(n for (_, thread), numbers in kept.items() for n in numbers if thread == "0" and not is_sampled(n, level))
+        self.assertEqual(beside, {n: of for n, of in slowest.items() if not is_sampled(n, level)})
+        self.assertEqual({ranks}, {of for n, of in slowest.items() if is_sampled(n, level)} | {ranks})
+        self.assertEqual(summary["iterations_kept"], len(main))
+        if loop == "(stretches)":
+            return main
+        exact = csv.DictReader(io.StringIO(self.tool("report", outcome.experiment, "--iterations", "--format", "csv")))
+        for row in exact:
+            key = row["rank"], row["thread"], int(row["iteration"])
+            if row["loop"] == loop and key in calls:
+                self.assertEqual((key, int(row["mpi_calls"]), int(row["bytes_sent"])), (key, calls[key], sent[key]))
+        return main
+
 
 class All(EventsTest):
     def test_counts_and_bytes_are_those_of_the_profile(self) -> None:
@@ -128,8 +172,8 @@ class All(EventsTest):
         self.assertEqual([0, 0], [rank["lost"] for rank in by_rank])
         self.assertGreater(len([e for e in self.events(outcome.experiment) if e["event"] == "flush_begin"]), 10)
 
-    def test_nothing_is_kept_unless_it_is_asked_for(self) -> None:
-        outcome = self.measured(launched(MPIS[0], 2, "events_few"))
+    def test_nothing_is_kept_when_that_is_asked_for(self) -> None:
+        outcome = self.measured(launched(MPIS[0], 2, "events_few"), {"REFRAIN_TRACE": "off"})
         self.assertEqual([], list(outcome.experiment.glob("events-*")))
         self.assertEqual("off", self.summary(outcome.experiment)["mode"])
         for command in ("events", "export"):
@@ -187,6 +231,30 @@ class List(EventsTest):
         self.assertEqual(5000, len([e for e in one if e["event"] == "enter" and e["region"] == "MPI_Send"]))
         self.assertNotIn("events_lost", self.report(outcome).losses())
 
+    def test_exemplars_of_an_earlier_run(self) -> None:
+        first = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "200", "10"), {"REFRAIN_CLUSTERS": "8"})
+        (loop,) = self.report(first, "--iterations").data["loops"]
+        exemplars = {c["exemplar"] for location in loop["per_location"] for c in location["clusters"]}
+        self.assertGreater(len(exemplars), 3)
+        outcome = self.traced(mpirun(2, PROGRAMS / "iterations_loop", "200", "10"), {"REFRAIN_TRACE": f"exemplars:{first.experiment}"})
+        kept = {int(e["iteration"]) for e in self.events(outcome.experiment) if e["iteration"]}
+        self.assertEqual(exemplars, kept)
+        self.assertEqual("list", self.summary(outcome.experiment)["mode"])
+        # More than there is room for: those that stand for most.
+        many = self.measured(mpirun(1, PROGRAMS / "iterations_loop", "2000", "1000"), {"REFRAIN_CLUSTERS": "400"})
+        outcome = self.traced(mpirun(1, PROGRAMS / "iterations_loop", "2000", "10"), {"REFRAIN_TRACE": f"exemplars:{many.experiment}"})
+        room, of = map(int, re.search(r"room for (\d+) of (\d+) exemplars", outcome.stderr).groups())
+        kept = {int(e["iteration"]) for e in self.events(outcome.experiment) if e["iteration"]}
+        self.assertEqual((room, True), (len(kept), room < of))
+
+    def test_exemplars_that_cannot_be_had(self) -> None:
+        none = self.measured(launched(MPIS[0], 2, "events_few"))
+        for experiment, word in ((none.experiment, "no loop is marked"), (self.directory / "nowhere", "does not exist")):
+            outcome = self.measured(launched(MPIS[0], 2, "events_few"), {"REFRAIN_TRACE": f"exemplars:{experiment}"})
+            self.assertEqual((0, b"2\n"), (outcome.code, outcome.stdout))
+            self.assertIn(word, outcome.stderr)
+            self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
+
     def test_what_is_outside_of_iterations_is_kept(self) -> None:
         outcome = self.measured(mpirun(1, PROGRAMS / "truth_cheap_calls", "20000"),
                                 {"REFRAIN_TRACE": "3", "REFRAIN_TRACE_MEMORY": "32K"})
@@ -240,47 +308,6 @@ def is_sampled(n: int, level: int) -> bool:
 
 class Sampled(EventsTest):
     SAMPLED = {"REFRAIN_TRACE": "sampled", "REFRAIN_TRACE_MEMORY": "64K"}
-
-    def check_sample(self, outcome: Outcome, loop: str = "step") -> list[int]:
-        """The kept iterations are the same on all ranks, but for slow ones, which say how many ranks have them; and what is
-        kept of each is all of it. Returns the numbers of the sample."""
-        summary = self.summary(outcome.experiment)
-        level, ranks = summary["level"], len(summary["by_rank"])
-        slowest = {row["iteration"]: row["ranks"] for row in summary["slowest"]}
-        self.assertLessEqual(len(slowest), 16)
-        self.assertEqual("sampled", summary["mode"])
-        self.assertEqual(1, len({rank["kept_hash"] for rank in summary["by_rank"]}), summary)
-        events = self.events(outcome.experiment)
-        self.check_order(events)
-        kept: dict[tuple[str, str], list[int]] = defaultdict(list)
-        calls: dict[tuple[str, str, int], int] = {}
-        sent: dict[tuple[str, str, int], int] = {}
-        begun: Counter[tuple[str, str]] = Counter()
-        bytes_sent: Counter[tuple[str, str]] = Counter()
-        for e in events:
-            place = e["rank"], e["thread"]
-            if e["event"] == "leave":
-                begun[place] += 1
-            bytes_sent[place] += int(e["bytes_sent"] or 0)
-            if e["event"] == "span_end":
-                if e["iteration"]:
-                    kept[place].append(int(e["iteration"]))
-                    calls[*place, int(e["iteration"])], sent[*place, int(e["iteration"])] = begun[place], bytes_sent[place]
-                begun[place] = bytes_sent[place] = 0
-        sample = {place: [n for n in numbers if is_sampled(n, level)] for place, numbers in kept.items()}
-        main = sample["0", "0"]
-        self.assertEqual(sorted(set(main)), main)
-        self.assertEqual({tuple(main)}, {tuple(numbers) for numbers in sample.values()})
-        beside = Counter(n for (_, thread), numbers in kept.items() for n in numbers if thread == "0" and not is_sampled(n, level))
-        self.assertEqual(beside, {n: of for n, of in slowest.items() if not is_sampled(n, level)})
-        self.assertEqual({ranks}, {of for n, of in slowest.items() if is_sampled(n, level)} | {ranks})
-        self.assertEqual(summary["iterations_kept"], len(main))
-        exact = csv.DictReader(io.StringIO(self.tool("report", outcome.experiment, "--iterations", "--format", "csv")))
-        for row in exact:
-            key = row["rank"], row["thread"], int(row["iteration"])
-            if row["loop"] == loop and key in calls:
-                self.assertEqual((key, int(row["mpi_calls"]), int(row["bytes_sent"])), (key, calls[key], sent[key]))
-        return main
 
     def test_the_same_iterations_on_all_ranks(self) -> None:
         for mpi, ranks in [(mpi, ranks) for mpi in MPIS[:1] for ranks in (2, 4)] + [(MPIS[0], 8)] * FULL:
@@ -358,6 +385,56 @@ class Sampled(EventsTest):
                 self.assertEqual(*([n for n in kept[rank] if n <= common] for rank in "01"))
                 self.assertGreater(len(kept["0"]), 50)
                 self.assertGreater(summary["level"], 0)
+
+
+class Stretches(EventsTest):
+    """Programs without marks. Each blocking collective operation of all ranks ends a stretch."""
+
+    def stretches(self, mpi: str, ranks: int, mode: str, repetitions: int, memory: str = "16M") -> tuple[Outcome, int, int]:
+        outcome = self.measured(launched(mpi, ranks, "events_stretches", mode, repetitions), {"REFRAIN_TRACE_MEMORY": memory})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        operations, before = map(int, outcome.stdout.split())
+        return outcome, operations, before
+
+    def test_all_of_a_short_run(self) -> None:
+        for mpi, ranks in ((MPIS[-1], 2), (MPIS[0], 3)):
+            with self.subTest(mpi=mpi):
+                outcome, operations, _ = self.stretches(mpi, ranks, "plain", 101)
+                self.assertEqual(list(range(operations)), self.check_sample(outcome, "(stretches)"))
+                self.assertEqual(operations, self.summary(outcome.experiment)["stretches"])
+                self.check_against_profile(outcome)
+                ends: dict[str, list[tuple[str, str]]] = defaultdict(list)
+                for e in self.events(outcome.experiment):
+                    if e["event"] == "span_end":
+                        ends[e["rank"]].append((e["region"], e["iteration"]))
+                for rank in map(str, range(ranks)):
+                    self.assertEqual([("(stretches)", str(n)) for n in range(operations)], ends[rank][:operations])
+
+    def test_the_same_on_all_ranks(self) -> None:
+        for ranks in (2, 4) + (8,) * FULL:
+            outcome, operations, _ = self.stretches(MPIS[0], ranks, "plain", 1000, "64K")
+            kept, level = self.check_sample(outcome, "(stretches)"), self.summary(outcome.experiment)["level"]
+            self.assertGreater(level, 1)
+            self.assertEqual([block for block in range(operations >> level)], [n >> level for n in kept][:operations >> level])
+            self.assertIn(f"one of {1 << level} stretches", self.tool("report", outcome.experiment, "--events"))
+
+    def test_what_is_not_the_same_on_all_ranks_is_left_out(self) -> None:
+        outcome, operations, before = self.stretches(MPIS[0], 2, "differ", 100)
+        self.assertEqual(list(range(before)), self.check_sample(outcome, "(stretches)"))
+        text = self.tool("report", outcome.experiment, "--events")
+        self.assertIn(f"{operations - before} stretches left out", text)
+        self.assertEqual(operations - before, self.summary(outcome.experiment)["stretches_left_out"])
+
+    def test_a_loop_that_is_marked_late(self) -> None:
+        outcome, _, _ = self.stretches(MPIS[0], 2, "marked", 100)
+        self.assertEqual(list(range(50)), self.check_sample(outcome, "late"))
+        self.assertIn("all iterations of late", self.tool("report", outcome.experiment, "--events"))
+        self.check_against_profile(outcome)
+
+    def test_iterations_that_begin_at_calls(self) -> None:
+        outcome = self.measured(launched(MPIS[0], 2, "events_stretches", "plain", 100), {"REFRAIN_ITERATION_AT": "MPI_Sendrecv/9"})
+        self.assertNotIn("stretches", self.summary(outcome.experiment))
+        self.assertGreater(self.summary(outcome.experiment)["iterations_kept"], 20)
 
 
 class Export(EventsTest):

@@ -111,7 +111,7 @@ class Loop(TestCase):
     def test_memory_does_not_grow_with_the_number_of_iterations(self) -> None:
         peaks = {}
         for iterations in (20_000, 1_000_000):
-            outcome = self.measured(mpirun(1, LOOP, iterations, 0))
+            outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE": "off"})
             self.assertEqual(0, outcome.code, outcome.stderr)
             peaks[iterations] = int(outcome.stdout)
             self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
@@ -123,8 +123,19 @@ class Loop(TestCase):
         # spilling it would be more than 25.
         self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
 
+    def test_events_take_the_memory_that_they_may_and_no_more(self) -> None:
+        def peak(iterations: int, memory: str) -> int:
+            outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE_MEMORY": memory})
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            return int(outcome.stdout)
+
+        # Half of it is the first thread's. At the end what was kept is compressed into the profile, to less than a third.
+        few, many, more = peak(200_000, "16M"), peak(1_000_000, "16M"), peak(1_000_000, "64M")
+        self.assertLessEqual((many - few) * 1024 / 800_000, 18, f"bytes per iteration: {few}, {many} KiB")
+        self.assertLessEqual(more - many, 48 * 1024 * 5 / 6, f"{many}, {more} KiB")
+
     def test_nor_does_it_in_a_program_without_mpi(self) -> None:
-        outcome = self.measured([PROGRAMS / "iterations_serial", 1_000_000, 0])
+        outcome = self.measured([PROGRAMS / "iterations_serial", 1_000_000, 0], {"REFRAIN_TRACE": "off"})
         self.assertEqual(0, outcome.code, outcome.stderr)
         early, late = map(int, outcome.stdout.split())
         # 512 KiB wait for the file; 10 bytes and more an iteration would be 10,000 KiB.

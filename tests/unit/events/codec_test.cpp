@@ -71,8 +71,13 @@ class RandomRecords {
       case Kind::Span:
         r.is_within = bit();
         r.begin = number<std::int64_t>();
-        r.region = number<std::uint16_t>();
+        r.region = bit() ? stretches : number<std::uint16_t>();
         r.value = number<std::int64_t>();
+        if (r.region == stretches) {
+          r.node = number<std::uint32_t>();
+          r.begun_node = number<std::uint32_t>();
+          r.request = number<std::uint64_t>();
+        }
         break;
       case Kind::Gap: r.value = number<std::int64_t>(); break;
       case Kind::Flush: r.begin = number<std::int64_t>(); break;

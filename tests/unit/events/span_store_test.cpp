@@ -175,6 +175,17 @@ TEST_F(SpanStoreTest, a_short_loop_is_kept_beside_a_long_one) {
   EXPECT_EQ(20u, std::ranges::count(read(), other_loop, &Span::region));
 }
 
+TEST_F(SpanStoreTest, the_first_stretch_stays_at_any_level) {
+  create(16 << 10);
+  for (int i = 0; i < 20000; ++i) span(stretches, i, 5);
+  const format::KeptIterations chosen{.level = level_of(stretches)};
+  ASSERT_FALSE(chosen.has(0));
+  const auto spans = read();
+  ASSERT_FALSE(spans.empty());
+  EXPECT_EQ(0, spans[0].number);
+  EXPECT_EQ(5u, spans[0].times.size());
+}
+
 TEST_F(SpanStoreTest, time_between_iterations_is_thinned_too) {
   create(1 << 15);
   span(0, 0, 5);

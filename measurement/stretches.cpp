@@ -1,0 +1,44 @@
+#include "measurement/stretches.hpp"
+
+#include "format/hashing.hpp"
+
+namespace refrain::measurement {
+
+Stretches::Class& Stretches::class_of(std::uint32_t opened, std::uint32_t closed) {
+  constexpr std::size_t places = 2 * most_classes;
+  for (std::size_t at = format::mixed(std::uint64_t{opened} << 32 | closed) % places;; at = (at + 1) % places) {
+    Class& of = classes_[at];
+    if (of.count > 0 && (of.opened != opened || of.closed != closed)) continue;
+    if (of.count > 0) return of;
+    if (classes_used_ == most_classes) {
+      classes_[places].opened = classes_[places].closed = events::no_node;
+      return classes_[places];
+    }
+    ++classes_used_;
+    of.opened = opened;
+    of.closed = closed;
+    return of;
+  }
+}
+
+events::Record Stretches::close(const CallRecord& call, platform::Ticks begin) {
+  const auto closed = static_cast<std::uint32_t>(call.node);
+  hash_ = format::mixed(hash_ ^ format::mixed(communicator_ ^ static_cast<std::uint64_t>(call.region)));
+  Class& of = class_of(opened_, closed);
+  ++of.count;
+  of.time += static_cast<std::uint64_t>(call.end - begin);
+  events::Record r;
+  r.kind = events::Kind::Span;
+  r.region = events::stretches;
+  r.node = closed;
+  r.begun_node = opened_;
+  r.request = hash_;
+  r.value = static_cast<std::int64_t>(count_++);
+  r.begin = begin;
+  r.time = call.end;
+  opened_ = closed;
+  communicator_ = 0;
+  return r;
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,49 @@
+#pragma once
+/// The events of one location in chronological order, whatever they are read from: some are made at a time.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "offline/trace/event.hpp"
+
+namespace refrain::trace {
+
+class EventSource {
+ public:
+  EventSource() = default;
+  EventSource(const EventSource&) = delete;
+  EventSource& operator=(const EventSource&) = delete;
+  virtual ~EventSource() = default;
+
+  /// The next event; null: there is none. No event is earlier than the one before. Valid until the next call.
+  const Event* next() {
+    if (next_ == count_ && !make_some_more()) [[unlikely]]
+      return nullptr;
+    return &events_[next_++];
+  }
+
+ protected:
+  /// Appends events. Adding none means that there are no more.
+  virtual void make_some() = 0;
+  /// A place for one more, with the fields of the one that was there before. It moves when another is added.
+  Event& add() {
+    if (count_ == events_.size()) events_.resize(2 * count_ + 64);
+    return events_[count_++];
+  }
+  std::size_t count() const { return count_; }
+  /// Takes back those behind the first `count`.
+  void keep(std::size_t count) { count_ = count; }
+  Event& at(std::size_t place) { return events_[place]; }
+
+ private:
+  bool make_some_more() {
+    next_ = count_ = 0;
+    make_some();
+    return count_ > 0;
+  }
+  std::vector<Event> events_;  ///< those from next_ to count_ are ready
+  std::size_t next_ = 0, count_ = 0;
+};
+
+}  // namespace refrain::trace

@@ -1,0 +1,92 @@
+#include "offline/trace/job_clocks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+namespace refrain::trace {
+
+void JobClocks::add(const experiment::Rank& rank) {
+  const experiment::EventsOfRank& events = *rank.events;
+  if (clocks_.empty()) first_ = events.clock;
+  clocks_.try_emplace(events.clock, Clock{rank.begin_epoch_ns - events.first.monotonic_ns});
+  clock_of_rank_[rank.rank] = events.clock;
+  begins_.push_back({events.clock, events.first.monotonic_ns});
+  for (const experiment::EventsOfRank::ClockOffset& of : events.clock_offsets)
+    seen_.push_back({events.clock, of.rank, {of.at_ns, of.offset_ns, of.round_trip_ns}});
+}
+
+namespace {
+
+/// Damaged files have any numbers; 2^61 ns are 73 years.
+bool is_possible(std::int64_t ns) {
+  constexpr std::int64_t most = std::int64_t{1} << 61;
+  return -most < ns && ns < most;
+}
+
+}  // namespace
+
+/// Of the early and of the late ones that was best which took the least time.
+void JobClocks::follow(std::uint64_t clock, std::uint64_t parent, std::vector<Sample> samples) {
+  const auto [first, last] = std::ranges::minmax(samples, {}, &Sample::at);
+  const std::int64_t middle = first.at + (last.at - first.at) / 2;
+  const auto late = std::ranges::partition(samples, [&](const Sample& s) { return s.at <= middle; });
+  const std::ranges::subrange early(samples.begin(), late.begin());
+  const Sample begin = *std::ranges::min_element(early, {}, &Sample::round_trip);
+  Clock& of = clocks_.at(clock);
+  of.parent = parent;
+  of.at = begin.at;
+  of.offset = begin.offset;
+  std::int64_t uncertainty = begin.round_trip / 2;
+  if (!late.empty()) {
+    const Sample end = *std::ranges::min_element(late, {}, &Sample::round_trip);
+    of.slope = static_cast<double>(end.offset - begin.offset) / static_cast<double>(end.at - begin.at);
+    uncertainty = std::max(uncertainty, end.round_trip / 2);
+  }
+  uncertainties_[clock] = uncertainties_[parent] + uncertainty;
+}
+
+void JobClocks::connect() {
+  std::map<std::uint64_t, std::map<std::uint64_t, std::vector<Sample>>> between;
+  for (const Seen& seen : seen_) {
+    const auto other = clock_of_rank_.find(seen.rank);
+    if (other == clock_of_rank_.end() || other->second == seen.clock) continue;
+    const Sample& s = seen.sample;
+    if (!is_possible(s.at) || !is_possible(s.offset) || !is_possible(s.round_trip) || s.round_trip < 0) continue;
+    between[seen.clock][other->second].push_back(s);
+    between[other->second][seen.clock].push_back({s.at + s.offset, -s.offset, s.round_trip});
+  }
+  std::queue<std::uint64_t> reached;
+  reached.push(first_);
+  uncertainties_[first_] = 0;
+  for (; !reached.empty(); reached.pop())
+    for (const auto& [other, samples] : between[reached.front()]) {
+      if (uncertainties_.contains(other)) continue;
+      follow(other, reached.front(), between[other][reached.front()]);
+      reached.push(other);
+    }
+  uncertainty_ = uncertainties_.size() < clocks_.size() ? -1 : 0;
+  if (uncertainty_ == 0)
+    for (const auto& [clock, of] : uncertainties_) uncertainty_ = std::max(uncertainty_, of);
+  begin_ = std::numeric_limits<std::int64_t>::max();
+  for (const Begin& of : begins_) begin_ = std::min(begin_, to_first(of.clock, of.monotonic_ns));
+}
+
+std::int64_t JobClocks::to_first(std::uint64_t clock, std::int64_t time) const {
+  const Clock* of = &clocks_.at(clock);
+  for (; of->parent != 0; of = &clocks_.at(of->parent))
+    time += of->offset + static_cast<std::int64_t>(static_cast<double>(time - of->at) * of->slope);
+  return time + of->to_epoch;
+}
+
+std::optional<std::int64_t> JobClocks::offset_of(std::int32_t rank, std::int64_t monotonic_ns) const {
+  const auto clock = clock_of_rank_.find(rank);
+  if (clock == clock_of_rank_.end() || !uncertainties_.contains(clock->second)) return std::nullopt;
+  return to_first(clock->second, monotonic_ns) - clocks_.at(first_).to_epoch - monotonic_ns;
+}
+
+std::int64_t JobClocks::time_of(const experiment::Rank& rank, std::int64_t monotonic_ns) const {
+  return to_first(rank.events->clock, monotonic_ns);
+}
+
+}  // namespace refrain::trace

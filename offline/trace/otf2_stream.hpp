@@ -1,0 +1,109 @@
+#pragma once
+/// The events of one location of an OTF2 archive, from its file, some kilobytes of which are in memory at a time. The
+/// file is open only while they are read, so that there may be more locations than descriptors.
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "offline/trace/event_source.hpp"
+#include "offline/trace/otf2_archive.hpp"
+#include "offline/trace/otf2_events.hpp"
+#include "offline/trace/otf2_file.hpp"
+
+namespace refrain::trace {
+
+class Otf2Stream final : public EventSource {
+ public:
+  /// `archive` must outlive it. Chunks that end before `from_ns` are left out; then calls that began there are not
+  /// known: paths begin with what was entered since, and of a call that was not only its region is told. `with_state`:
+  /// they are read, though not told, so that all is known.
+  Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::int64_t from_ns, bool with_state);
+  ~Otf2Stream() override;
+
+ private:
+  /// What a completion does not say itself.
+  struct Begun {
+    events::Kind kind;
+    std::int32_t peer, tag, communicator;
+    std::uint32_t path;
+  };
+  /// Numbers of messages, of operations on a window, and of accesses to a file are three things.
+  struct RequestKey {
+    enum Of : std::uint8_t { Message, Window, File } of;
+    std::uint32_t reference;  ///< of the window or file
+    std::uint64_t number;
+    bool operator==(const RequestKey&) const = default;
+  };
+  struct HashOfRequest {
+    std::size_t operator()(const RequestKey& key) const {
+      return (key.number * 0x9e3779b97f4a7c15 ^ key.reference) * 4 + key.of;
+    }
+  };
+  struct Open {
+    std::uint32_t region, path;
+  };
+  void make_some() override;
+  void find_loops();
+  void find_chunk(std::int64_t from_ns);
+  bool step();
+  bool next_chunk();
+  /// The rest of the chunk is damaged. False: there is nothing behind it.
+  bool fail();
+  bool finish();
+  void take(Otf2Event kind, Otf2Bytes& in);
+  void take_rma(Otf2Event kind, Otf2Bytes& in);
+  void take_threads(Otf2Event kind, Otf2Bytes& in);
+  void take_io(Otf2Event kind, Otf2Bytes& in);
+  void take_metric(Otf2Bytes& in);
+  void take_parameter(Otf2Event kind, Otf2Bytes& in);
+  void set_time(std::uint64_t ticks);
+  std::uint64_t corrected(std::uint64_t ticks);
+  void end_flush(std::int64_t before_ns);
+  Event& emit(Type type);
+  Event& emit(events::Kind kind, events::Phase phase);
+  void emit_gap(std::uint64_t records);
+  void enter(std::uint32_t region);
+  void leave(std::uint32_t region);
+  void enter(Open open);
+  void begin_collective(Type type);
+  /// The event that its begin has made, or another one.
+  Event& end_collective(Type type);
+  void begin(Event& event, const RequestKey& key);
+  /// The event of a completion: what is known of its begin. `kind`: when nothing is.
+  Event& complete(const RequestKey& key, events::Phase phase, events::Kind kind);
+  std::uint32_t child_of(std::uint32_t parent, std::uint32_t region);
+  std::uint32_t top() const { return stack_.empty() ? no_path : stack_.back().path; }
+  std::uint64_t global(unsigned kind_of_reference, std::uint64_t reference) const;
+  // What a reference of this location is globally; of what is not defined, 0 (a region) or -1.
+  std::uint32_t region_index(std::uint32_t reference) const;
+  std::int32_t communicator_index(std::uint32_t reference) const;
+  std::int32_t window_index(std::uint32_t reference) const;
+
+  struct Known {
+    std::uint32_t parent = 0, region = ReferenceMap::none, path = 0;
+  };
+
+  const Otf2Archive& archive_;
+  const std::uint32_t location_;
+  Otf2File file_;
+  const Otf2OfLocation own_;
+  std::size_t clock_interval_ = 0;
+  bool is_over_ = false;
+  std::uint64_t read_ = 0;  ///< events so far, also of chunks that were left out
+  std::int64_t time_ns_ = 0;
+  std::vector<Open> stack_;
+  std::vector<Known> known_paths_;  ///< by a hash; the tree itself takes a lock
+  std::unordered_map<RequestKey, Begun, HashOfRequest> begun_;
+  bool is_flushing_ = false;
+  std::int64_t flush_end_ns_ = 0;
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();  ///< of places
+  std::size_t collective_ = none;                 ///< place of the event of one that has begun
+  std::vector<std::int64_t> iteration_begin_ns_;  ///< by parameter; of Refrain's archives
+  std::vector<std::uint32_t> loop_of_region_;     ///< parameter by region; likewise
+  std::uint64_t left_out_[256] = {};
+};
+
+}  // namespace refrain::trace

@@ -1,0 +1,84 @@
+#include "tools/exemplars.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <vector>
+
+#include "config/trace_selection.hpp"
+#include "offline/experiment/experiment.hpp"
+
+namespace refrain::tools {
+namespace {
+
+constexpr const char* variable = "REFRAIN_TRACE";
+constexpr std::string_view prefix = "exemplars:";
+
+/// How many iterations each of them stands for, on all threads together.
+std::map<std::int64_t, std::int64_t> exemplars_of(const experiment::Experiment& experiment) {
+  std::map<std::int64_t, std::int64_t> members;
+  for (std::size_t i = 0; i < experiment.ranks().size(); ++i) {
+    const experiment::RankHandle rank = experiment.rank(i, experiment::Depth::Loops);
+    if (!rank) continue;
+    for (const experiment::Location& location : rank->locations)
+      for (const experiment::Loop& loop : location.loops)
+        for (const experiment::Cluster& cluster : loop.clusters) members[cluster.exemplar] += cluster.members;
+  }
+  return members;
+}
+
+/// "3,7,9-11". `numbers` are ascending.
+std::string list_of(const std::vector<std::int64_t>& numbers, std::size_t& ranges) {
+  std::string text;
+  ranges = 0;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", numbers[i]);
+    if (last > i) text += fmt::format("-{}", numbers[last]);
+    ++ranges;
+    i = last + 1;
+  }
+  return text;
+}
+
+/// As many as there is room for, those that stand for most first.
+std::string list_of(const std::map<std::int64_t, std::int64_t>& members) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> by_members;
+  for (const auto& [number, count] : members) by_members.emplace_back(-count, number);
+  std::ranges::sort(by_members);
+  // Each takes two characters at least.
+  for (std::size_t count = std::min(by_members.size(), config::TraceSelection::longest / 2);; --count) {
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < count; ++i) numbers.push_back(by_members[i].second);
+    std::ranges::sort(numbers);
+    std::size_t ranges = 0;
+    const std::string text = list_of(numbers, ranges);
+    if (ranges > config::TraceSelection::most_ranges || text.size() > config::TraceSelection::longest) continue;
+    if (count < by_members.size())
+      fmt::print(stderr,
+                 "refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken\n",
+                 std::getenv(variable), count, by_members.size());
+    return text;
+  }
+}
+
+}  // namespace
+
+std::string choose_exemplars() {
+  const char* value = std::getenv(variable);
+  if (!value || !std::string_view(value).starts_with(prefix)) return {};
+  const std::string directory(value + prefix.size());
+  try {
+    const auto experiment = experiment::Experiment::open(directory);
+    const auto members = exemplars_of(*experiment);
+    if (members.empty()) return fmt::format("{}={}: no loop is marked in that experiment", variable, value);
+    setenv(variable, list_of(members).c_str(), 1);
+    return {};
+  } catch (const experiment::ReadError& error) {
+    return fmt::format("{}={}: {}", variable, value, error.what());
+  }
+}
+
+}  // namespace refrain::tools
