@@ -64,7 +64,7 @@ class StreamTest : public testing::Test {
     rank_.events->bytes = bytes_.size();
     const auto file = std::make_shared<const experiment::EventFile>(directory_, rank_, damage_);
     const std::vector<std::uint32_t> paths{0};
-    const RankClock clock(*rank_.events, 1e9, 0);
+    const RankClock clock(0, 0, 1'000'000, 1'000'000, 1e9);
     EventStream stream(file, thread, 0, paths, clock);
     std::string text;
     while (const Event* event = stream.next())
