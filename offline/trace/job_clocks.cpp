@@ -1,6 +1,7 @@
 #include "offline/trace/job_clocks.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <queue>
 
@@ -26,24 +27,24 @@ bool is_possible(std::int64_t ns) {
 
 }  // namespace
 
-/// Of the early and of the late ones that was best which took the least time.
+/// Of the early and of the late ones that was best which took the least time. Where their difference is no more than
+/// what both may be wrong by, as in a short run, it tells nothing of the clocks: the better one stands for all times.
 void JobClocks::follow(std::uint64_t clock, std::uint64_t parent, std::vector<Sample> samples) {
   const auto [first, last] = std::ranges::minmax(samples, {}, &Sample::at);
   const std::int64_t middle = first.at + (last.at - first.at) / 2;
   const auto late = std::ranges::partition(samples, [&](const Sample& s) { return s.at <= middle; });
   const std::ranges::subrange early(samples.begin(), late.begin());
-  const Sample begin = *std::ranges::min_element(early, {}, &Sample::round_trip);
+  Sample begin = *std::ranges::min_element(early, {}, &Sample::round_trip);
+  Sample end = late.empty() ? begin : *std::ranges::min_element(late, {}, &Sample::round_trip);
+  if (std::abs(end.offset - begin.offset) <= begin.round_trip / 2 + end.round_trip / 2)
+    begin = end = std::min(begin, end, [](const Sample& a, const Sample& b) { return a.round_trip < b.round_trip; });
   Clock& of = clocks_.at(clock);
   of.parent = parent;
   of.at = begin.at;
   of.offset = begin.offset;
-  std::int64_t uncertainty = begin.round_trip / 2;
-  if (!late.empty()) {
-    const Sample end = *std::ranges::min_element(late, {}, &Sample::round_trip);
+  if (end.at > begin.at)
     of.slope = static_cast<double>(end.offset - begin.offset) / static_cast<double>(end.at - begin.at);
-    uncertainty = std::max(uncertainty, end.round_trip / 2);
-  }
-  uncertainties_[clock] = uncertainties_[parent] + uncertainty;
+  uncertainties_[clock] = uncertainties_[parent] + std::max(begin.round_trip, end.round_trip) / 2;
 }
 
 void JobClocks::connect() {
