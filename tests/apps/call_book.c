@@ -83,7 +83,7 @@ static void probed(void) {
   }
   MPI_Message message;
   CALL(MPI_Mprobe, 0, 2, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-  did("receive", "whole", 0, 2, "unknown", 0, 0, 0, 4);
+  did("receive", "whole", 0, 2, "world", 0, 0, 0, 4);
   CALL(MPI_Mrecv, data, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 

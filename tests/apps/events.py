@@ -610,6 +610,8 @@ class Trouble(EventsTest):
     def test_damage_costs_what_it_holds(self) -> None:
         outcome = self.traced(launched(MPIS[0], 2, "mpi_control", "requests", 1000), {"REFRAIN_TRACE_MEMORY": "32K"})
         whole = self.events(outcome.experiment)
+        # When its messages were sent is what the other rank has told.
+        of_rank_0 = lambda events: [{k: v for k, v in e.items() if k != "sent_s"} for e in events if e["rank"] == "0"]
         randomly = random.Random(11)
         name = "events-1.refrain"
         contents = (outcome.experiment / name).read_bytes()
@@ -626,11 +628,10 @@ class Trouble(EventsTest):
                 (copy / name).write_bytes(damaged)
                 left = self.events(copy, code=4)
                 self.assertIn(name, self.stderr)
-                of_0 = lambda events: [e for e in events if e["rank"] == "0"]
-                self.assertEqual(of_0(whole), of_0(left))
+                self.assertTrue(of_rank_0(whole) == of_rank_0(left), "a difference of long lists would take minutes")
                 self.assertLess(len(left), len(whole))
         (copy / name).unlink()
-        self.assertEqual(of_0(whole), self.events(copy, code=4))
+        self.assertTrue(of_rank_0(whole) == of_rank_0(self.events(copy, code=4)))
 
 
 if __name__ == "__main__":
