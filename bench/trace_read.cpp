@@ -1,6 +1,6 @@
-// Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the archive
-// through libotf2's global reader with empty callbacks, in turns.
-// Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
+// Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
+// archive through libotf2's global reader with empty callbacks, in turns. Usage: bench_trace_read EXPERIMENT
+// ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
