@@ -17,6 +17,7 @@ std::optional<std::filesystem::path> find_otf2_anchor(const std::filesystem::pat
   if (!std::filesystem::is_directory(path, ignored))
     return path.extension() == ending ? std::optional(path) : std::nullopt;
   std::optional<std::filesystem::path> found;
+  if (std::filesystem::exists(path / "manifest.json", ignored)) return found;
   for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
     if (entry.path().extension() != ending || !entry.is_regular_file(ignored)) continue;
     if (found) throw ReadError(path.string() + ": there are several archives in it; name one by its .otf2");
@@ -144,6 +145,7 @@ Otf2Archive::Otf2Archive(const std::filesystem::path& anchor, const std::functio
     texts_.push_back(text);
   }
   make_regions(from);
+  make_parameters(from);
   make_locations(from, chosen);
   make_communicators(from);
   make_metrics(from);
@@ -164,12 +166,22 @@ void Otf2Archive::make_regions(const Otf2Definitions& from) {
     if (region.paradigm < paradigms) made.paradigm = static_cast<Paradigm>(region.paradigm);
     if (region.role < roles) made.role = static_cast<Role>(region.role);
   }
+}
+
+/// Refrain's archives tell by a parameter that an iteration of a loop has ended.
+void Otf2Archive::make_parameters(const Otf2Definitions& from) {
   for (const Otf2Definitions::Parameter& parameter : from.parameters) {
     parameter_of_.set(parameter.reference, static_cast<std::uint32_t>(parameters_.size()));
     const std::string& name = parameters_.emplace_back(from.text(parameter.name));
     constexpr std::string_view of_loop = "iteration of ";
     const bool is_of_loop = anchor_.creator == "Refrain" && name.starts_with(of_loop);
     loops_.push_back(is_of_loop ? name.substr(of_loop.size()) : std::string());
+  }
+  if (std::ranges::all_of(loops_, &std::string::empty)) return;
+  for (const RegionOfTrace& region : regions_) {
+    const auto loop = std::ranges::find(loops_, region.name);
+    loop_of_region_.push_back(loop == loops_.end() ? ReferenceMap::none
+                                                   : static_cast<std::uint32_t>(loop - loops_.begin()));
   }
 }
 

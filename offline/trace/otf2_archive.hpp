@@ -21,8 +21,8 @@
 
 namespace refrain::trace {
 
-/// The anchor file that `path` is, or the only one in the directory that it is; none: it is no archive. Throws
-/// ReadError when there are several.
+/// The anchor file that `path` is, or the only one in the directory that it is; none: it is no archive, or an
+/// experiment. Throws ReadError when there are several.
 std::optional<std::filesystem::path> find_otf2_anchor(const std::filesystem::path& path);
 
 class Otf2Archive {
@@ -63,6 +63,8 @@ class Otf2Archive {
   std::uint64_t events_of(std::uint32_t location) const { return locations_[location].records; }
   /// In Refrain's archives, the loop whose iterations end with such a parameter; by parameter, empty: of none.
   const std::vector<std::string>& loops() const { return loops_; }
+  /// The parameter of a region that is such a loop; ReferenceMap::none: it is none. Empty: there are no loops.
+  const std::vector<std::uint32_t>& loop_of_region() const { return loop_of_region_; }
   // From references to indices; ReferenceMap::none: not defined.
   const ReferenceMap& region_of() const { return region_of_; }
   const ReferenceMap& communicator_of() const { return communicator_of_; }
@@ -83,6 +85,7 @@ class Otf2Archive {
     std::uint64_t global_offset, length, begin_epoch_ns;
   };
   void make_regions(const Otf2Definitions& from);
+  void make_parameters(const Otf2Definitions& from);
   void make_locations(const Otf2Definitions& from, const std::function<bool(std::int32_t)>& chosen);
   void make_communicators(const Otf2Definitions& from);
   void make_metrics(const Otf2Definitions& from);
@@ -107,6 +110,7 @@ class Otf2Archive {
   std::vector<RegionOfTrace> regions_;
   std::vector<MetricOfTrace> metrics_;
   std::vector<std::string> parameters_, loops_, texts_;
+  std::vector<std::uint32_t> loop_of_region_;
   ReferenceMap region_of_, communicator_of_, window_of_, parameter_of_, text_of_, path_of_context_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> metrics_of_;
   std::unique_ptr<PathTree> paths_ = std::make_unique<PathTree>();

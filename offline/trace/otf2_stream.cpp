@@ -51,7 +51,7 @@ Otf2Stream::Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::
       own_(read_otf2_of_location(archive.file_of(location, ".def"), archive.anchor(), *archive.damage_log())),
       time_ns_(std::numeric_limits<std::int64_t>::min()),
       known_paths_(known_size) {
-  find_loops();
+  if (!archive.loop_of_region().empty()) iteration_begin_ns_.assign(archive.loops().size(), time_ns_);
   is_over_ = !file_.is_there() && archive.events_of(location) == 0;
   if (is_over_) return;
   find_chunk(with_state ? time_ns_ : from_ns);
@@ -60,17 +60,6 @@ Otf2Stream::Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::
 Otf2Stream::~Otf2Stream() {
   for (unsigned kind = 0; kind < 256; ++kind)
     if (left_out_[kind] > 0) archive_.leave_out(location_, static_cast<std::uint8_t>(kind), left_out_[kind]);
-}
-
-void Otf2Stream::find_loops() {
-  const std::vector<std::string>& loops = archive_.loops();
-  if (std::ranges::all_of(loops, &std::string::empty)) return;
-  iteration_begin_ns_.assign(loops.size(), time_ns_);
-  loop_of_region_.assign(archive_.regions().size(), ReferenceMap::none);
-  for (std::size_t region = 0; region < archive_.regions().size(); ++region) {
-    const auto loop = std::ranges::find(loops, archive_.regions()[region].name);
-    if (loop != loops.end()) loop_of_region_[region] = static_cast<std::uint32_t>(loop - loops.begin());
-  }
 }
 
 /// The last one that begins before `from_ns`.
@@ -154,6 +143,7 @@ bool Otf2Stream::next_chunk() {
 
 bool Otf2Stream::fail() {
   const std::uint64_t last = file_.last_event(), all = archive_.events_of(location_);
+  is_damaged_ = true;
   const std::string place = file_.path().string() + ": at byte " + std::to_string(file_.position());
   archive_.damage_log()->add(file_.is_there() ? place + ": the events are damaged or end here"
                                               : file_.path().string() + ": there are no events in it",
@@ -175,7 +165,7 @@ bool Otf2Stream::fail() {
 bool Otf2Stream::finish() {
   const std::uint64_t all = archive_.events_of(location_);
   if (is_flushing_) end_flush(flush_end_ns_);
-  if (all > read_ && archive_.damage_log()->count() == 0) {
+  if (all > read_ && !is_damaged_) {
     archive_.damage_log()->add(
         file_.path().string() + ": the file has " + std::to_string(read_) + " events of " + std::to_string(all),
         "the others");
@@ -251,8 +241,9 @@ void Otf2Stream::enter(Open open) {
   if (stack_.size() < deepest_stack) stack_.push_back(open);
   Event& event = emit(Type::Enter);
   event.path = event.record.node = open.path;
-  if (!loop_of_region_.empty() && loop_of_region_[open.region] != ReferenceMap::none)
-    iteration_begin_ns_[loop_of_region_[open.region]] = time_ns_;
+  if (iteration_begin_ns_.empty()) return;
+  const std::uint32_t loop = archive_.loop_of_region()[open.region];
+  if (loop != ReferenceMap::none) iteration_begin_ns_[loop] = time_ns_;
 }
 
 void Otf2Stream::enter(std::uint32_t region) { enter(Open{region, child_of(top(), region)}); }

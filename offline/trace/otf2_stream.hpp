@@ -46,7 +46,6 @@ class Otf2Stream final : public EventSource {
     std::uint32_t region, path;
   };
   void make_some() override;
-  void find_loops();
   void find_chunk(std::int64_t from_ns);
   bool step();
   bool next_chunk();
@@ -91,7 +90,7 @@ class Otf2Stream final : public EventSource {
   Otf2File file_;
   const Otf2OfLocation own_;
   std::size_t clock_interval_ = 0;
-  bool is_over_ = false;
+  bool is_over_ = false, is_damaged_ = false;
   std::uint64_t read_ = 0;  ///< events so far, also of chunks that were left out
   std::int64_t time_ns_ = 0;
   std::vector<Open> stack_;
@@ -102,7 +101,6 @@ class Otf2Stream final : public EventSource {
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();  ///< of places
   std::size_t collective_ = none;                 ///< place of the event of one that has begun
   std::vector<std::int64_t> iteration_begin_ns_;  ///< by parameter; of Refrain's archives
-  std::vector<std::uint32_t> loop_of_region_;     ///< parameter by region; likewise
   std::uint64_t left_out_[256] = {};
 };
 

@@ -1,8 +1,10 @@
 // Archives that libotf2 has written, with what Score-P's traces of the other tests do not have. How their clocks and
 // references are to be understood is asked of libotf2's own reader.
 
+#include <fstream>
 #include <gtest/gtest.h>
 #include <otf2/otf2.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "offline/trace/trace.hpp"
@@ -348,6 +350,44 @@ TEST_F(ArchiveTest, many_chunks_from_any_place) {
   };
   EXPECT_EQ("r0", trace->region_of(parent_at(Trace::Start::FromBegin)));
   EXPECT_EQ(no_path, parent_at(Trace::Start::Jump));
+}
+
+TEST_F(ArchiveTest, call_paths_are_the_same_for_all_and_grow_with_the_tree_alone) {
+  ArchiveWriter archive(directory_);
+  for (const OTF2_LocationRef location : {0, 1, 2})
+    archive.events(location, [&](OTF2_EvtWriter* writer) {
+      for (std::uint32_t i = 0; i < 1000; ++i) {
+        OTF2_EvtWriter_Enter(writer, nullptr, 10 * i, i % 2);
+        OTF2_EvtWriter_Enter(writer, nullptr, 10 * i + 1, 2);
+        OTF2_EvtWriter_Leave(writer, nullptr, 10 * i + 2, 2);
+        OTF2_EvtWriter_Leave(writer, nullptr, 10 * i + 3, i % 2);
+      }
+    });
+  archive.close([&](OTF2_GlobalDefWriter* writer) {
+    for (OTF2_RegionRef i = 0; i < 3; ++i) archive.region(writer, i, "r" + std::to_string(i));
+  });
+  const auto trace = Trace::open_archive(archive.anchor());
+  EXPECT_EQ(3u * 4000, words_of(trace->read()).size());
+  EXPECT_EQ(4u, trace->archive()->paths().size());
+}
+
+TEST_F(ArchiveTest, a_damaged_count_takes_no_memory) {
+  ArchiveWriter archive(directory_);
+  archive.events(0, [](OTF2_EvtWriter* writer) { OTF2_EvtWriter_Enter(writer, nullptr, 1, 0); });
+  archive.close([&](OTF2_GlobalDefWriter* writer) { group(writer, 1, OTF2_GROUP_TYPE_LOCATIONS, {65, 66, 67}); });
+  const std::filesystem::path file = directory_ / "traces.def";
+  std::string bytes(std::filesystem::file_size(file), 0);
+  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  const std::size_t at = bytes.find("\1\3\1A\1B");
+  ASSERT_NE(std::string::npos, at);
+  bytes.replace(at, 5, "\4\xf0\xff\xff\x7f");  // two thousand million members
+  std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  rlimit before{}, little{};
+  getrlimit(RLIMIT_DATA, &before);
+  little = {std::uint64_t{4} << 30, before.rlim_max};
+  setrlimit(RLIMIT_DATA, &little);
+  EXPECT_EQ(1u, Trace::open_archive(archive.anchor())->damage().count());
+  setrlimit(RLIMIT_DATA, &before);
 }
 
 TEST_F(ArchiveTest, a_damaged_chunk_costs_what_is_in_it) {
