@@ -228,27 +228,35 @@ void print_events(const Trace& trace, const EventOptions& options, const Sink& o
   else options.table_format->write(table, out);
 }
 
-std::vector<KeptIterations> kept_iterations(const Trace& trace) {
-  std::map<std::int32_t, KeptIterations> of_rank;
-  for (std::uint32_t i = 0; i < trace.locations().size(); ++i) {
-    if (trace.locations()[i].thread != 0) continue;
-    KeptIterations& kept = of_rank[trace.locations()[i].rank];
-    auto reader = trace.read({{i}});
-    while (const Event* event = reader.next()) {
-      if (event->type != Type::SpanEnd || event->record.region == 0) continue;
-      if (event->record.region == events::stretches && !trace.has_stretches()) continue;
-      const std::string loop = trace.loop_of(*event);  // numbers of loops differ from rank to rank
-      if (!trace.is_sampled(loop, event->record.value)) {
-        ++kept.slow;
-        continue;
-      }
-      ++kept.count;
-      kept.hash = format::mixed(kept.hash ^ format::mixed(static_cast<std::uint64_t>(event->record.value)) ^
-                                format::checksum(loop.data(), loop.size()));
-    }
+namespace {
+
+void count_span(const Trace& trace, const Event& span, KeptIterations& kept) {
+  if (span.record.region == 0 || (span.record.region == events::stretches && !trace.has_stretches())) return;
+  const std::string loop = trace.loop_of(span);  // numbers of loops differ from rank to rank
+  if (!trace.is_sampled(loop, span.record.value)) {
+    ++kept.slow;
+    return;
   }
-  std::vector<KeptIterations> result;
-  for (const trace::RankOfTrace& rank : trace.ranks()) result.push_back(of_rank[rank.rank]);
+  ++kept.count;
+  kept.hash = format::mixed(kept.hash ^ format::mixed(static_cast<std::uint64_t>(span.record.value)) ^
+                            format::checksum(loop.data(), loop.size()));
+}
+
+}  // namespace
+
+KeptOfTrace count_kept(const Trace& trace) {
+  std::map<std::int32_t, KeptIterations> of_rank;
+  trace::Pairing pairing = trace::pairing_of(trace);
+  auto reader = trace.read();
+  while (const Event* event = reader.next()) {
+    pairing.add(*event);
+    const trace::LocationOfTrace& location = trace.locations()[event->location];
+    if (event->type == Type::SpanEnd && location.thread == 0) count_span(trace, *event, of_rank[location.rank]);
+  }
+  pairing.finish();
+  KeptOfTrace result;
+  result.messages = pairing.counts();
+  for (const trace::RankOfTrace& rank : trace.ranks()) result.iterations.push_back(of_rank[rank.rank]);
   return result;
 }
 

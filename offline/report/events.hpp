@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "offline/report/report.hpp"
+#include "offline/trace/pairing.hpp"
 #include "offline/trace/trace.hpp"
 
 namespace refrain::report {
@@ -19,12 +20,16 @@ struct EventOptions {
 /// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
 void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
-/// Of each rank of the trace, in the order of Trace::ranks(): the iterations that were kept on its first thread, or
-/// stretches where no loop was marked.
+/// Of a rank: the iterations that were kept on its first thread, or stretches where no loop was marked.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
   std::uint64_t slow = 0;             ///< beside them, of a sample
 };
-std::vector<KeptIterations> kept_iterations(const trace::Trace& trace);
+struct KeptOfTrace {
+  std::vector<KeptIterations> iterations;  ///< in the order of Trace::ranks()
+  trace::MessageCounts messages;           ///< of all threads
+};
+/// Reads the whole trace.
+KeptOfTrace count_kept(const trace::Trace& trace);
 
 }  // namespace refrain::report

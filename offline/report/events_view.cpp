@@ -21,25 +21,13 @@ const char* word_of(format::EventMode mode) {
   return "off";
 }
 
-trace::MessageCounts count_messages(const trace::Trace& trace) {
-  trace::Pairing pairing = trace::pairing_of(trace);
-  auto reader = trace.read();
-  while (const trace::Event* event = reader.next()) pairing.add(*event);
-  pairing.finish();
-  return pairing.counts();
-}
-
 /// Of the chosen ranks.
-struct KeptEvents {
+struct KeptEvents : KeptOfTrace {
   std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
-  std::vector<KeptIterations> iterations;     ///< by rank of the trace
-  trace::MessageCounts messages;
 
   explicit KeptEvents(const Document& d)
       : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.chosen(rank); })) {
-    if (!trace) return;
-    iterations = kept_iterations(*trace);
-    messages = count_messages(*trace);
+    if (trace) KeptOfTrace::operator=(count_kept(*trace));
   }
   bool has_stretches() const {
     return trace && trace->ranks()[0].mode == format::EventMode::Sampled && trace->has_stretches();
