@@ -37,6 +37,13 @@ void tell_left_out(const char* command, const trace::Otf2Archive& archive) {
   if (!kinds.empty()) complain(command, exit_ok, "not shown, since Refrain has no word for them: " + kinds);
 }
 
+/// Damage is said.
+int code_of(const char* command, const experiment::DamageLog& damage) {
+  if (damage.count() == 0) return exit_ok;
+  tell_damage(command, damage);
+  return exit_damaged;
+}
+
 int with_experiment(const char* command, const std::string& path, const std::vector<std::string>& ranks,
                     const Use& use) {
   report::Options chosen;
@@ -47,9 +54,7 @@ int with_experiment(const char* command, const std::string& path, const std::vec
   if (!trace)
     return complain(command, exit_usage, path + " has no events; REFRAIN_TRACE=all keeps them when it is measured");
   use(*trace);
-  if (opened->damages() == 0) return exit_ok;
-  tell_damage(command, *opened->damage_log());
-  return exit_damaged;
+  return code_of(command, *opened->damage_log());
 }
 
 int with_archive(const char* command, const std::filesystem::path& anchor, const std::vector<std::string>& ranks,
@@ -60,9 +65,7 @@ int with_archive(const char* command, const std::filesystem::path& anchor, const
   check_ranks_of_archive(*trace, chosen.ranks);
   use(*trace);
   tell_left_out(command, *trace->archive());
-  if (trace->damage().count() == 0) return exit_ok;
-  tell_damage(command, trace->damage());
-  return exit_damaged;
+  return code_of(command, trace->damage());
 }
 
 }  // namespace
