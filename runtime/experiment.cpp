@@ -28,8 +28,6 @@ constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_te
 /// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
 constexpr std::int64_t patience_of_unmeasured_s = 60;
 
-std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns() + seconds * 1'000'000'000; }
-
 /// The program's command line as the kernel keeps it.
 class CommandLine {
  public:
@@ -124,6 +122,8 @@ bool read_start(const platform::Bytes& message) {
 }
 
 }  // namespace
+
+std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns() + seconds * 1'000'000'000; }
 
 const char* experiment_directory() { return directory.path; }
 

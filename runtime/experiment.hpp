@@ -17,6 +17,9 @@ enum class Ending : std::uint8_t {
   Warned,    ///< a signal announced the end: it writes what it has, and goes on
 };
 
+/// So many seconds from now, on the monotonic clock: what exchanges with other ranks take.
+std::int64_t deadline_in(std::int64_t seconds);
+
 /// Rank 0 makes the directory and its manifest (state "running"); all ranks learn its name. False: there is none, which
 /// rank 0 has said in one line; the job goes on unmeasured.
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,

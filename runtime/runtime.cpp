@@ -304,7 +304,7 @@ bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
 
 /// In MPI_Finalize. False: it failed.
 bool exchange_about_events() {
-  const std::int64_t deadline = platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000;
+  const std::int64_t deadline = deadline_in(configuration.finalize_timeout);
   return clocks_are_good && (!clocks_are_compared() || measure_clock_offset(world, deadline)) &&
          (!events_are_agreed_on() || agree_on_events(world, deadline));
 }
@@ -390,9 +390,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   world = adapter.peers;
   experiment_is_open = open_experiment(configuration, world, adapter.library_version);
   if (!experiment_is_open) return end_measurement();
-  if (clocks_are_compared())
-    clocks_are_good =
-        measure_clock_offset(world, platform::monotonic_ns() + configuration.finalize_timeout * 1'000'000'000);
+  if (clocks_are_compared()) clocks_are_good = measure_clock_offset(world, deadline_in(configuration.finalize_timeout));
   start_snapshots(configuration, world.rank, first_anchor);
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {

@@ -58,6 +58,14 @@ Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
   return nullptr;
 }
 
+/// Null: the communicator is not known, or there is no room.
+Channels::Channel* Channels::find_or_add(const ChannelUse& use, bool& is_full) {
+  if (use.communicator < 0) return nullptr;
+  Channel* channel = find(use, true);
+  is_full |= channel == nullptr;
+  return channel;
+}
+
 MessageNumber Channels::count_in(Channel& channel, std::int32_t tag) {
   // One thread at a time, or it will not be believed.
   const MessageNumber number{channel.count.load(std::memory_order_relaxed),
@@ -72,15 +80,19 @@ MessageNumber Channels::count_in(Channel& channel, std::int32_t tag) {
   return number;
 }
 
-/// With threads it is the caller's if nobody has it.
+/// With threads it is the caller's if nobody has it. What two threads use is broken.
+template <class Owned>
+void Channels::take(Owned& owned, std::int32_t thread) {
+  if (!is_threaded_) [[likely]]
+    return;
+  std::int32_t owner = 0;
+  if (owned.owner.compare_exchange_strong(owner, thread + 1) || owner == thread + 1) return;
+  owned.broken.store(true);
+  has_trouble_.store(true);
+}
+
 bool Channels::is_unsure(Channel& channel, std::int32_t thread) {
-  if (is_threaded_) [[unlikely]] {
-    std::int32_t owner = 0;
-    if (!channel.owner.compare_exchange_strong(owner, thread + 1) && owner != thread + 1) {
-      channel.broken.store(true);
-      has_trouble_.store(true);
-    }
-  }
+  take(channel, thread);
   return channel.broken.load(std::memory_order_relaxed) || channel.doubts.load(std::memory_order_relaxed) != 0;
 }
 
@@ -102,13 +114,7 @@ Channels::Queue* Channels::queue_of(std::int32_t communicator, bool may_add) {
 
 /// Its contents are the owner's alone.
 bool Channels::is_usable(Queue& queue, std::int32_t thread) {
-  if (is_threaded_) {
-    std::int32_t owner = 0;
-    if (!queue.owner.compare_exchange_strong(owner, thread + 1) && owner != thread + 1) {
-      queue.broken.store(true);
-      has_trouble_.store(true);
-    }
-  }
+  take(queue, thread);
   return !queue.broken.load(std::memory_order_relaxed);
 }
 
@@ -190,12 +196,9 @@ MessageNumber Channels::count(const ChannelUse& use, bool& is_full) {
       }
     }
   }
-  if (use.communicator < 0) return {};
-  Channel* channel = find(use, true);
-  if (!channel) [[unlikely]] {
-    is_full = true;
+  Channel* channel = find_or_add(use, is_full);
+  if (!channel) [[unlikely]]
     return {};
-  }
   const MessageNumber number = count_in(*channel, use.tag);
   if (is_unsure(*channel, use.thread)) [[unlikely]]
     return {};
@@ -219,12 +222,9 @@ MessageNumber Channels::post(const ChannelUse& use, bool& is_full) {
       return {};
     }
   }
-  if (use.communicator < 0) return {};
-  Channel* channel = find(use, true);
-  if (!channel) [[unlikely]] {
-    is_full = true;
+  Channel* channel = find_or_add(use, is_full);
+  if (!channel) [[unlikely]]
     return {};
-  }
   // Though it may be in doubt now, it need not be when it completes.
   const MessageNumber number = count_in(*channel, use.tag);
   (void)is_unsure(*channel, use.thread);

@@ -88,6 +88,9 @@ class Channels {
   };
 
   Channel* find(const ChannelUse& use, bool may_add);
+  Channel* find_or_add(const ChannelUse& use, bool& is_full);
+  template <class Owned>
+  void take(Owned& owned, std::int32_t thread);
   MessageNumber count_in(Channel& channel, std::int32_t tag);
   bool is_unsure(Channel& channel, std::int32_t thread);
   Queue* queue_of(std::int32_t communicator, bool may_add);

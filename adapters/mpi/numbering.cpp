@@ -29,9 +29,6 @@ bool can_be_numbered(std::int32_t communicator) {
          !is_merged(communicator);
 }
 
-std::int32_t peer_or_any(int peer) { return peer == MPI_ANY_SOURCE ? measurement::any_peer : peer; }
-std::int32_t tag_or_any(int tag) { return tag == MPI_ANY_TAG ? measurement::any_tag : tag; }
-
 bool is_receive(const TrackedRequest& request) { return request.kind != RequestKind::Send; }
 bool is_message(const TrackedRequest& request) {
   return (request.kind == RequestKind::Send || is_receive_kind(request.kind)) && !request.partitioned;
@@ -39,7 +36,7 @@ bool is_message(const TrackedRequest& request) {
 
 /// As it was posted.
 ChannelUse use_of(const TrackedRequest& request, std::int32_t thread) {
-  return {communicator_of(request), peer_or_any(request.peer), tag_or_any(request.tag), is_receive(request), thread};
+  return {communicator_of(request), rank_or_any(request.peer), tag_or_any(request.tag), is_receive(request), thread};
 }
 
 MessageNumber kept_number(const TrackedRequest& request) {
@@ -105,7 +102,7 @@ MessageNumber number_begun(MpiCall& call, TrackedRequest& request) {
 void number_untracked(MpiCall& call, const Partner& from) {
   const std::int32_t communicator = id_of_communicator(from.comm);
   if (!can_be_numbered(communicator)) return;
-  const ChannelUse use{communicator, peer_or_any(from.peer), tag_or_any(from.tag), true, call.here().thread};
+  const ChannelUse use{communicator, rank_or_any(from.peer), tag_or_any(from.tag), true, call.here().thread};
   if (use.peer == measurement::any_peer || use.tag == measurement::any_tag) return channels.break_channel(use);
   bool is_full = false;
   (void)channels.count(use, is_full);
@@ -168,7 +165,7 @@ void doubt_number(MPI_Request handle) {
 
 void fail_number(MpiCall& call, const Partner& partner, bool is_receive) {
   if (!channels.is_there() || partner.peer == MPI_PROC_NULL) return;
-  channels.break_channel({id_of_communicator(partner.comm), peer_or_any(partner.peer), tag_or_any(partner.tag),
+  channels.break_channel({id_of_communicator(partner.comm), rank_or_any(partner.peer), tag_or_any(partner.tag),
                           is_receive, call.here().thread});
 }
 
@@ -206,7 +203,7 @@ void keep_matched(TrackedRequest& request, const MatchedMessage& message) {
 void claim_channel(int peer, int tag, MPI_Comm comm, bool is_receive) {
   const measurement::Location* location = measurement::own_location();
   if (!location || peer == MPI_PROC_NULL) return;
-  channels.claim({id_of_communicator(comm), peer_or_any(peer), tag_or_any(tag), is_receive, location->thread});
+  channels.claim({id_of_communicator(comm), rank_or_any(peer), tag_or_any(tag), is_receive, location->thread});
 }
 
 void claim_channel(const TrackedRequest& request) {

@@ -13,13 +13,9 @@ using Phase = Communication::Phase;
 
 namespace {
 
-std::int32_t rank_or_any(int peer) {
-  return peer == MPI_ANY_SOURCE ? measurement::any_peer : peer == MPI_PROC_NULL ? measurement::no_peer : peer;
-}
 std::int32_t rank_of_root(int root) {
   return root == MPI_ROOT ? measurement::this_side : root == MPI_PROC_NULL ? measurement::no_peer : root;
 }
-std::int32_t tag_or_any(int tag) { return tag == MPI_ANY_TAG ? measurement::any_tag : tag; }
 
 Kind kind_of(RequestKind kind) {
   switch (kind) {
