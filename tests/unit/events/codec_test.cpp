@@ -23,7 +23,7 @@ class RandomRecords {
     r.kind = static_cast<Kind>(random_() % kinds);
     if (is_communication(r.kind)) {
       r.time = time_;
-      r.phase = static_cast<Phase>(random_() % 4);
+      r.phase = static_cast<Phase>(random_() % (r.kind == Kind::Collective ? 3 : 4));  // these are never cancelled
       r.peer = number<std::int32_t>();
       if (is_message(r.kind)) r.tag = number<std::int32_t>();
       r.communicator = number<std::int32_t>();
@@ -36,7 +36,7 @@ class RandomRecords {
       if (r.kind != Kind::Send) r.bytes_received = number<std::int64_t>();
       if (has_number(r.kind, r.phase)) {
         r.form = static_cast<NumberForm>(random_() % 5);
-        if (r.form >= NumberForm::Near) r.ordinal = number<std::uint64_t>() >> 2;
+        if (r.form >= NumberForm::Near) r.ordinal = number<std::uint64_t>() >> 3;
         if (r.form == NumberForm::Full) r.tags_before = number<std::uint64_t>();
       }
       return r;
