@@ -45,7 +45,16 @@ class MessageNumbers {
   /// Nothing is known any more.
   void forget() { ++epoch_; }
   /// Writer: the number becomes part of a record that has one.
-  void put(Record& record, const MessageNumber& number);
+  void put(Record& record, const MessageNumber& number) {
+    Channel& of = place_of(record);
+    if (of.next == number && of.tag == record.tag && is_known(of, record)) [[likely]] {
+      record.form = NumberForm::Next;
+      ++of.next.ordinal;
+      of.next.tags_before += of.hash;
+      return;
+    }
+    put_other(record, number);
+  }
   /// Reader: of a record that was decoded. no_ordinal: it has none.
   MessageNumber take(const Record& record);
 
@@ -59,8 +68,22 @@ class MessageNumbers {
     std::int32_t tag;    ///< the last one
     std::uint64_t hash;  ///< of it
   };
-  Channel& place_of(const Record& record);
-  bool is_known(const Channel& channel, const Record& record) const;
+  /// Collective operations are apart from messages, and those of all roots have one order.
+  static std::uint32_t class_and_kind(const Record& r) {
+    return is_message(r.kind) ? class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_classes;
+  }
+  static std::int32_t peer_of(const Record& r) { return is_message(r.kind) ? r.peer : no_peer; }
+  Channel& place_of(const Record& r) {
+    static_assert(places == 1u << 8);
+    const auto x = static_cast<std::uint32_t>(peer_of(r)) * 0x9e3779b1u +
+                   static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + class_and_kind(r) * 0xc2b2ae35u;
+    return channels_[x >> 24];
+  }
+  bool is_known(const Channel& of, const Record& r) const {
+    return of.epoch == epoch_ && of.peer == peer_of(r) && of.communicator == r.communicator &&
+           of.class_and_kind == class_and_kind(r);
+  }
+  void put_other(Record& record, const MessageNumber& number);
   void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;

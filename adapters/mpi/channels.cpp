@@ -17,12 +17,6 @@ bool is_open(const MessageNumber& ticket) { return ticket.ordinal != no_ordinal 
 
 bool is_wild(std::int32_t peer, std::int32_t tag) { return peer == any_peer || tag == any_tag; }
 
-std::uint64_t key_of(const ChannelUse& use) {
-  return std::uint64_t{1} << 63 | std::uint64_t{use.is_receive} << 62 | std::uint64_t{class_of(use.tag)} << 57 |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(use.communicator)) << 31 |
-         static_cast<std::uint32_t>(use.peer);
-}
-
 }  // namespace
 
 bool Channels::create(bool is_threaded) {
@@ -32,10 +26,12 @@ bool Channels::create(bool is_threaded) {
   queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + places * sizeof(Channel));
   is_threaded_ = is_threaded;
   table_ = static_cast<Channel*>(memory);
+  for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(!is_threaded, std::memory_order_relaxed);
   return true;
 }
 
 void Channels::release() {
+  end_plain();
   if (table_) platform::unmap_pages(table_, places * sizeof(Channel) + most_queues * sizeof(Queue));
   table_ = nullptr;
 }
@@ -43,8 +39,7 @@ void Channels::release() {
 Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
   if (use.communicator < 0 || use.communicator >= 1 << 26 || use.peer < 0 || use.tag < 0) return nullptr;
   const std::uint64_t key = key_of(use);
-  std::uint64_t at = key * 0x9e3779b97f4a7c15u >> 48;
-  static_assert(places == 1u << 16);
+  std::uint64_t at = place_of(key);
   for (unsigned probe = 0; probe < longest_probe; ++probe, at = (at + 1) & (places - 1)) {
     std::uint64_t there = table_[at].key.load(std::memory_order_relaxed);
     if (there == key) [[likely]]
@@ -88,7 +83,7 @@ void Channels::take(Owned& owned, std::int32_t thread) {
   std::int32_t owner = 0;
   if (owned.owner.compare_exchange_strong(owner, thread + 1) || owner == thread + 1) return;
   owned.broken.store(true);
-  has_trouble_.store(true);
+  note_trouble();
 }
 
 bool Channels::is_unsure(Channel& channel, std::int32_t thread) {
@@ -106,6 +101,7 @@ Channels::Queue* Channels::queue_of(std::int32_t communicator, bool may_add) {
     if (!may_add) return nullptr;
     if (queue.communicator_plus_1.compare_exchange_strong(there, communicator + 1) || there == communicator + 1) {
       has_queues_.store(true);
+      is_plain_[true].store(false, std::memory_order_relaxed);
       return &queue;
     }
   }
@@ -135,7 +131,7 @@ bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t 
 Channels::Waiting* Channels::append(Queue& queue, const ChannelUse& use, std::uint64_t ticket) {
   if (queue.count == most_waiting) {
     queue.broken.store(true);
-    has_trouble_.store(true);
+    note_trouble();
     return nullptr;
   }
   Waiting& waiting = queue.waiting[queue.count++];
@@ -168,7 +164,7 @@ void Channels::settle(Queue& queue, std::int32_t thread) {
 }
 
 void Channels::break_receives(std::int32_t communicator) {
-  has_trouble_.store(true);
+  note_trouble();
   if (Queue* queue = queue_of(communicator, true)) queue->broken.store(true);
   else all_receives_broken_.store(true);
 }
@@ -275,7 +271,7 @@ void Channels::give_up(const MessageNumber& ticket, const ChannelUse& posted) {
 void Channels::doubt(const ChannelUse& posted) {
   // One with a wildcard, or behind such, is open anyway; but it may be counted before it is known to be cancelled.
   if (is_wild(posted.peer, posted.tag)) return;
-  has_trouble_.store(true);
+  note_trouble();
   if (Channel* channel = find(posted, true)) channel->doubts.fetch_add(1);
 }
 
@@ -306,7 +302,7 @@ void Channels::end_doubt(const MessageNumber& ticket, const ChannelUse& posted, 
 
 void Channels::break_channel(const ChannelUse& use) {
   if (is_wild(use.peer, use.tag)) return break_receives(use.communicator);
-  has_trouble_.store(true);
+  note_trouble();
   if (Channel* channel = find(use, true)) channel->broken.store(true);
   else if (use.is_receive && use.communicator >= 0) break_receives(use.communicator);
 }

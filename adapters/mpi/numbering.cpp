@@ -6,9 +6,9 @@ namespace refrain::adapters::mpi {
 
 using measurement::MpiCall;
 
-namespace {
-
 constinit Channels channels;
+
+namespace {
 
 /// A request of a message has the id of its communicator when it was begun: the handle may be freed, and be another
 /// communicator's, before it completes.
@@ -77,15 +77,15 @@ void start_numbering() {
 
 void merge_communicator(std::int32_t id) {
   if (id < 0 || static_cast<std::size_t>(id) >= most_communicators) return;
+  channels.end_plain();
   merged[id / 64].fetch_or(std::uint64_t{1} << id % 64);
   any_merged.store(true);
 }
 
-MessageNumber number_message(MpiCall& call, std::int32_t communicator, std::int32_t peer, std::int32_t tag,
-                             bool is_receive) {
-  if (!can_be_numbered(communicator)) return {};
+MessageNumber number_other_message(MpiCall& call, const ChannelUse& use) {
+  if (!can_be_numbered(use.communicator)) return {};
   bool is_full = false;
-  const MessageNumber number = channels.count({communicator, peer, tag, is_receive, call.here().thread}, is_full);
+  const MessageNumber number = channels.count(use, is_full);
   count_if(call, is_full);
   return number;
 }
@@ -96,9 +96,12 @@ MessageNumber number_begun(MpiCall& call, TrackedRequest& request) {
   if (is_receive(request)) keep_number(request, {});
   const ChannelUse use = use_of(request, call.here().thread);
   if (request.partitioned || !can_be_numbered(use.communicator)) return {};
-  bool is_full = false;
-  const MessageNumber number = use.is_receive ? channels.post(use, is_full) : channels.count(use, is_full);
-  count_if(call, is_full);
+  MessageNumber number;
+  if (!channels.count_plain(use, number)) [[unlikely]] {
+    bool is_full = false;
+    number = use.is_receive ? channels.post(use, is_full) : channels.count(use, is_full);
+    count_if(call, is_full);
+  }
   if (use.is_receive) keep_number(request, number);
   return use.is_receive ? MessageNumber{} : number;
 }
