@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "archive/event_frames.hpp"
+#include "events/metric_values.hpp"
 #include "offline/trace/event_stream.hpp"
 
 namespace refrain::trace {
@@ -65,10 +66,14 @@ class StreamTest : public testing::Test {
     const auto file = std::make_shared<const experiment::EventFile>(directory_, rank_, damage_);
     const std::vector<std::uint32_t> paths{0};
     const RankClock clock(0, 0, 1'000'000, 1'000'000, 1e9);
-    EventStream stream(file, thread, 0, paths, clock);
+    const std::vector<std::uint32_t> metrics{10, 11};
+    EventStream stream(file, thread, 0, {paths, metrics}, clock);
     std::string text;
-    while (const Event* event = stream.next())
+    while (const Event* event = stream.next()) {
       text += (text.empty() ? "" : ", ") + std::string(name_of(event->type)) + " " + std::to_string(event->time_ns);
+      if (event->type == Type::Metric)
+        text += " of " + std::to_string(event->record.node) + ": " + std::to_string(event->record.value);
+    }
     return text;
   }
 
@@ -104,6 +109,57 @@ TEST_F(StreamTest, what_a_call_moves_is_within_it) {
   Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
   write({received, sent, call(1, 5)});
   EXPECT_EQ("enter 1, communication 1, communication 5, leave 5", read());
+}
+
+/// Of one metric.
+class Readings {
+ public:
+  Record reading(std::int64_t time, std::int64_t value, bool is_within = false, std::uint16_t metric = 0) {
+    Record r = of_kind(Kind::Metric, time, is_within);
+    r.region = metric;
+    values_.put(r, value);
+    return r;
+  }
+  void forget() { values_.forget(); }
+
+ private:
+  events::MetricValues values_;
+};
+
+TEST_F(StreamTest, metrics_come_before_a_call_begins_and_before_it_is_left) {
+  Readings of;
+  write({of.reading(4, 100), of.reading(20, 103, true), call(10, 20, true), of.reading(30, 107, true), call(5, 30),
+         of.reading(39, 107), of.reading(50, 109, true), of_kind(Kind::Send, 0), call(40, 50), of.reading(51, 110)});
+  EXPECT_EQ(
+      "metric 4 of 10: 100, enter 5, enter 10, metric 20 of 10: 103, leave 20, metric 30 of 10: 107, leave 30, "
+      "metric 39 of 10: 107, enter 40, communication 40, metric 50 of 10: 109, leave 50, metric 51 of 10: 110",
+      read());
+}
+
+TEST_F(StreamTest, metrics_are_those_of_the_job_and_one_that_is_not_defined_is_unknown) {
+  Readings of;
+  write({of.reading(1, 5), of.reading(1, -7, false, 1), of.reading(1, 9, false, 2)});
+  EXPECT_EQ("metric 1 of 10: 5, metric 1 of 11: -7, metric 1 of 4294967295: 9", read());
+}
+
+TEST_F(StreamTest, metrics_are_right_behind_what_is_missing) {
+  Readings of;
+  Record gap = of_kind(Kind::Gap, 2), jump = of_kind(Kind::Jump, 4);
+  std::vector<Record> records{of.reading(1, 100), gap};
+  of.forget();
+  for (const Record& record : {of.reading(3, 200), of.reading(3, 201), jump}) records.push_back(record);
+  of.forget();
+  records.push_back(of.reading(5, 300));
+  write(records);
+  of.forget();
+  write({of.reading(6, 400)});
+  of.forget();
+  write({of.reading(7, 500), of.reading(8, 501)});
+  byte_of(1, format::event_head_size + 1) ^= std::byte{1};
+  EXPECT_EQ(
+      "metric 1 of 10: 100, gap 2, metric 3 of 10: 200, metric 3 of 10: 201, metric 5 of 10: 300, gap 5, "
+      "metric 7 of 10: 500, metric 8 of 10: 501",
+      read());
 }
 
 TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
