@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -45,10 +48,16 @@ class StreamTest : public testing::Test {
 
   /// One frame of `thread`.
   void write(const std::vector<Record>& records, std::int32_t thread = 0) {
+    write(records, thread, [](std::span<std::byte>) {});
+  }
+  /// `change` gets the bytes of the records; the checksums are right.
+  void write(const std::vector<Record>& records, std::int32_t thread,
+             const std::function<void(std::span<std::byte>)>& change) {
     std::vector<std::byte> memory(1 << 16);
     events::Buffer buffer;
     buffer.create(memory, thread);
     for (const Record& record : records) ASSERT_TRUE(buffer.append(record));
+    change(std::span(memory).first(buffer.size()));
     ASSERT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, bytes_));
     frame_ends_.push_back(bytes_.size());
   }
@@ -69,7 +78,10 @@ class StreamTest : public testing::Test {
     const std::vector<std::uint32_t> metrics{10, 11};
     EventStream stream(file, thread, 0, {paths, metrics}, clock);
     std::string text;
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
     while (const Event* event = stream.next()) {
+      EXPECT_LE(last, event->time_ns);
+      last = event->time_ns;
       text += (text.empty() ? "" : ", ") + std::string(name_of(event->type)) + " " + std::to_string(event->time_ns);
       if (event->type == Type::Metric)
         text += " of " + std::to_string(event->record.node) + ": " + std::to_string(event->record.value);
@@ -160,6 +172,38 @@ TEST_F(StreamTest, metrics_are_right_behind_what_is_missing) {
       "metric 1 of 10: 100, gap 2, metric 3 of 10: 200, metric 3 of 10: 201, metric 5 of 10: 300, gap 5, "
       "metric 7 of 10: 500, metric 8 of 10: 501",
       read());
+}
+
+/// Bytes whose checksum is right, and that nobody has written.
+TEST_F(StreamTest, any_records_are_read_or_refused) {
+  std::mt19937 random(1);
+  std::size_t refused = 0;
+  for (int run = 0; run < 500; ++run) {
+    bytes_.clear();
+    frame_ends_.clear();
+    damage_ = std::make_shared<experiment::DamageLog>();
+    Readings of;
+    const std::vector<Record> records{of.reading(1, 100),
+                                      call(2, 3, true),
+                                      of.reading(4, 1 << 20, true),
+                                      of_kind(Kind::Send, 0),
+                                      call(2, 4),
+                                      of.reading(5, 3, false, 15),
+                                      of_kind(Kind::Sample, 6),
+                                      of_kind(Kind::Gap, 7),
+                                      of_kind(Kind::Jump, 8),
+                                      of_kind(Kind::Mark, 8),
+                                      of_kind(Kind::Span, 9),
+                                      of_kind(Kind::Flush, 10)};
+    write(records, 0, [&](std::span<std::byte> bytes) {
+      for (unsigned n = 1 + random() % 3; n > 0; --n)
+        bytes[random() % bytes.size()] = static_cast<std::byte>(random() % 3 == 0 ? 0x1f : random());
+    });
+    (void)read();
+    refused += damage_->count() > 0;
+  }
+  EXPECT_GT(refused, 50u);
+  EXPECT_LT(refused, 450u);
 }
 
 TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
