@@ -67,6 +67,7 @@ class Buffer {
   void set_capacity(std::size_t bytes) { capacity_ = bytes; }
 
   std::size_t size() const { return size_; }
+  std::uint32_t count() const { return count_; }
   std::size_t capacity() const { return capacity_; }
   /// How many were removed, and how many were dropped.
   std::uint64_t removed() const { return removed_; }
@@ -74,11 +75,11 @@ class Buffer {
 
  private:
   /// A gap may come before each record. The end of a span or thread is worth more than a call, and a call more than one
-  /// of its communications: when the room ends, the former still find some.
+  /// of its communications or the reading of a metric: when the room ends, the former still find some.
   static constexpr std::size_t room_for(Kind kind) {
     constexpr std::size_t room = 2 * longest_record;
     if (kind == Kind::Span || kind == Kind::ThreadEnd || kind == Kind::Jump) return room;
-    return is_communication(kind) ? 3 * room : 2 * room;
+    return is_communication(kind) || kind == Kind::Metric ? 3 * room : 2 * room;
   }
   bool append_apart(const CallRecord& call);
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }

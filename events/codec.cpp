@@ -11,12 +11,20 @@ constexpr unsigned kind_bits = 4;
 constexpr unsigned first_flag = 1u << kind_bits;
 constexpr unsigned second_flag = first_flag << 1, third_flag = first_flag << 2, fourth_flag = first_flag << 3;
 
+// Kinds that find no room in the head: that of Jump and a flag, then a byte with what is missing of the kind below, and
+// above it what the kind says.
+constexpr unsigned is_later_kind = first_flag, first_later_kind = 1u << kind_bits;
+
 constexpr std::uint64_t thread_mask = (std::uint64_t{1} << bits_of_thread) - 1;
 
 class Writer {
  public:
   explicit Writer(std::byte* out) : begin_(out), at_(out) {}
   void head(Kind kind, unsigned flags) { *at_++ = static_cast<std::byte>(static_cast<unsigned>(kind) | flags); }
+  void later_head(Kind kind, unsigned flags, unsigned more) {
+    head(Kind::Jump, flags | is_later_kind);
+    *at_++ = static_cast<std::byte>((static_cast<unsigned>(kind) - first_later_kind) | more << kind_bits);
+  }
   void number(std::uint64_t value) {
     if (value < 0x80) [[likely]]
       *at_++ = static_cast<std::byte>(value);
@@ -115,6 +123,13 @@ void write_communication(const Record& r, Context& c, Writer& out) {
   if (is_message(r.kind) && has_number(r.kind, r.phase)) write_number(r, out);
 }
 
+void write_metric(const Record& r, Context& c, Writer& out) {
+  out.later_head(Kind::Metric, (r.is_within ? second_flag : 0) | (r.is_whole ? third_flag : 0), r.region);
+  out.difference(minus(r.time, c.time));
+  out.difference(r.value);
+  c.time = r.time;
+}
+
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> in) : in_(in) {}
@@ -183,6 +198,14 @@ void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
   }
 }
 
+void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in) {
+  r.is_within = head & second_flag;
+  r.is_whole = head & third_flag;
+  r.region = static_cast<std::uint16_t>(more);
+  r.time = c.time = plus(c.time, in.difference());
+  r.value = in.difference();
+}
+
 }  // namespace
 
 std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
@@ -202,6 +225,10 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
   if (r.kind == Kind::Call)
     return encode(CallRecord{r.is_whole, r.is_io, r.is_within, r.region, r.node, r.begin, r.time}, c, bytes);
   Writer out(bytes);
+  if (r.kind == Kind::Metric) {
+    write_metric(r, c, out);
+    return out.size();
+  }
   out.head(r.kind, flags_of(r));
   if (is_communication(r.kind)) {
     write_communication(r, c, out);
@@ -247,10 +274,16 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
   Reader in(bytes);
   const unsigned head = in.head();
-  const unsigned kind = head & (first_flag - 1);
-  if (!in.good() || kind >= kinds) return 0;
+  if (!in.good()) return 0;
   r = Record{};
-  r.kind = static_cast<Kind>(kind);
+  r.kind = static_cast<Kind>(head & (first_flag - 1));
+  if (r.kind == Kind::Jump && head & is_later_kind) {
+    const unsigned later = in.head();
+    r.kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
+    if (r.kind != Kind::Metric) return 0;
+    read_metric(head, later >> kind_bits, r, c, in);
+    return in.good() ? in.size() : 0;
+  }
   if (is_communication(r.kind)) {
     r.time = c.time;
     read_communication(head, r, c, in);

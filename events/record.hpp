@@ -27,8 +27,9 @@ enum class Kind : std::uint8_t {
   Flush = 13,      ///< Refrain has written records to the file
   ThreadEnd = 14,  ///< the location goes on with another thread, or not at all
   Jump = 15,       ///< what was before is not kept: the numbers of the next record are relative to these
+  Metric = 16,     ///< a metric of REFRAIN_METRICS was read (metric_values.hpp)
 };
-inline constexpr unsigned kinds = 16;
+inline constexpr unsigned kinds = 17;
 
 constexpr bool is_message(Kind kind) { return kind == Kind::Send || kind == Kind::Receive; }
 constexpr bool is_communication(Kind kind) { return kind >= Kind::Send && kind <= Kind::Generalized; }
@@ -60,6 +61,9 @@ enum class NumberForm : std::uint8_t {
 };
 inline constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
 
+/// More cannot be asked for, and find no room in a record.
+inline constexpr unsigned most_metrics = 16;
+
 /// Numbers of requests are unique in a process: a count, and the thread that has begun it.
 inline constexpr unsigned bits_of_thread = 24;
 
@@ -76,16 +80,17 @@ struct Record {
   Kind kind{};
   Phase phase{};             ///< of communications
   NumberForm form{};         ///< of messages
-  bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end
+  bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end; Metric: `value` is whole
   bool is_io = false;        ///< Call: of a file, not of MPI
-  bool is_within = false;    ///< Call, Span: it has ended within a call, whose record is yet to come
+  bool is_within = false;    ///< Call, Span, Metric: it has ended within a call, whose record is yet to come
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
-  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations
+  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations; Metric: which, below most_metrics
   std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush
-  std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least
+  std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least;
+                           ///< Metric: in its unit, less that of the reading before unless `is_whole`
   std::int32_t peer = 0;   ///< communications, as in measurement::Communication
   std::int32_t tag = 0;    ///< Send, Receive
   std::int32_t communicator = 0;  ///< of OneSided the window

@@ -69,6 +69,7 @@ void SpanStore::begin_span(Buffer& buffer, std::int64_t time) {
   begin_.missing = 0;
   limit_span(buffer);
   (void)buffer.append_jump(time);
+  begin_records_ = 1;
 }
 
 void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always) {
@@ -88,7 +89,7 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
 void SpanStore::end_span(Buffer& buffer, const Record& end) {
   const bool is_outside = end.region == 0;
   const std::uint64_t number = is_outside ? outside_++ : static_cast<std::uint64_t>(end.value);
-  const bool has_records = buffer.end().count > begin_.count + 1;  // than the jump
+  const bool has_records = !is_empty(buffer);
   Loop* loop = loop_of(end.region);
   const bool is_first = number == 0 && (is_outside || end.region == stretches);
   const bool is_slow = loop && note_slow(*loop, number, end.time - end.begin);
@@ -105,7 +106,7 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
 }
 
 void SpanStore::finish(Buffer& buffer) {
-  if (buffer.end().count <= begin_.count + 1) return;
+  if (is_empty(buffer)) return;
   keep(buffer, loops_[0], outside_, true);
   begin_ = buffer.end();
 }

@@ -42,6 +42,9 @@ class SpanStore {
   /// `memory` is all that the buffer has. The first span begins at `time`. `slowest`: of each loop, up to most_slow.
   void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest);
 
+  /// All that the span in progress has so far it has from its begin: without more it is empty.
+  void note_begin(const Buffer& buffer) { begin_records_ = buffer.count() - begin_.count; }
+  bool is_empty(const Buffer& buffer) const { return buffer.count() <= begin_.count + begin_records_; }
   /// The span in progress has ended: it is kept, with `end` as its last record, or dropped; the next one begins.
   void end_span(Buffer& buffer, const Record& end);
   /// The span in progress is the last, and stays.
@@ -94,8 +97,9 @@ class SpanStore {
   bool dropped_written_ = false;
   bool has_unwanted_ = false;  ///< a span stays that is not among the slowest any more
   unsigned slowest_ = 0;
-  Buffer::Place begin_;        ///< of the span in progress
-  std::uint64_t outside_ = 0;  ///< spans outside of iterations so far
+  Buffer::Place begin_;              ///< of the span in progress
+  std::uint32_t begin_records_ = 0;  ///< the jump, and what every span begins with
+  std::uint64_t outside_ = 0;        ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;
   std::array<Loop, most_loops> loops_{};
   unsigned loop_count_ = 0;

@@ -20,7 +20,10 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
     return location.while_stopped.row;
   }
   std::int64_t* values = enter_region(location, region, registers);
-  if (location.extra) take_reading(location, false);
+  if (location.extra) {
+    take_reading(location, false);
+    hand_over(location, ReadingRecord{platform::now(), false});
+  }
   return values;
 }
 

@@ -37,6 +37,11 @@ void hand_over(Location& l, const SampleRecord& sample) { hand_over_to(&Consumer
 void hand_over(Location& l, const MarkRecord& mark) { hand_over_to(&Consumer::mark, l, Wish::Marks, mark); }
 void hand_over(Location& l, const CutRecord& cut) { hand_over_to(&Consumer::cut, l, Wish::Cuts, cut); }
 
+void hand_over(Location& l, const ReadingRecord& reading) {
+  for (unsigned i = 0; i < consumer_count; ++i)
+    if (consumers[i].reading) consumers[i].reading(l, reading);
+}
+
 void hand_over_end_of_thread(Location& l) {
   for (unsigned i = 0; i < consumer_count; ++i)
     if (consumers[i].thread_ended) consumers[i].thread_ended(l);

@@ -10,7 +10,8 @@
 /// a call come before the call; a nested call before the call around it. Null: of no interest.
 ///
 /// What a consumer has to define for itself:
-///   a unit ends       `cut`; a call in progress goes on, and is handed over whole at its end
+///   a unit ends       `cut`; a call in progress goes on, and is handed over whole at its end. The metrics of
+///                     REFRAIN_METRICS have been read: there is no `reading` of it
 ///   a thread ends     `thread_ended`; the next thread goes on with the location
 ///   MPI_Pcontrol      nothing is handed over of calls that begin while the measurement is stopped, nor samples
 ///   a call in progress when its thread or the measurement ends, or that was left by a jump: a record with `is_whole`
@@ -35,6 +36,7 @@ struct Consumer {
   void (*thread_ended)(Location& location) = nullptr;
   void (*forked)() = nullptr;
   bool numbers = false;  ///< messages are to be numbered (Communication::number)
+  void (*reading)(Location& location, const ReadingRecord& reading) = nullptr;
 };
 
 /// A consumer wants that. Constant after the first location was made.
@@ -67,6 +69,8 @@ void hand_over(Location& location, const Communication& communication);
 void hand_over(Location& location, const SampleRecord& sample);
 void hand_over(Location& location, const MarkRecord& mark);
 void hand_over(Location& location, const CutRecord& cut);
+/// To all that have the function.
+void hand_over(Location& location, const ReadingRecord& reading);
 void hand_over_end_of_thread(Location& location);
 void hand_over_fork();
 

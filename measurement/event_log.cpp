@@ -61,12 +61,45 @@ void append(Location& l, const Record& record) {
     make_room(l);
 }
 
+static_assert(most_extra_metrics <= events::most_metrics);
+
+/// What was read last of the metrics that the user has asked for, one record each. False: some have found no room.
+bool put_readings(const Location& l, EventLog& log, const ReadingRecord& reading) {
+  if (!l.extra->counters || events_have_ended.load(std::memory_order_relaxed)) return true;
+  bool has_room = true;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    Record r;
+    r.kind = Kind::Metric;
+    r.is_within = reading.in_call;
+    r.region = static_cast<std::uint16_t>(i);
+    r.time = reading.at;
+    log.put_metric(r, counted_of(*l.extra, i));
+    has_room &= log.records.append(r);
+  }
+  return has_room;
+}
+
+void on_reading(Location& l, const ReadingRecord& reading) {
+  EventLog* log = log_of(l);
+  if (!log) return;
+  if (!put_readings(l, *log, reading) || log->records.size() >= log->very_full) [[unlikely]]
+    make_room(l);
+}
+
+/// The next span can be read without those before: the reader knows nothing, and the counts at its begin are told.
+void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
+  log.forget_known();
+  log.span_begin = begin.at;
+  if (!l.extra) return;
+  (void)put_readings(l, log, begin);
+  if (is_sample_of_events()) log.spans.note_begin(log.records);
+}
+
 /// A blocking collective operation of all processes has ended, and with it a stretch.
-[[gnu::noinline]] void end_stretch(EventLog& log, const CallRecord& call) {
+[[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
   if (call.is_within) return log.stretches.forget_collective();
   log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
-  log.numbers.forget();
-  log.span_begin = call.end;
+  begin_span(l, log, {call.end, false});
 }
 
 void on_call(Location& l, const CallRecord& call) {
@@ -77,7 +110,7 @@ void on_call(Location& l, const CallRecord& call) {
       static_cast<std::uint32_t>(call.node), call.begin, call.end});
   if (!has_room) [[unlikely]]
     make_room(l);
-  if (log->stretches.has_collective()) return end_stretch(*log, call);
+  if (log->stretches.has_collective()) return end_stretch(l, *log, call);
   // Looked at when the call has ended: there files can be written.
   if (log->records.size() >= log->full && is_full_of_events(l)) [[unlikely]]
     snapshot_due.store(0, std::memory_order_relaxed);
@@ -156,9 +189,15 @@ void keep_span(Location& l, const CutRecord& cut) {
   count_dropped(l);
 }
 
+/// Whether a span of a sample is dropped because nothing has happened in it.
+bool is_empty(const EventLog& log, SpanOf of) {
+  return is_sample_of_events() && of == outside_of_iterations && log.spans.is_empty(log.records);
+}
+
 void on_cut(Location& l, const CutRecord& cut) {
   EventLog* log = l.events;
   if (!log) return;
+  if (l.extra && !log->skips && !is_empty(*log, cut.of)) (void)put_readings(l, *log, {cut.end, cut.in_call});
   if (is_sample_of_events()) {
     if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, cut));
   } else if (is_wanted_span(cut.of)) {
@@ -168,14 +207,14 @@ void on_cut(Location& l, const CutRecord& cut) {
     log->dropped_before = log->records.dropped();
   }
   log->skips = false;
-  // All spans are one behind the other.
-  if (event_settings.selection.mode != config::TraceMode::All) log->numbers.forget();
-  log->span_begin = cut.end;
+  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = cut.end;  // one behind the other
+  else begin_span(l, *log, {cut.end, cut.in_call});
 }
 
 void on_thread_end(Location& l) {
   if (!l.events) return;
   if (log_of(l)) {
+    if (l.extra) (void)put_readings(l, *l.events, {l.end, false});
     Record r;
     r.kind = Kind::ThreadEnd;
     r.time = l.end;
@@ -186,8 +225,14 @@ void on_thread_end(Location& l) {
 
 }  // namespace
 
-constinit const Consumer event_consumer = {on_call, on_communication, on_sample, on_mark,
-                                           on_cut,  on_thread_end,    nullptr,   true};
+constinit const Consumer event_consumer = {.call = on_call,
+                                           .communication = on_communication,
+                                           .sample = on_sample,
+                                           .mark = on_mark,
+                                           .cut = on_cut,
+                                           .thread_ended = on_thread_end,
+                                           .numbers = true,
+                                           .reading = on_reading};
 
 bool is_full_of_events(const Location& l) {
   return l.events && l.events->records.size() >= l.events->full && end_of_kept_events(l).size > 0;
@@ -203,7 +248,7 @@ events::Buffer::Place end_of_kept_events(const Location& l) {
 void remove_events(Location& l, const events::Buffer::Place& to) {
   EventLog& log = *l.events;
   log.kept = log.records.remove(to);
-  log.numbers.forget();
+  log.forget_known();
   log.iterations_written = log.iterations_kept;
 }
 

@@ -11,6 +11,7 @@
 #include "config/trace_selection.hpp"
 #include "events/buffer.hpp"
 #include "events/message_numbers.hpp"
+#include "events/metric_values.hpp"
 #include "events/span_store.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/stretches.hpp"
@@ -38,15 +39,30 @@ struct EventLog {
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
   events::MessageNumbers numbers;
-  std::uint64_t dropped_before_numbers = 0;  ///< what is known of numbers was told since these were dropped
+  events::MetricValues metrics;
+  std::uint64_t dropped_before_known = 0;  ///< what the reader knows was told since these were dropped
 
-  /// A gap is about to be told, or was: the reader knows nothing any more.
+  /// The reader knows nothing any more of what records are relative to.
+  void forget_known() {
+    numbers.forget();
+    metrics.forget();
+  }
   void put_number(events::Record& record, const events::MessageNumber& number) {
-    if (records.dropped() != dropped_before_numbers) [[unlikely]] {
-      dropped_before_numbers = records.dropped();
-      numbers.forget();
-    }
+    forget_before_gap();
     numbers.put(record, number);
+  }
+  void put_metric(events::Record& record, std::int64_t value) {
+    forget_before_gap();
+    metrics.put(record, value);
+  }
+
+ private:
+  /// A gap is about to be told, or was.
+  void forget_before_gap() {
+    if (records.dropped() == dropped_before_known) [[likely]]
+      return;
+    dropped_before_known = records.dropped();
+    forget_known();
   }
 };
 

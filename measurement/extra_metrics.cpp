@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "measurement/location.hpp"
+#include "measurement/consumers.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -23,11 +23,25 @@ bool read(Location& l, bool at_tick, std::int64_t (&values)[most_extra_metrics])
 /// The growth since the last reading is charged to nothing.
 void leave_out_growth(Location& l, bool at_tick) {
   ExtraReadings& r = *l.extra;
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] -= r.last[i];
   std::int64_t values[most_extra_metrics];
-  if (read(l, at_tick, values))
-    for (std::uint32_t i = 0; i < extra_metrics.count; ++i) r.last[i] = values[i];
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) r.begin[i] += r.last[i];
+  if (!read(l, at_tick, values)) return;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    const std::int64_t growth = values[i] - r.last[i];
+    r.last[i] = values[i];
+    r.begin[i] += growth;
+    r.uncounted[i] += growth;
+  }
+}
+
+/// False: they could not be read.
+bool charge(Location& l, bool at_tick, std::int64_t* extra_columns) {
+  std::int64_t values[most_extra_metrics];
+  if (!read(l, at_tick, values)) return false;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    extra_columns[i] += values[i] - l.extra->last[i];
+    l.extra->last[i] = values[i];
+  }
+  return true;
 }
 
 }  // namespace
@@ -39,15 +53,11 @@ void take_reading(Location& l, bool at_tick) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
 }
 
-void charge_reading(Location& l, bool at_tick, std::int64_t* extra_columns) {
+void charge_reading(Location& l, bool at_tick, const ReadingRecord& reading, std::int64_t* extra_columns) {
   if (l.stopped) return;
-  if (std::exchange(l.extra->leave_out, false)) return leave_out_growth(l, at_tick);
-  std::int64_t values[most_extra_metrics];
-  if (!read(l, at_tick, values)) return;
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    extra_columns[i] += values[i] - l.extra->last[i];
-    l.extra->last[i] = values[i];
-  }
+  if (std::exchange(l.extra->leave_out, false)) leave_out_growth(l, at_tick);
+  else if (!charge(l, at_tick, extra_columns)) return;
+  hand_over(l, reading);
 }
 
 void leave_out_own_work(Location& l) {
@@ -61,9 +71,14 @@ void begin_readings(Location& l) {
   l.extra->counters = extra_metrics.open();
   if (!l.extra->counters) return l.count_loss(Loss::MetricUnreadable);
   l.extra->thread = __builtin_thread_pointer();
+  std::int64_t counted[most_extra_metrics];  // of the location's earlier threads
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) counted[i] = counted_of(*l.extra, i);
   for (std::int64_t& value : l.extra->last) value = 0;
   take_reading(l, false);
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) l.extra->begin[i] = l.extra->last[i];
+  for (std::size_t i = 0; i < most_extra_metrics; ++i) {
+    l.extra->begin[i] = l.extra->last[i];
+    l.extra->uncounted[i] = l.extra->last[i] - counted[i];
+  }
 }
 
 void end_readings(Location& l) {

@@ -17,6 +17,7 @@
 namespace refrain::measurement {
 
 struct Location;
+struct ReadingRecord;
 
 inline constexpr std::size_t most_extra_metrics = 12;
 
@@ -41,13 +42,14 @@ extern constinit ExtraMetrics extra_metrics;
 
 /// Of one location.
 struct ExtraReadings {
-  void* counters;                            ///< null: no thread has them open now
-  const void* thread;                        ///< the thread that has opened them
-  std::int64_t last[most_extra_metrics];     ///< last reading
-  std::int64_t begin[most_extra_metrics];    ///< reading at the begin of the unit in progress
-  std::int64_t unit[most_extra_metrics];     ///< growth in the unit in progress, before `begin`
-  std::int64_t settled[most_extra_metrics];  ///< growth outside of iterations, but for the unit in progress
-  bool leave_out;                            ///< the growth until the next reading is charged to nothing
+  void* counters;                              ///< null: no thread has them open now
+  const void* thread;                          ///< the thread that has opened them
+  std::int64_t last[most_extra_metrics];       ///< last reading
+  std::int64_t begin[most_extra_metrics];      ///< reading at the begin of the unit in progress
+  std::int64_t unit[most_extra_metrics];       ///< growth in the unit in progress, before `begin`
+  std::int64_t settled[most_extra_metrics];    ///< growth outside of iterations, but for the unit in progress
+  std::int64_t uncounted[most_extra_metrics];  ///< of the last reading, what belongs to no unit
+  bool leave_out;                              ///< the growth until the next reading is charged to nothing
 };
 
 /// The calling thread begins / ceases to own the location. Ordinary context.
@@ -57,9 +59,14 @@ void end_readings(Location& location);
 /// Reads the counters. By the owner; on another thread's location it does nothing: the last reading stands.
 /// Async-signal-safe with `at_tick`.
 void take_reading(Location& location, bool at_tick);
-/// Reads the counters, and adds the growth since the last reading to the extra columns of a value row.
-/// Async-signal-safe with `at_tick`.
-void charge_reading(Location& location, bool at_tick, std::int64_t* extra_columns);
+/// Reads the counters, adds the growth since the last reading to the extra columns of a value row, and hands the
+/// reading over. Async-signal-safe with `at_tick`.
+void charge_reading(Location& location, bool at_tick, const ReadingRecord& reading, std::int64_t* extra_columns);
+
+/// What has been counted on the location up to the last reading: the sum over all units.
+inline std::int64_t counted_of(const ExtraReadings& r, std::size_t metric) {
+  return r.last[metric] - r.uncounted[metric];
+}
 
 /// The growth since the last reading is that of Refrain's own longer work: it is charged to nothing. Ordinary context.
 void leave_out_own_work(Location& location);

@@ -35,8 +35,8 @@ Location* from_pool() {
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   end_marks(l, l.end);
-  hand_over_end_of_thread(l);
   end_unit(l, l.end, cpu_now_ns);
+  hand_over_end_of_thread(l);
   l.stopped = false;
   end_readings(l);
   forget_marks(l);
@@ -108,6 +108,7 @@ bool enter_location(Location& l) {
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
+  if (l.extra) hand_over(l, ReadingRecord{l.begin, false});
   set_own_location(&l);
   leave(l, Inside::User);
   return true;

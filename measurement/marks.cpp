@@ -86,7 +86,8 @@ void close(Location& l, Ticks now) {
 /// later.
 Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
-/// Tells the threads that follow, and the consumers, what the span up to `now` was.
+/// Tells the threads that follow, and the consumers, what the span up to `now` was. Its unit has ended: what consumers
+/// do counts as what comes next, and the metrics that were read are those of the span.
 void tell_cut(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
   if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now, false});
@@ -103,8 +104,8 @@ void look_after_others(Location& l) {
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
 void leave_iteration(Location& l) {
   const Ticks now = platform::now();
-  tell_cut(l, now, outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
+  tell_cut(l, now, outside_of_iterations);
   settle_unit(l);
   l.iterations->in_iteration = false;
   look_after_others(l);
@@ -112,8 +113,8 @@ void leave_iteration(Location& l) {
 
 /// An iteration that came to its end.
 void finish_iteration(Location& l, Ticks now) {
-  tell_cut(l, now, this_iteration(l));
   end_unit(l, now, l.cpu_clock.at(now));
+  tell_cut(l, now, this_iteration(l));
   take_iteration(l);
   l.iterations->in_iteration = false;
   look_after_others(l);
@@ -319,8 +320,8 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   if (!l.stopped) settle_unit(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
-  tell_cut(l, now, outside_of_iterations);
   end_unit(l, now, cpu);
+  tell_cut(l, now, outside_of_iterations);
   settle_unit(l);
 }
 
@@ -390,8 +391,8 @@ void iterate_at_call(Location& l, RegionId name) {
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
-  tell_cut(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
   end_unit(l, now, l.cpu_clock.at(now));
+  tell_cut(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
   if (l.iterations->in_iteration) take_iteration(l);
   else settle_unit(l);
   l.iterations->in_iteration = true;

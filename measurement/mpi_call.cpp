@@ -67,7 +67,7 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   if (l.calls_around == 0) [[likely]]
     ++l.unit.mpi_calls;
   if (l.extra) [[unlikely]]
-    charge_reading(l, false, call.values + columns_of(NodeKind::Region));
+    charge_reading(l, false, {end, true}, call.values + columns_of(NodeKind::Region));
   return {call.values, end};
 }
 

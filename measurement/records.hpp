@@ -78,6 +78,13 @@ struct MarkRecord {
   platform::Ticks at;
 };
 
+/// The metrics that the user has asked for were read: `Location::extra` has what was read, counted_of() what was
+/// counted.
+struct ReadingRecord {
+  platform::Ticks at;
+  bool in_call;  ///< at the end of a call, whose record is yet to come
+};
+
 /// The unit in progress of a location has ended: an iteration, or time outside of iterations. Of a thread that follows
 /// the iterations of another, spans in which nothing has happened there come one by one, too.
 struct CutRecord {

@@ -224,7 +224,7 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
   if (location.extra) [[unlikely]]
-    charge_reading(location, true, values + columns_of(measurement::NodeKind::Function));
+    charge_reading(location, true, {platform::now(), false}, values + columns_of(measurement::NodeKind::Function));
   if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
     hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
   auto& unit = location.unit;

@@ -227,6 +227,7 @@ struct RankDefinition {
   Cost call_cost, tick_cost;
   /// What can be counted on one machine may be missing on another: each rank has a list of its own.
   std::vector<ExtraMetric> extra_metrics;
+  std::vector<std::size_t> asked_for;  ///< which of them REFRAIN_METRICS has named, in the order of the run
   std::vector<Communicator> communicators;
   std::vector<Window> windows;
 };

@@ -134,6 +134,7 @@ class ExtraReader {
     for (std::size_t l = 0; l < read.size(); ++l)
       for (std::size_t u = 0; u < read[l].size(); ++u) rank.locations[l].units[u].extra = std::move(read[l][u]);
     rank.extra_metrics = std::move(metrics_);
+    rank.asked_for = std::move(numbers_);
   }
 
  private:
@@ -306,7 +307,10 @@ void RankReader::read_locations(Rank& rank, Depth depth) const {
   const bool has_run = block_.has(Section::Totals) &&
                        survives(Section::Totals, "totals", "the totals" + of + " are those of its units",
                                 [&](SectionReader& in) { run = read_totals(in, schema_, definitions_, rank); });
-  if (has_run) rank.extra_metrics = std::move(run.extra_metrics);  // those of its section are the same
+  if (has_run) {  // those of its section are the same
+    rank.extra_metrics = std::move(run.extra_metrics);
+    rank.asked_for = std::move(run.asked_for);
+  }
   const auto read_units = [&] {
     SectionReader in = block_.section(Section::Locations, "locations");
     rank.locations = LocationsReader(in, definitions_, schema_, rank).read();

@@ -15,8 +15,8 @@ class TotalsReader {
   RankTotals read() {
     read_times();
     totals_ = read_total_count(in_);
-    RankTotals read{{}, rank_.extra_metrics};
-    extra_metrics_ = read_extra_metrics(in_, read.extra_metrics);
+    RankTotals read{{}, rank_.extra_metrics, {}};
+    extra_metrics_ = read.asked_for = read_extra_metrics(in_, read.extra_metrics);
     width_ = read.extra_metrics.size();
     // The fixed fields of a location, the number of its losses and that of its rows, and the totals.
     const std::size_t least = 16 + totals_ + times_.size() + 2 * extra_metrics_.size();

@@ -13,6 +13,7 @@ namespace refrain::experiment {
 struct RankTotals {
   std::vector<Location> locations;
   std::vector<ExtraMetric> extra_metrics;
+  std::vector<std::size_t> asked_for;  ///< RankDefinition::asked_for
 };
 RankTotals read_totals(SectionReader& in, const Schema& schema, const ProfileDefinitions& definitions,
                        const Rank& rank);

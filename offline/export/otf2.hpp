@@ -2,8 +2,8 @@
 /// An experiment's events as an OTF2 archive, written with libotf2, location by location.
 ///
 /// Enter and leave of MPI functions and of the loops and regions that the program marks; messages, collective and
-/// one-sided operations; samples with their calling contexts; the end of an iteration as a parameter; flushes. Names,
-/// files and lines are resolved. Times are nanoseconds.
+/// one-sided operations; samples with their calling contexts; metrics; the end of an iteration as a parameter; flushes.
+/// Names, files and lines are resolved. Times are nanoseconds.
 
 #include <filesystem>
 #include <memory>

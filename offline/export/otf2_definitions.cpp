@@ -175,6 +175,25 @@ void Otf2Definitions::write_regions(OTF2_GlobalDefWriter* writer) const {
           "an iteration");
 }
 
+/// Counts since the location began, read where a call begins or ends, at samples and at ends of iterations.
+void Otf2Definitions::write_metrics(OTF2_GlobalDefWriter* writer) const {
+  const auto type_of = [](const std::string& name) {
+    if (name.starts_with("ru_")) return OTF2_METRIC_TYPE_RUSAGE;
+    return name.starts_with("perf::") ? OTF2_METRIC_TYPE_OTHER : OTF2_METRIC_TYPE_PAPI;
+  };
+  for (std::uint32_t i = 0; i < trace_.metrics().size(); ++i) {
+    const trace::MetricOfTrace& metric = trace_.metrics()[i];
+    const OTF2_MetricMemberRef member = i;
+    check(OTF2_GlobalDefWriter_WriteMetricMember(writer, member, text(writer, metric.name), text(writer, ""),
+                                                 type_of(metric.name), OTF2_METRIC_ACCUMULATED_START, OTF2_TYPE_INT64,
+                                                 OTF2_BASE_DECIMAL, 0, text(writer, metric.unit)),
+          "a metric");
+    check(OTF2_GlobalDefWriter_WriteMetricClass(writer, class_of(i), 1, &member, OTF2_METRIC_ASYNCHRONOUS,
+                                                OTF2_RECORDER_KIND_CPU),
+          "a metric");
+  }
+}
+
 void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
   std::vector<std::uint64_t> members;
   for (const auto& [rank, location] : first_location_) members.push_back(location);
@@ -233,6 +252,7 @@ void Otf2Definitions::write(OTF2_GlobalDefWriter* writer, const std::vector<std:
         "MPI");
   write_system(writer, events);
   write_regions(writer);
+  write_metrics(writer);
   write_communicators(writer);
 }
 

@@ -31,6 +31,9 @@ class Otf2Definitions {
   /// What the end of an iteration is told by; by the name of its loop.
   OTF2_ParameterRef parameter_of(const std::string& loop) const;
 
+  /// The class of a metric of the trace, which has no other member.
+  static OTF2_MetricRef class_of(std::uint32_t metric) { return metric; }
+
   static constexpr OTF2_InterruptGeneratorRef sampling = 0;
 
  private:
@@ -45,6 +48,7 @@ class Otf2Definitions {
   void make_locations();
   void write_system(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const;
   void write_regions(OTF2_GlobalDefWriter* writer) const;
+  void write_metrics(OTF2_GlobalDefWriter* writer) const;
   void write_communicators(OTF2_GlobalDefWriter* writer) const;
   OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& value) const;
 

@@ -92,6 +92,7 @@ class Writer {
           done(OTF2_EvtWriter_ParameterInt(out_, nullptr, time_, definitions_.parameter_of(trace_.loop_of(event)),
                                            event.record.value));
         return;
+      case Type::Metric: return metric(event.record);
       case Type::FlushBegin: flush_begin_ = time_; return;
       case Type::FlushEnd: return done(OTF2_EvtWriter_BufferFlush(out_, nullptr, flush_begin_, time_));
       default: return;  // gaps, ends of threads; the others are not of experiments
@@ -136,6 +137,17 @@ class Writer {
     for (; active_.size() > same; active_.pop_back()) leave(active_.back());
     for (std::size_t i = same; i < path_.size(); ++i) enter(path_[i]);
     active_ = path_;
+  }
+
+  void metric(const events::Record& r) {
+    if (r.node >= trace_.metrics().size()) {
+      ++left_out_;
+      return;
+    }
+    const OTF2_Type type = OTF2_TYPE_INT64;
+    OTF2_MetricValue value;
+    value.signed_int = r.value;
+    done(OTF2_EvtWriter_Metric(out_, nullptr, time_, Otf2Definitions::class_of(r.node), 1, &type, &value));
   }
 
   void communicate(const Event& event, std::uint32_t node) {

@@ -19,7 +19,8 @@ enum class Type : std::uint8_t {
   FlushBegin,
   FlushEnd,
   ThreadEnd,
-  // What Refrain does not record itself, of other tools' archives. What the record says is said in ().
+  // What the record says is said in (). But for Metric it is what Refrain does not record itself, of other tools'
+  // archives.
   GapEnd,        ///< events are kept again
   Metric,        ///< a value of Trace::metrics() (node: its index; value, see Trace::value_of)
   Parameter,     ///< a value of Trace::parameters() (node: its index; value; is_whole: that is a place in texts())

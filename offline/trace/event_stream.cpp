@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace refrain::trace {
+namespace {
+
+constexpr std::uint32_t unknown_metric = 0xffffffff;
+
+}  // namespace
 
 using events::Kind;
 using events::Phase;
@@ -17,9 +22,9 @@ RankClock::RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64
 }
 
 EventStream::EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-                         const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown,
+                         const NamesOfLocation& names, const RankClock& clock, const IsShown& is_shown,
                          std::int64_t from_ns)
-    : file_(std::move(file)), thread_(thread), location_(location), paths_(paths), clock_(clock), is_shown_(is_shown) {
+    : file_(std::move(file)), thread_(thread), location_(location), names_(names), clock_(clock), is_shown_(is_shown) {
   const auto& frames = file_->frames();
   while (frame_ < frames.size() && (frames[frame_].thread != thread_ || clock_.time_of(frames[frame_].end) < from_ns))
     ++frame_;
@@ -59,6 +64,7 @@ bool EventStream::next_frame() {
   bytes_ = file_->read(frame);
   context_ = frame.begin;
   numbers_.forget();
+  metrics_.forget();
   at_ = 0;
   read_ = 0;
   if (bytes_.empty()) lose(frame.begin.time, frame.records);
@@ -77,7 +83,7 @@ events::Record* EventStream::read_record() {
     const std::size_t size = events::decode(std::span(bytes_).subspan(at_), context_, record);
     at_ += size;
     ++read_;
-    if (size > 0) return note_number(record), &record;
+    if (size > 0) return note_what_is_known(record), &record;
     const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
     file_->note_damage(frame);
     lose(context_.time, std::int64_t{frame.records} - read_ + 1);
@@ -85,14 +91,18 @@ events::Record* EventStream::read_record() {
   }
 }
 
-/// What is known of numbers is known as far as nothing is missing.
-void EventStream::note_number(Record& record) {
+/// Numbers of messages and metrics are relative to those before, as far as nothing is missing.
+void EventStream::note_what_is_known(Record& record) {
   if (events::has_number(record.kind, record.phase)) {
     const events::MessageNumber number = numbers_.take(record);
     record.ordinal = number.ordinal;
     record.tags_before = number.tags_before;
+  } else if (record.kind == Kind::Metric) {
+    record.value = metrics_.take(record);
+    record.node = record.region < names_.metrics.size() ? names_.metrics[record.region] : unknown_metric;
   } else if (record.kind == Kind::Gap || record.kind == Kind::Jump) {
     numbers_.forget();
+    metrics_.forget();
   }
 }
 
@@ -121,7 +131,7 @@ void EventStream::emit(Type type, std::int64_t ticks, const Record& record) {
   event.location = location_;
   event.time_ns = last_ns_ = std::max(last_ns_, clock_.time_of(ticks));
   const bool has_path = type <= Type::MarkEnd;
-  event.path = has_path && record.node < paths_.size() ? paths_[record.node] : no_path;
+  event.path = has_path && record.node < names_.paths.size() ? names_.paths[record.node] : no_path;
   event.record = record;
 }
 
@@ -184,6 +194,7 @@ void EventStream::take(const Record& record) {
       moved_count_ = 0;
       in_call_ = false;
       return;
+    case Kind::Metric: put(Type::Metric, record.time, record); break;
     case Kind::Flush: put(Type::FlushBegin, record.begin, record); return put(Type::FlushEnd, record.time, record);
     default: return put(Type::ThreadEnd, record.time, record);
   }

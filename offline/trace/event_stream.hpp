@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "events/message_numbers.hpp"
+#include "events/metric_values.hpp"
 #include "offline/experiment/events_reader.hpp"
 #include "offline/trace/event_source.hpp"
 
@@ -39,14 +40,20 @@ class RankClock {
 /// outside of iterations.
 using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)>;
 
+/// What a location's events are about, by the numbers that they have of it. Outlives the stream.
+struct NamesOfLocation {
+  std::span<const std::uint32_t> paths;    ///< of the experiment, by node
+  std::span<const std::uint32_t> metrics;  ///< of Trace::metrics(), by the rank's own number
+};
+
 /// Some hundred are made at a time. What happens within a call is recorded before the call: it is held until the call
 /// is known.
 class EventStream final : public EventSource {
  public:
-  /// `paths` must outlive it. `location`: the number that its events have. `paths`: of the experiment, by node.
-  /// `is_shown`: null: all spans are. Frames that end before `from_ns` are left out.
+  /// `location`: the number that its events have. `is_shown`: null: all spans are. Frames that end before `from_ns` are
+  /// left out.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
-              const std::vector<std::uint32_t>& paths, const RankClock& clock, const IsShown& is_shown = nullptr,
+              const NamesOfLocation& names, const RankClock& clock, const IsShown& is_shown = nullptr,
               std::int64_t from_ns = std::numeric_limits<std::int64_t>::min());
 
  private:
@@ -57,7 +64,7 @@ class EventStream final : public EventSource {
   };
   events::Record* read_record();
   bool next_frame();
-  void note_number(events::Record& record);
+  void note_what_is_known(events::Record& record);
   void drop_hidden_spans();
   void take(const events::Record& record);
   void take_call(const events::Record& record);
@@ -70,7 +77,7 @@ class EventStream final : public EventSource {
   std::shared_ptr<const experiment::EventFile> file_;
   std::int32_t thread_;
   std::uint32_t location_;
-  std::span<const std::uint32_t> paths_;
+  NamesOfLocation names_;
   RankClock clock_;
   IsShown is_shown_;
   std::size_t frame_ = 0;   ///< index of the next
@@ -79,6 +86,7 @@ class EventStream final : public EventSource {
   std::size_t at_ = 0;
   events::Context context_;
   events::MessageNumbers numbers_;
+  events::MetricValues metrics_;
   std::vector<events::Record> moved_;  ///< the first of them: communications of the call to come
   std::size_t moved_count_ = 0;
   std::deque<Held> held_;

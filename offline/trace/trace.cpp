@@ -35,7 +35,20 @@ void Trace::add(const experiment::Rank& rank) {
   }
   ranks_.push_back({rank.rank, rank.host, events.mode, file->bytes(), events.first_region, events.regions, {}});
   files_.push_back(std::move(file));
+  add_metrics(rank);
   communicators_.add(rank);
+}
+
+/// What can be counted on one machine may be missing on another: ranks have numbers of their own.
+void Trace::add_metrics(const experiment::Rank& rank) {
+  std::vector<std::uint32_t>& of_rank = metrics_of_rank_.emplace_back();
+  for (const std::size_t place : rank.asked_for) {
+    const experiment::ExtraMetric& metric = rank.extra_metrics[place];
+    const auto is_same = [&](const MetricOfTrace& of) { return of.name == metric.name && of.unit == metric.unit; };
+    const auto at = std::ranges::find_if(metrics_, is_same);
+    of_rank.push_back(static_cast<std::uint32_t>(at - metrics_.begin()));
+    if (at == metrics_.end()) metrics_.push_back({metric.name, metric.unit, MetricOfTrace::Signed});
+  }
 }
 
 std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
@@ -143,7 +156,6 @@ const List& list_or_none(const Otf2Archive* archive, const List& (Otf2Archive::*
 }  // namespace
 
 const std::vector<WindowOfTrace>& Trace::windows() const { return list_or_none(archive(), &Otf2Archive::windows); }
-const std::vector<MetricOfTrace>& Trace::metrics() const { return list_or_none(archive(), &Otf2Archive::metrics); }
 const std::vector<std::string>& Trace::parameters() const { return list_or_none(archive(), &Otf2Archive::parameters); }
 const std::vector<std::string>& Trace::texts() const { return list_or_none(archive(), &Otf2Archive::texts); }
 
@@ -258,8 +270,8 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t
       reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
     else
       reader.streams_.push_back(std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
-                                                              paths_[location], clocks_[rank], shown_spans(rank),
-                                                              from_ns));
+                                                              NamesOfLocation{paths_[location], metrics_of_rank_[rank]},
+                                                              clocks_[rank], shown_spans(rank), from_ns));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);

@@ -73,9 +73,10 @@ class Trace {
   std::uint32_t region_index(std::uint32_t path) const;
   /// The call path from which it was called; no_path: none.
   std::uint32_t parent_of(std::uint32_t path) const;
+  /// Of an experiment those of REFRAIN_METRICS on any of its ranks.
+  const std::vector<MetricOfTrace>& metrics() const { return archive_ ? archive_->metrics() : metrics_; }
   // Of archives; otherwise empty.
   const std::vector<WindowOfTrace>& windows() const;
-  const std::vector<MetricOfTrace>& metrics() const;
   const std::vector<std::string>& parameters() const;
   const std::vector<std::string>& texts() const;
   /// Of a Metric event.
@@ -146,6 +147,7 @@ class Trace {
 
  private:
   void add(const experiment::Rank& rank);
+  void add_metrics(const experiment::Rank& rank);
   void make_regions();
   void add_sample(const experiment::EventsOfRank& events);
   void choose_slowest();
@@ -162,6 +164,8 @@ class Trace {
   std::vector<std::shared_ptr<const experiment::EventFile>> files_;  ///< by rank
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
+  std::vector<MetricOfTrace> metrics_;
+  std::vector<std::vector<std::uint32_t>> metrics_of_rank_;  ///< by rank, by its own number of them
   std::map<std::string, unsigned> levels_;
   std::map<std::pair<std::string, std::int64_t>, std::int32_t> slowest_;
   /// Number and hash of all stretches of the first rank that has said it; whether other ranks say the same.

@@ -131,7 +131,7 @@ std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region_anew(location, region, registers, nullptr);
 }
-void charge_reading(Location&, bool, std::int64_t*) {}
+void charge_reading(Location&, bool, const ReadingRecord&, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }

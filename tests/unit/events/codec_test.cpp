@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "events/message_numbers.hpp"
@@ -79,6 +80,12 @@ class RandomRecords {
           r.request = number<std::uint64_t>();
         }
         break;
+      case Kind::Metric:
+        r.is_within = bit();
+        r.is_whole = bit();
+        r.region = static_cast<std::uint16_t>(number<std::uint16_t>() % most_metrics);
+        r.value = number<std::int64_t>();
+        break;
       case Kind::Gap: r.value = number<std::int64_t>(); break;
       case Kind::Flush: r.begin = number<std::int64_t>(); break;
       default: break;
@@ -105,6 +112,7 @@ void expect_same(const Record& a, const Record& b) {
   EXPECT_EQ(a.phase, b.phase);
   EXPECT_EQ(a.is_whole, b.is_whole);
   EXPECT_EQ(a.is_io, b.is_io);
+  EXPECT_EQ(a.is_within, b.is_within);
   EXPECT_EQ(a.begins, b.begins);
   EXPECT_EQ(a.is_loop, b.is_loop);
   EXPECT_EQ(a.region, b.region);
@@ -155,6 +163,62 @@ TEST(Codec, what_is_cut_is_refused) {
       Record back;
       EXPECT_EQ(0u, decode(std::span(bytes).first(less), read, back));
     }
+  }
+}
+
+std::string hexadecimal(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) {
+    constexpr const char* digits = "0123456789abcdef";
+    text += digits[std::to_integer<unsigned>(byte) >> 4];
+    text += digits[std::to_integer<unsigned>(byte) & 15];
+  }
+  return text;
+}
+
+/// As versions 1 and 2 have written them.
+TEST(Codec, records_without_metrics_have_the_bytes_that_they_always_had) {
+  std::string text;
+  Context context{.thread = 3};
+  for (unsigned kind = 0; kind < 16; ++kind) {
+    Record r;
+    r.kind = static_cast<Kind>(kind);
+    r.time = 1000 * (kind + 1);
+    r.begin = r.time - 70;
+    r.is_whole = r.is_io = r.is_within = r.begins = true;
+    r.node = 5 + kind;
+    r.region = static_cast<std::uint16_t>(300 + kind);
+    r.value = -9 - static_cast<std::int64_t>(kind);
+    r.peer = 1;
+    r.tag = 7;
+    r.communicator = 2;
+    r.bytes_sent = 4096;
+    r.bytes_received = 17;
+    if (is_communication(r.kind)) r.phase = static_cast<Phase>(kind % 4);
+    r.request = std::uint64_t{kind} << bits_of_thread | 3;
+    r.begun_node = 11;
+    std::array<std::byte, longest_record> bytes;
+    text += hexadecimal(std::span(bytes).first(encode(r, context, bytes.data()))) + " ";
+  }
+  EXPECT_EQ(
+      "70d00f8c010aac02 51020e0402008040 a2020e040200050b22 f302040200050b804022 c40204804022 "
+      "d502040400804022 e602040200050b804022 f702040200050b804022 c80204804022 09d08c011223 5ad00f02b602 "
+      "1bd00f8c01b70227 0cd00f29 0dd00f8c01 0ed00f 0f80fa018380807814 ",
+      text);
+}
+
+TEST(Codec, a_kind_behind_the_last_one_is_refused) {
+  Context context;
+  Record record;
+  const std::array known{std::byte{0x1f}, std::byte{0x20}, std::byte{4}, std::byte{6}};
+  ASSERT_EQ(known.size(), decode(known, context, record));
+  EXPECT_EQ(Kind::Metric, record.kind);
+  EXPECT_EQ(2, record.region);
+  EXPECT_EQ(2, record.time);
+  EXPECT_EQ(3, record.value);
+  for (unsigned later = 1; later < 16; ++later) {
+    const std::array unknown{std::byte{0x1f}, std::byte(later), std::byte{4}, std::byte{6}};
+    EXPECT_EQ(0u, decode(unknown, context, record));
   }
 }
 

@@ -94,6 +94,23 @@ class SpanStoreTest : public testing::Test {
   std::int64_t time_ = 0, begin_ = 0;
 };
 
+TEST_F(SpanStoreTest, time_outside_is_empty_with_what_every_span_begins_with) {
+  create(1 << 16);
+  for (int i = 0; i < 100; ++i) {
+    sample(time_ + 1);
+    store_.note_begin(buffer_);
+    EXPECT_TRUE(store_.is_empty(buffer_));
+    if (i % 4 == 0) sample(time_ + 1);
+    EXPECT_EQ(i % 4 != 0, store_.is_empty(buffer_));
+    end_span(0, 0);
+  }
+  EXPECT_EQ(25u, read().size());
+  sample(time_ + 1);
+  store_.note_begin(buffer_);
+  end_span(loop, 0);
+  EXPECT_EQ(1u, store_.iterations()) << "an iteration is kept, whatever is in it";
+}
+
 TEST_F(SpanStoreTest, all_are_kept_while_there_is_room) {
   create(1 << 16);
   span(0, 0, 3);

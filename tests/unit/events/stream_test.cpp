@@ -2,12 +2,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <limits>
+#include <random>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 #include "archive/event_frames.hpp"
+#include "events/metric_values.hpp"
 #include "offline/trace/event_stream.hpp"
 
 namespace refrain::trace {
@@ -44,10 +48,16 @@ class StreamTest : public testing::Test {
 
   /// One frame of `thread`.
   void write(const std::vector<Record>& records, std::int32_t thread = 0) {
+    write(records, thread, [](std::span<std::byte>) {});
+  }
+  /// `change` gets the bytes of the records; the checksums are right.
+  void write(const std::vector<Record>& records, std::int32_t thread,
+             const std::function<void(std::span<std::byte>)>& change) {
     std::vector<std::byte> memory(1 << 16);
     events::Buffer buffer;
     buffer.create(memory, thread);
     for (const Record& record : records) ASSERT_TRUE(buffer.append(record));
+    change(std::span(memory).first(buffer.size()));
     ASSERT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, bytes_));
     frame_ends_.push_back(bytes_.size());
   }
@@ -65,10 +75,17 @@ class StreamTest : public testing::Test {
     const auto file = std::make_shared<const experiment::EventFile>(directory_, rank_, damage_);
     const std::vector<std::uint32_t> paths{0};
     const RankClock clock(0, 0, 1'000'000, 1'000'000, 1e9);
-    EventStream stream(file, thread, 0, paths, clock);
+    const std::vector<std::uint32_t> metrics{10, 11};
+    EventStream stream(file, thread, 0, {paths, metrics}, clock);
     std::string text;
-    while (const Event* event = stream.next())
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    while (const Event* event = stream.next()) {
+      EXPECT_LE(last, event->time_ns);
+      last = event->time_ns;
       text += (text.empty() ? "" : ", ") + std::string(name_of(event->type)) + " " + std::to_string(event->time_ns);
+      if (event->type == Type::Metric)
+        text += " of " + std::to_string(event->record.node) + ": " + std::to_string(event->record.value);
+    }
     return text;
   }
 
@@ -104,6 +121,89 @@ TEST_F(StreamTest, what_a_call_moves_is_within_it) {
   Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
   write({received, sent, call(1, 5)});
   EXPECT_EQ("enter 1, communication 1, communication 5, leave 5", read());
+}
+
+/// Of one metric.
+class Readings {
+ public:
+  Record reading(std::int64_t time, std::int64_t value, bool is_within = false, std::uint16_t metric = 0) {
+    Record r = of_kind(Kind::Metric, time, is_within);
+    r.region = metric;
+    values_.put(r, value);
+    return r;
+  }
+  void forget() { values_.forget(); }
+
+ private:
+  events::MetricValues values_;
+};
+
+TEST_F(StreamTest, metrics_come_before_a_call_begins_and_before_it_is_left) {
+  Readings of;
+  write({of.reading(4, 100), of.reading(20, 103, true), call(10, 20, true), of.reading(30, 107, true), call(5, 30),
+         of.reading(39, 107), of.reading(50, 109, true), of_kind(Kind::Send, 0), call(40, 50), of.reading(51, 110)});
+  EXPECT_EQ(
+      "metric 4 of 10: 100, enter 5, enter 10, metric 20 of 10: 103, leave 20, metric 30 of 10: 107, leave 30, "
+      "metric 39 of 10: 107, enter 40, communication 40, metric 50 of 10: 109, leave 50, metric 51 of 10: 110",
+      read());
+}
+
+TEST_F(StreamTest, metrics_are_those_of_the_job_and_one_that_is_not_defined_is_unknown) {
+  Readings of;
+  write({of.reading(1, 5), of.reading(1, -7, false, 1), of.reading(1, 9, false, 2)});
+  EXPECT_EQ("metric 1 of 10: 5, metric 1 of 11: -7, metric 1 of 4294967295: 9", read());
+}
+
+TEST_F(StreamTest, metrics_are_right_behind_what_is_missing) {
+  Readings of;
+  Record gap = of_kind(Kind::Gap, 2), jump = of_kind(Kind::Jump, 4);
+  std::vector<Record> records{of.reading(1, 100), gap};
+  of.forget();
+  for (const Record& record : {of.reading(3, 200), of.reading(3, 201), jump}) records.push_back(record);
+  of.forget();
+  records.push_back(of.reading(5, 300));
+  write(records);
+  of.forget();
+  write({of.reading(6, 400)});
+  of.forget();
+  write({of.reading(7, 500), of.reading(8, 501)});
+  byte_of(1, format::event_head_size + 1) ^= std::byte{1};
+  EXPECT_EQ(
+      "metric 1 of 10: 100, gap 2, metric 3 of 10: 200, metric 3 of 10: 201, metric 5 of 10: 300, gap 5, "
+      "metric 7 of 10: 500, metric 8 of 10: 501",
+      read());
+}
+
+/// Bytes whose checksum is right, and that nobody has written.
+TEST_F(StreamTest, any_records_are_read_or_refused) {
+  std::mt19937 random(1);
+  std::size_t refused = 0;
+  for (int run = 0; run < 500; ++run) {
+    bytes_.clear();
+    frame_ends_.clear();
+    damage_ = std::make_shared<experiment::DamageLog>();
+    Readings of;
+    const std::vector<Record> records{of.reading(1, 100),
+                                      call(2, 3, true),
+                                      of.reading(4, 1 << 20, true),
+                                      of_kind(Kind::Send, 0),
+                                      call(2, 4),
+                                      of.reading(5, 3, false, 15),
+                                      of_kind(Kind::Sample, 6),
+                                      of_kind(Kind::Gap, 7),
+                                      of_kind(Kind::Jump, 8),
+                                      of_kind(Kind::Mark, 8),
+                                      of_kind(Kind::Span, 9),
+                                      of_kind(Kind::Flush, 10)};
+    write(records, 0, [&](std::span<std::byte> bytes) {
+      for (unsigned n = 1 + random() % 3; n > 0; --n)
+        bytes[random() % bytes.size()] = static_cast<std::byte>(random() % 3 == 0 ? 0x1f : random());
+    });
+    (void)read();
+    refused += damage_->count() > 0;
+  }
+  EXPECT_GT(refused, 50u);
+  EXPECT_LT(refused, 450u);
 }
 
 TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {

@@ -1,0 +1,51 @@
+#pragma once
+/// Readings of the metrics that the user has asked for (REFRAIN_METRICS): counts since the location began, which a
+/// record has as the difference from the reading before of the same metric.
+///
+/// The reader knows that one as the writer does. What is known begins anew with each span, frame, gap and jump; the
+/// first reading of a metric after that is whole.
+///
+/// Async-signal-safe; nothing is allocated. Belongs to one thread at a time.
+
+#include <cstdint>
+
+#include "events/record.hpp"
+
+namespace refrain::events {
+
+class MetricValues {
+ public:
+  /// Nothing is known any more.
+  void forget() { known_ = 0; }
+  /// Writer: of the metric `record.region`, which is below most_metrics.
+  void put(Record& record, std::int64_t value) {
+    record.is_whole = (known_ >> record.region & 1) == 0;
+    record.value = record.is_whole ? value : difference(value, last_[record.region]);
+    know(record, value);
+  }
+  /// Reader: the count, of a record that was decoded.
+  std::int64_t take(const Record& record) {
+    const bool is_known = (known_ >> record.region & 1) != 0;
+    const std::int64_t value = record.is_whole || !is_known ? record.value : sum(last_[record.region], record.value);
+    know(record, value);
+    return value;
+  }
+
+ private:
+  // Any two numbers have a difference.
+  static std::int64_t difference(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  }
+  static std::int64_t sum(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
+  void know(const Record& record, std::int64_t value) {
+    last_[record.region] = value;
+    known_ |= 1u << record.region;
+  }
+
+  std::uint32_t known_ = 0;  ///< a bit for each metric
+  std::int64_t last_[most_metrics] = {};
+};
+
+}  // namespace refrain::events
