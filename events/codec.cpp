@@ -53,6 +53,12 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
 /// The flag of the bytes that a message does not have: its number follows.
 unsigned number_flag(Kind kind) { return kind == Kind::Send ? fourth_flag : third_flag; }
 
+/// A collective operation has its number in front when the reader must be told: it is never cancelled, so that phase
+/// says so.
+bool begins_with_number(const Record& r) {
+  return r.kind == Kind::Collective && has_number(r.kind, r.phase) && r.form != NumberForm::Next;
+}
+
 unsigned flags_of(const Record& r) {
   if (is_message(r.kind)) {
     const bool has_bytes = r.kind == Kind::Send ? r.bytes_sent != 0 : r.bytes_received != 0;
@@ -60,9 +66,11 @@ unsigned flags_of(const Record& r) {
            (has_bytes ? number_flag(r.kind == Kind::Send ? Kind::Receive : Kind::Send) : 0) |
            (has_number(r.kind, r.phase) && r.form != NumberForm::Next ? number_flag(r.kind) : 0);
   }
-  if (is_communication(r.kind))
-    return static_cast<unsigned>(r.phase) * first_flag | (r.bytes_sent ? third_flag : 0) |
+  if (is_communication(r.kind)) {
+    const Phase phase = begins_with_number(r) ? Phase::Cancelled : r.phase;
+    return static_cast<unsigned>(phase) * first_flag | (r.bytes_sent ? third_flag : 0) |
            (r.bytes_received ? fourth_flag : 0);
+  }
   switch (r.kind) {
     case Kind::Mark: return (r.begins ? first_flag : 0) | (r.is_loop ? second_flag : 0) | (r.is_whole ? third_flag : 0);
     case Kind::Span: return r.is_within ? first_flag : 0;
@@ -74,17 +82,29 @@ unsigned flags_of(const Record& r) {
 enum NumberCode : unsigned { NoNumber = 0, OfOneTag = 1, WithTags = 2, NearNext = 3 };
 constexpr unsigned number_bits = 2;
 
-void write_number(const Record& r, Writer& out) {
+std::uint64_t number_of(const Record& r) {
   switch (r.form) {
-    case NumberForm::Next: return;
-    case NumberForm::None: return out.number(NoNumber);
-    case NumberForm::Near: return out.number(r.ordinal << number_bits | NearNext);
-    case NumberForm::OneTag: return out.number(r.ordinal << number_bits | OfOneTag);
-    case NumberForm::Full: out.number(r.ordinal << number_bits | WithTags); return out.fixed(r.tags_before);
+    case NumberForm::Near: return r.ordinal << number_bits | NearNext;
+    case NumberForm::OneTag: return r.ordinal << number_bits | OfOneTag;
+    case NumberForm::Full: return r.ordinal << number_bits | WithTags;
+    default: return NoNumber;
   }
 }
 
+void write_number(const Record& r, Writer& out) {
+  if (r.form == NumberForm::Next) return;
+  out.number(number_of(r));
+  if (r.form == NumberForm::Full) out.fixed(r.tags_before);
+}
+
+/// Of a collective operation, with what remains to be said of the phase below.
+void write_first_number(const Record& r, Writer& out) {
+  out.number(number_of(r) << 1 | (r.phase == Phase::Begun ? 1 : 0));
+  if (r.form == NumberForm::Full) out.fixed(r.tags_before);
+}
+
 void write_communication(const Record& r, Context& c, Writer& out) {
+  if (begins_with_number(r)) write_first_number(r, out);
   out.difference(r.peer);
   if (is_message(r.kind)) out.difference(r.tag);
   out.difference(r.communicator);
@@ -143,9 +163,8 @@ class Reader {
   bool good_ = true;
 };
 
-void read_number(Record& r, Reader& in) {
+void read_number(std::uint64_t number, Record& r, Reader& in) {
   constexpr NumberForm forms[] = {NumberForm::None, NumberForm::OneTag, NumberForm::Full, NumberForm::Near};
-  const std::uint64_t number = in.number();
   r.form = forms[number & ((1u << number_bits) - 1)];
   r.ordinal = number >> number_bits;
   if (r.form == NumberForm::None && r.ordinal != 0) in.refuse();
@@ -154,6 +173,11 @@ void read_number(Record& r, Reader& in) {
 
 void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
   r.phase = static_cast<Phase>(head / first_flag & 3);
+  if (r.kind == Kind::Collective && r.phase == Phase::Cancelled) {
+    const std::uint64_t number = in.number();
+    r.phase = number & 1 ? Phase::Begun : Phase::Whole;
+    read_number(number >> 1, r, in);
+  }
   r.peer = in.narrow();
   if (is_message(r.kind)) r.tag = in.narrow();
   r.communicator = in.narrow();
@@ -169,7 +193,7 @@ void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
   if (head & third_flag && r.kind != Kind::Receive) r.bytes_sent = in.difference();
   if (head & fourth_flag && r.kind != Kind::Send) r.bytes_received = in.difference();
   if (is_message(r.kind) && head & number_flag(r.kind)) {
-    if (has_number(r.kind, r.phase)) read_number(r, in);
+    if (has_number(r.kind, r.phase)) read_number(in.number(), r, in);
     else in.refuse();
   }
 }

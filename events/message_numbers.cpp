@@ -5,7 +5,12 @@
 namespace refrain::events {
 namespace {
 
-std::uint32_t class_and_kind(const Record& r) { return class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u); }
+/// Collective operations are apart from messages, and those of all roots have one order.
+std::uint32_t class_and_kind(const Record& r) {
+  return is_message(r.kind) ? class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_classes;
+}
+std::int32_t peer_of(const Record& r) { return is_message(r.kind) ? r.peer : no_peer; }
+std::uint64_t hash_of(const Record& r) { return is_message(r.kind) ? hash_of_tag(r.tag) : 0; }
 
 /// Nearer numbers take few bytes as a difference.
 constexpr std::int64_t near = 1 << 12;
@@ -13,18 +18,18 @@ constexpr std::int64_t near = 1 << 12;
 }  // namespace
 
 MessageNumbers::Channel& MessageNumbers::place_of(const Record& r) {
-  const auto x = static_cast<std::uint32_t>(r.peer) * 0x9e3779b1u +
+  const auto x = static_cast<std::uint32_t>(peer_of(r)) * 0x9e3779b1u +
                  static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + class_and_kind(r) * 0xc2b2ae35u;
   return channels_[x >> 24];
 }
 
 bool MessageNumbers::is_known(const Channel& of, const Record& r) const {
-  return of.epoch == epoch_ && of.peer == r.peer && of.communicator == r.communicator &&
+  return of.epoch == epoch_ && of.peer == peer_of(r) && of.communicator == r.communicator &&
          of.class_and_kind == class_and_kind(r);
 }
 
 void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next, std::uint64_t hash) {
-  of = {r.communicator, r.peer, class_and_kind(r), epoch_, next, r.tag, hash};
+  of = {r.communicator, peer_of(r), class_and_kind(r), epoch_, next, r.tag, hash};
 }
 
 void MessageNumbers::put(Record& r, const MessageNumber& number) {
@@ -40,7 +45,7 @@ void MessageNumbers::put(Record& r, const MessageNumber& number) {
     of.next.tags_before += of.hash;
     return;
   }
-  const std::uint64_t hash = hash_of_tag(r.tag);
+  const std::uint64_t hash = hash_of(r);
   const bool is_one_tag = number.tags_before == number.ordinal * hash;
   if (is_known(of, r) && of.next == number) {
     r.form = NumberForm::Next;
@@ -58,7 +63,7 @@ void MessageNumbers::put(Record& r, const MessageNumber& number) {
 
 MessageNumber MessageNumbers::take(const Record& r) {
   if (r.form == NumberForm::None) return {};
-  const std::uint64_t hash = hash_of_tag(r.tag);
+  const std::uint64_t hash = hash_of(r);
   Channel& of = place_of(r);
   MessageNumber number;
   switch (r.form) {

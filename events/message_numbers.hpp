@@ -7,6 +7,9 @@
 /// all messages before them are the same ones on both sides, in whatever order, and their own tags are equal too: then
 /// both are the n-th of their tag. The tags before are known by the sum of their hashes.
 ///
+/// Collective operations on a communicator are numbered, too, by each of its members in the order in which it begins
+/// them. That order is the same on all of them, so operations with equal numbers are one.
+///
 /// In a record most numbers take no room: the reader knows of some channels what comes next, as the writer does. Both
 /// begin anew with each span, frame, gap and jump.
 ///
@@ -25,14 +28,14 @@ constexpr std::uint32_t class_of(std::int32_t tag) { return static_cast<std::uin
 inline std::uint64_t hash_of_tag(std::int32_t tag) { return format::mixed(static_cast<std::uint32_t>(tag)); }
 
 struct MessageNumber {
-  std::uint64_t ordinal = no_ordinal;  ///< on its channel, from 0 on; no_ordinal: it could not be told
+  std::uint64_t ordinal = no_ordinal;  ///< on its channel or communicator, from 0 on; no_ordinal: it could not be told
   std::uint64_t tags_before = 0;       ///< sum of the hashes of the tags of all messages before
   bool operator==(const MessageNumber&) const = default;
 };
 
-/// Records of sends that begin and of receives that end have a number.
+/// Records of sends and collective operations that begin have a number, and those of receives that end.
 constexpr bool has_number(Kind kind, Phase phase) {
-  return (kind == Kind::Send && phase <= Phase::Begun) ||
+  return ((kind == Kind::Send || kind == Kind::Collective) && phase <= Phase::Begun) ||
          (kind == Kind::Receive && (phase == Phase::Whole || phase == Phase::Completed));
 }
 

@@ -56,8 +56,8 @@ struct Communication {
   std::uint64_t request;                    ///< number of the request: never used again in this process
   BegunAt begun;                            ///< of Completed and Cancelled
   std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read
-  events::MessageNumber number{};  ///< of a send that begins and a receive that completes, when they are numbered
-  std::uint64_t of_all = 0;        ///< of Collective on a communicator of all processes: its identity (definitions.hpp)
+  events::MessageNumber number{};           ///< of records that have one (events::has_number()), when they are numbered
+  std::uint64_t of_all = 0;  ///< of Collective on a communicator of all processes: its identity (definitions.hpp)
 };
 
 /// A tick that found the program's own code.

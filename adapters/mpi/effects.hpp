@@ -47,9 +47,9 @@ struct Counted {
   Operation operation;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
+    if (result != MPI_SUCCESS) return fail_collective(operation.comm);
     const Traffic traffic = count(call);
-    if (call.is_wanted()) [[unlikely]]
+    if (call.is_listened_to()) [[unlikely]]
       tell_collective(call, operation.comm, root_of(operation), traffic);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {

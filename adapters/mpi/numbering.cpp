@@ -19,6 +19,10 @@ constexpr std::size_t most_communicators = 65'536;
 std::atomic<bool> any_merged{false};
 std::atomic<std::uint64_t> merged[most_communicators / 64];
 
+/// Collective operations that have begun, by communicator. Of one communicator no two threads begin any at a time.
+std::atomic<std::uint64_t> operations[most_communicators];
+constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
+
 bool is_merged(std::int32_t id) {
   return any_merged.load(std::memory_order_relaxed) && id >= 0 && static_cast<std::size_t>(id) < most_communicators &&
          (merged[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
@@ -97,6 +101,23 @@ MessageNumber number_begun(MpiCall& call, TrackedRequest& request) {
   count_if(call, is_full);
   if (use.is_receive) keep_number(request, number);
   return use.is_receive ? MessageNumber{} : number;
+}
+
+MessageNumber number_collective(std::int32_t communicator) {
+  if (!can_be_numbered(communicator) || communicator < 0 ||
+      static_cast<std::size_t>(communicator) >= most_communicators)
+    return {};
+  std::atomic<std::uint64_t>& count = operations[communicator];
+  const std::uint64_t before = count.load(std::memory_order_relaxed);
+  if (before >= has_failed) return {};
+  count.store(before + 1, std::memory_order_relaxed);
+  return {before, 0};
+}
+
+void fail_collective(MPI_Comm comm) {
+  const std::int32_t communicator = id_of_communicator(comm);
+  if (communicator >= 0 && static_cast<std::size_t>(communicator) < most_communicators)
+    operations[communicator].store(has_failed, std::memory_order_relaxed);
 }
 
 void number_untracked(MpiCall& call, const Partner& from) {

@@ -1,6 +1,7 @@
 #pragma once
-/// The numbers of the program's messages (channels.hpp), when a consumer has asked for them. To be called with every
-/// message, also while MPI_Pcontrol has stopped the measurement: each rank must count all of its own.
+/// The numbers of the program's messages (channels.hpp) and collective operations, when a consumer has asked for them.
+/// To be called with every one of them, also while MPI_Pcontrol has stopped the measurement: each rank must count all
+/// of its own.
 ///
 /// Thread safety: any thread, with a location.
 
@@ -37,6 +38,11 @@ MessageNumber number_completed(measurement::MpiCall& call, TrackedRequest& reque
 [[gnu::cold]] void doubt_number(MPI_Request request);
 /// A send or receive has failed, so that nobody knows what has become of the message.
 [[gnu::cold]] void fail_number(measurement::MpiCall& call, const Partner& partner, bool is_receive);
+
+/// The call has begun a collective operation on the communicator: how many came before. An operation that fails counts
+/// on no rank for certain: from then on those of the communicator have no numbers.
+MessageNumber number_collective(std::int32_t communicator);
+[[gnu::cold]] void fail_collective(MPI_Comm comm);
 
 /// The call has matched `message`, which another one will receive.
 [[gnu::cold]] void number_matched(measurement::MpiCall& call, MPI_Comm comm, MPI_Message message,

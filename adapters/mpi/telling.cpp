@@ -107,6 +107,8 @@ void tell_collective(MpiCall call, MPI_Comm comm, int root, const Traffic& traff
   Communication c = whole(call, Kind::Collective);
   c.peer = rank_of_root(root);
   c.communicator = id_of_communicator(comm);
+  c.number = number_collective(c.communicator);
+  if (!call.is_recorded()) return;
   c.of_all = identity_if_of_all(c.communicator);
   c.bytes_sent = traffic.sent;
   c.bytes_received = traffic.received;
@@ -130,7 +132,9 @@ void tell_access(MpiCall call, MetricId metric, std::int64_t bytes) {
 }
 
 void tell_begun(MpiCall call, TrackedRequest& request) {
-  const MessageNumber number = number_begun(call, request);
+  // Persistent operations may be started in any order.
+  const bool is_in_order = request.kind == RequestKind::Collective && !request.persistent;
+  const MessageNumber number = is_in_order ? number_collective(communicator_of(request)) : number_begun(call, request);
   if (!call.is_recorded()) return;
   Communication c = of_request(request, Phase::Begun);
   c.number = number;

@@ -1,7 +1,7 @@
 #pragma once
 /// What a call has sent, received, begun and completed, told in full to those who want it (measurement/consumers.hpp).
-/// To be called when MpiCall::is_wanted(), what is about messages when MpiCall::is_listened_to(): they are numbered all
-/// the time. All of it stands apart from what every call runs.
+/// To be called when MpiCall::is_wanted(), what is about messages and collective operations when
+/// MpiCall::is_listened_to(): they are numbered all the time. All of it stands apart from what every call runs.
 
 #include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/tracking.hpp"
@@ -11,33 +11,30 @@
 namespace refrain::adapters::mpi {
 
 /// A message that was sent by the call; nothing is told of one to MPI_PROC_NULL.
-[[gnu::cold]] void tell_sent(measurement::MpiCall call, Partner to, std::int64_t bytes);
+void tell_sent(measurement::MpiCall call, Partner to, std::int64_t bytes);
 /// A message that was received by the call, as its status tells.
-[[gnu::cold]] void tell_received(measurement::MpiCall call, const MPI_Status& status, MPI_Comm comm,
-                                 std::int64_t bytes);
+void tell_received(measurement::MpiCall call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes);
 /// The same of a message that was matched before.
-[[gnu::cold]] void tell_matched(measurement::MpiCall call, const MPI_Status& status, MPI_Message message,
-                                std::int64_t bytes);
+void tell_matched(measurement::MpiCall call, const MPI_Status& status, MPI_Message message, std::int64_t bytes);
 /// A collective operation of the call. `root`: as the program gave it.
 inline constexpr int without_root = MPI_PROC_NULL;
-[[gnu::cold]] void tell_collective(measurement::MpiCall call, MPI_Comm comm, int root, const Traffic& traffic);
+void tell_collective(measurement::MpiCall call, MPI_Comm comm, int root, const Traffic& traffic);
 /// A one-sided operation. A negative number of bytes: nothing moves in that direction.
-[[gnu::cold]] void tell_one_sided(measurement::MpiCall call, MPI_Win win, int target, std::int64_t put,
-                                  std::int64_t got);
+void tell_one_sided(measurement::MpiCall call, MPI_Win win, int target, std::int64_t put, std::int64_t got);
 /// A file was read or written.
-[[gnu::cold]] void tell_access(measurement::MpiCall call, measurement::MetricId metric, std::int64_t bytes);
+void tell_access(measurement::MpiCall call, measurement::MetricId metric, std::int64_t bytes);
 
 /// The call has begun what `request` is about.
-[[gnu::cold]] void tell_begun(measurement::MpiCall call, TrackedRequest& request);
+void tell_begun(measurement::MpiCall call, TrackedRequest& request);
 /// The same of the receive of a message that was matched before.
-[[gnu::cold]] void tell_begun_matched(measurement::MpiCall call, TrackedRequest& request, MPI_Message message);
+void tell_begun_matched(measurement::MpiCall call, TrackedRequest& request, MPI_Message message);
 /// The same if somebody wants to know, and the request could be tracked.
 inline void tell_begun_if_wanted(measurement::MpiCall& call, TrackedRequest* request) {
   if (request && call.is_listened_to()) [[unlikely]]
     tell_begun(call, *request);
 }
 /// The call has completed what `request` is about. `bytes`: received, read or written.
-[[gnu::cold]] void tell_completed(measurement::MpiCall call, TrackedRequest& request, const MPI_Status& status,
-                                  std::int64_t bytes, bool cancelled);
+void tell_completed(measurement::MpiCall call, TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
+                    bool cancelled);
 
 }  // namespace refrain::adapters::mpi

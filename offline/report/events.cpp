@@ -57,7 +57,8 @@ const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
                                            {"lost", Kind::Count},
                                            {"value"},
                                            {"message", Kind::Id},
-                                           {"sent_s", Kind::Seconds}};
+                                           {"sent_s", Kind::Seconds},
+                                           {"operation", Kind::Id}};
 
 class EventRows {
  public:
@@ -93,7 +94,7 @@ class EventRows {
     row.cells[9] = r.bytes_received;
     if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
     if (!trace_.archive() && events::has_number(r.kind, r.phase) && r.ordinal != events::no_ordinal)
-      row.cells[14] = static_cast<std::int64_t>(r.ordinal);
+      row.cells[events::is_message(r.kind) ? 14 : 16] = static_cast<std::int64_t>(r.ordinal);
   }
 
   /// What Refrain does not record itself.

@@ -65,6 +65,28 @@ TEST(MessageNumbers, come_back_whatever_was_before) {
   }
 }
 
+TEST(MessageNumbers, of_collective_operations_count_on_whatever_the_root) {
+  Both both;
+  std::mt19937_64 random(2);
+  std::array<std::uint64_t, 5> next{};
+  for (int i = 0; i < 100'000; ++i) {
+    Record record;
+    record.kind = Kind::Collective;
+    record.phase = random() % 3 == 0 ? Phase::Begun : Phase::Whole;
+    record.communicator = static_cast<std::int32_t>(random() % next.size());
+    record.peer = static_cast<std::int32_t>(random() % 8) - 3;
+    record.tag = any_tag;
+    std::uint64_t& of = next[static_cast<std::size_t>(record.communicator)];
+    const MessageNumber number = random() % 50 == 0 ? MessageNumber{} : MessageNumber{of, 0};
+    ASSERT_EQ(number, both.there_and_back(record, number)) << i;
+    ++of;
+    if (random() % 100 == 0) both.forget();
+    // A message with the same communicator changes nothing.
+    const Record other = message(Kind::Send, record.peer, 31);
+    ASSERT_EQ((MessageNumber{5, 5 * hash_of_tag(31)}), both.there_and_back(other, {5, 5 * hash_of_tag(31)}));
+  }
+}
+
 TEST(MessageNumbers, take_no_byte_when_they_go_on) {
   Both both;
   Record none = message(Kind::Send, 3, 1);
