@@ -5,30 +5,16 @@
 namespace refrain::events {
 namespace {
 
-std::uint32_t class_and_kind(const Record& r) { return class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u); }
-
 /// Nearer numbers take few bytes as a difference.
 constexpr std::int64_t near = 1 << 12;
 
 }  // namespace
-
-MessageNumbers::Channel& MessageNumbers::place_of(const Record& r) {
-  const auto x = static_cast<std::uint32_t>(r.peer) * 0x9e3779b1u +
-                 static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + class_and_kind(r) * 0xc2b2ae35u;
-  return channels_[x >> 24];
-}
-
-bool MessageNumbers::is_known(const Channel& of, const Record& r) const {
-  return of.epoch == epoch_ && of.peer == r.peer && of.communicator == r.communicator &&
-         of.class_and_kind == class_and_kind(r);
-}
 
 void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next, std::uint64_t hash) {
   of = {r.communicator, r.peer, class_and_kind(r), epoch_, next, r.tag, hash};
 }
 
 void MessageNumbers::put(Record& r, const MessageNumber& number) {
-  static_assert(places == 1u << 8);
   if (number.ordinal == no_ordinal) {
     r.form = NumberForm::None;
     return;
@@ -56,10 +42,10 @@ void MessageNumbers::put(Record& r, const MessageNumber& number) {
   know(of, r, {number.ordinal + 1, number.tags_before + hash}, hash);
 }
 
-MessageNumber MessageNumbers::take(const Record& r) {
+/// What is not the next one with the same tag.
+MessageNumber MessageNumbers::take_other(const Record& r, Channel& of) {
   if (r.form == NumberForm::None) return {};
   const std::uint64_t hash = hash_of_tag(r.tag);
-  Channel& of = place_of(r);
   MessageNumber number;
   switch (r.form) {
     case NumberForm::Next:

@@ -44,7 +44,15 @@ class MessageNumbers {
   /// Writer: the number becomes part of a record that has one.
   void put(Record& record, const MessageNumber& number);
   /// Reader: of a record that was decoded. no_ordinal: it has none.
-  MessageNumber take(const Record& record);
+  MessageNumber take(const Record& record) {
+    Channel& of = place_of(record);
+    if (record.form != NumberForm::Next || of.tag != record.tag || !is_known(of, record)) [[unlikely]]
+      return take_other(record, of);
+    const MessageNumber number = of.next;
+    ++of.next.ordinal;
+    of.next.tags_before += of.hash;
+    return number;
+  }
 
  private:
   static constexpr std::uint32_t places = 256;
@@ -56,8 +64,20 @@ class MessageNumbers {
     std::int32_t tag;    ///< the last one
     std::uint64_t hash;  ///< of it
   };
-  Channel& place_of(const Record& record);
-  bool is_known(const Channel& channel, const Record& record) const;
+  static std::uint32_t class_and_kind(const Record& r) {
+    return class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u);
+  }
+  Channel& place_of(const Record& r) {
+    static_assert(places == 1u << 8);
+    const auto x = static_cast<std::uint32_t>(r.peer) * 0x9e3779b1u +
+                   static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + class_and_kind(r) * 0xc2b2ae35u;
+    return channels_[x >> 24];
+  }
+  bool is_known(const Channel& of, const Record& r) const {
+    return of.epoch == epoch_ && of.peer == r.peer && of.communicator == r.communicator &&
+           of.class_and_kind == class_and_kind(r);
+  }
+  MessageNumber take_other(const Record& record, Channel& channel);
   void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;
