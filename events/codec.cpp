@@ -1,5 +1,7 @@
 #include "events/codec.hpp"
 
+#include <bit>
+
 #include "events/message_numbers.hpp"
 #include "format/bytes.hpp"
 
@@ -130,9 +132,10 @@ void write_metric(const Record& r, Context& c, Writer& out) {
   c.time = r.time;
 }
 
-class Reader {
+/// What the next numbers are read from, with a look at the end of the bytes before each.
+class CarefulReader {
  public:
-  explicit Reader(std::span<const std::byte> in) : in_(in) {}
+  explicit CarefulReader(std::span<const std::byte> in) : in_(in) {}
   std::uint64_t number() {
     if (at_ < in_.size() && in_[at_] < std::byte{0x80}) [[likely]]
       return static_cast<std::uint64_t>(in_[at_++]);
@@ -140,13 +143,8 @@ class Reader {
     if (!format::take_varint(in_, at_, value)) good_ = false;
     return value;
   }
-  std::int64_t difference() { return format::unzigzag(number()); }
-  /// Of 32 bits; more is malformed.
-  std::int32_t narrow() {
-    const std::int64_t value = difference();
-    if (value != static_cast<std::int32_t>(value)) good_ = false;
-    return static_cast<std::int32_t>(value);
-  }
+  /// One that mostly takes several bytes.
+  std::uint64_t large_number() { return number(); }
   std::uint64_t fixed() {
     if (in_.size() - at_ < sizeof(std::uint64_t)) return good_ = false, 0;
     at_ += sizeof(std::uint64_t);
@@ -163,7 +161,79 @@ class Reader {
   bool good_ = true;
 };
 
-void read_number(std::uint64_t number, Record& r, Reader& in) {
+/// The same where `most_read` bytes are there, which no record goes beyond, however malformed it is.
+class QuickReader {
+ public:
+  /// A head, at most ten numbers and the sum of hashes.
+  static constexpr std::size_t most_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
+
+  explicit QuickReader(const std::byte* in) : begin_(in), at_(in) {}
+  std::uint64_t number() {
+    if (*at_ < std::byte{0x80}) [[likely]]
+      return static_cast<std::uint64_t>(*at_++);
+    return any_number();
+  }
+  /// Without a branch for each byte: how many there are changes from one to the next.
+  std::uint64_t large_number() {
+    constexpr std::uint32_t last_bits = 0x80808080;
+    const auto bytes = format::load_little_endian<std::uint32_t>(at_);
+    const std::uint32_t last = ~bytes & last_bits;
+    if (last == 0) [[unlikely]]
+      return any_number();
+    at_ += static_cast<unsigned>(std::countr_zero(last) + 1) / 8;
+    std::uint32_t value = bytes & (last ^ (last - 1)) & ~last_bits;
+    value = (value & 0x007f007f) | (value & 0x7f007f00) >> 1;
+    return (value & 0x00003fff) | (value & 0x3fff0000) >> 2;
+  }
+  std::uint64_t fixed() {
+    at_ += sizeof(std::uint64_t);
+    return format::load_little_endian<std::uint64_t>(at_ - sizeof(std::uint64_t));
+  }
+  unsigned head() { return static_cast<unsigned>(*at_++); }
+  void refuse() { good_ = false; }
+  bool good() const { return good_; }
+  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  struct Number {
+    std::uint64_t value;
+    std::size_t size;  ///< 0: it is malformed
+  };
+  /// Not a member, so that those can stay in registers.
+  [[gnu::noinline]] static Number take_number(const std::byte* in) {
+    Number number{0, 0};
+    if (!format::take_varint({in, format::longest_varint}, number.size, number.value)) number.size = 0;
+    return number;
+  }
+  std::uint64_t any_number() {
+    const Number number = take_number(at_);
+    at_ += number.size;
+    good_ &= number.size != 0;
+    return number.value;
+  }
+  const std::byte* begin_;
+  const std::byte* at_;
+  bool good_ = true;
+};
+
+template <class Reader>
+[[gnu::always_inline]] inline std::int64_t read_difference(Reader& in) {
+  return format::unzigzag(in.number());
+}
+template <class Reader>
+[[gnu::always_inline]] inline std::int64_t read_large_difference(Reader& in) {
+  return format::unzigzag(in.large_number());
+}
+/// Of 32 bits; more is malformed.
+template <class Reader>
+[[gnu::always_inline]] inline std::int32_t read_narrow(Reader& in) {
+  const std::int64_t value = read_difference(in);
+  if (value != static_cast<std::int32_t>(value)) in.refuse();
+  return static_cast<std::int32_t>(value);
+}
+
+template <class Reader>
+[[gnu::always_inline]] inline void read_number(std::uint64_t number, Record& r, Reader& in) {
   constexpr NumberForm forms[] = {NumberForm::None, NumberForm::OneTag, NumberForm::Full, NumberForm::Near};
   r.form = forms[number & ((1u << number_bits) - 1)];
   r.ordinal = number >> number_bits;
@@ -171,39 +241,112 @@ void read_number(std::uint64_t number, Record& r, Reader& in) {
   if (r.form == NumberForm::Full) r.tags_before = in.fixed();
 }
 
-void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
+template <class Reader>
+[[gnu::always_inline]] inline void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
   r.phase = static_cast<Phase>(head / first_flag & 3);
   if (r.kind == Kind::Collective && r.phase == Phase::Cancelled) {
     const std::uint64_t number = in.number();
     r.phase = number & 1 ? Phase::Begun : Phase::Whole;
     read_number(number >> 1, r, in);
   }
-  r.peer = in.narrow();
-  if (is_message(r.kind)) r.tag = in.narrow();
-  r.communicator = in.narrow();
+  r.peer = read_narrow(in);
+  if (is_message(r.kind)) r.tag = read_narrow(in);
+  r.communicator = read_narrow(in);
   if (r.phase != Phase::Whole) {
-    c.request += static_cast<std::uint64_t>(in.difference());
-    const auto thread = static_cast<std::uint64_t>(plus(in.difference(), c.thread));
+    c.request += static_cast<std::uint64_t>(read_difference(in));
+    const auto thread = static_cast<std::uint64_t>(plus(read_difference(in), c.thread));
     r.request = c.request << bits_of_thread | (thread & thread_mask);
     if (r.phase != Phase::Begun) {
-      r.begun_thread = static_cast<std::int32_t>(plus(in.difference(), c.thread));
+      r.begun_thread = static_cast<std::int32_t>(plus(read_difference(in), c.thread));
       r.begun_node = static_cast<std::uint32_t>(in.number());
     }
   }
-  if (head & third_flag && r.kind != Kind::Receive) r.bytes_sent = in.difference();
-  if (head & fourth_flag && r.kind != Kind::Send) r.bytes_received = in.difference();
+  if (head & third_flag && r.kind != Kind::Receive) r.bytes_sent = read_large_difference(in);
+  if (head & fourth_flag && r.kind != Kind::Send) r.bytes_received = read_large_difference(in);
   if (is_message(r.kind) && head & number_flag(r.kind)) {
     if (has_number(r.kind, r.phase)) read_number(in.number(), r, in);
     else in.refuse();
   }
 }
 
+template <class Reader>
 void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in) {
   r.is_within = head & second_flag;
   r.is_whole = head & third_flag;
   r.region = static_cast<std::uint16_t>(more);
-  r.time = c.time = plus(c.time, in.difference());
-  r.value = in.difference();
+  r.time = c.time = plus(c.time, read_large_difference(in));
+  r.value = read_large_difference(in);
+}
+
+/// As decode(), from one of the readers.
+template <class Reader>
+std::size_t decode_from(Reader in, Context& c, Record& r) {
+  const unsigned head = in.head();
+  if (!in.good()) return 0;
+  clear(r);
+  r.kind = static_cast<Kind>(head & (first_flag - 1));
+  if (r.kind == Kind::Jump && head & is_later_kind) {
+    const unsigned later = in.head();
+    r.kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
+    if (!in.good() || r.kind != Kind::Metric) return 0;
+    read_metric(head, later >> kind_bits, r, c, in);
+    return in.good() ? in.size() : 0;
+  }
+  if (is_communication(r.kind)) {
+    r.time = c.time;
+    read_communication(head, r, c, in);
+    return in.good() ? in.size() : 0;
+  }
+  if (r.kind == Kind::Jump) {
+    r.time = read_difference(in);
+    r.request = in.number();
+    r.node = static_cast<std::uint32_t>(in.number());
+    c = {r.time, r.request, r.node, c.thread};
+    return in.good() ? in.size() : 0;
+  }
+  r.time = c.time = plus(c.time, read_large_difference(in));
+  const auto read_node = [&] { r.node = c.node = static_cast<std::uint32_t>(plus(c.node, read_difference(in))); };
+  const auto read_region = [&] {
+    const std::uint64_t region = in.number();
+    if (region > 0xffff) in.refuse();
+    r.region = static_cast<std::uint16_t>(region);
+  };
+  switch (r.kind) {
+    case Kind::Call:
+      r.is_whole = head & first_flag;
+      r.is_io = head & second_flag;
+      r.is_within = head & third_flag;
+      r.begin = minus(r.time, read_large_difference(in));
+      read_node();
+      read_region();
+      break;
+    case Kind::Sample:
+      read_node();
+      r.value = read_difference(in);
+      break;
+    case Kind::Mark:
+      r.begins = head & first_flag;
+      r.is_loop = head & second_flag;
+      r.is_whole = head & third_flag;
+      read_node();
+      read_region();
+      break;
+    case Kind::Span:
+      r.is_within = head & first_flag;
+      r.begin = minus(r.time, read_large_difference(in));
+      read_region();
+      r.value = read_difference(in);
+      if (r.region == stretches) {
+        r.node = static_cast<std::uint32_t>(in.number());
+        r.begun_node = static_cast<std::uint32_t>(in.number());
+        r.request = in.number();
+      }
+      break;
+    case Kind::Gap: r.value = read_difference(in); break;
+    case Kind::Flush: r.begin = minus(r.time, read_large_difference(in)); break;
+    default: break;
+  }
+  return in.good() ? in.size() : 0;
 }
 
 }  // namespace
@@ -272,73 +415,9 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 }
 
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
-  Reader in(bytes);
-  const unsigned head = in.head();
-  if (!in.good()) return 0;
-  r = Record{};
-  r.kind = static_cast<Kind>(head & (first_flag - 1));
-  if (r.kind == Kind::Jump && head & is_later_kind) {
-    const unsigned later = in.head();
-    r.kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
-    if (r.kind != Kind::Metric) return 0;
-    read_metric(head, later >> kind_bits, r, c, in);
-    return in.good() ? in.size() : 0;
-  }
-  if (is_communication(r.kind)) {
-    r.time = c.time;
-    read_communication(head, r, c, in);
-    return in.good() ? in.size() : 0;
-  }
-  if (r.kind == Kind::Jump) {
-    r.time = in.difference();
-    r.request = in.number();
-    r.node = static_cast<std::uint32_t>(in.number());
-    c = {r.time, r.request, r.node, c.thread};
-    return in.good() ? in.size() : 0;
-  }
-  r.time = c.time = plus(c.time, in.difference());
-  const auto read_node = [&] { r.node = c.node = static_cast<std::uint32_t>(plus(c.node, in.difference())); };
-  const auto read_region = [&] {
-    const std::uint64_t region = in.number();
-    if (region > 0xffff) in.refuse();
-    r.region = static_cast<std::uint16_t>(region);
-  };
-  switch (r.kind) {
-    case Kind::Call:
-      r.is_whole = head & first_flag;
-      r.is_io = head & second_flag;
-      r.is_within = head & third_flag;
-      r.begin = minus(r.time, in.difference());
-      read_node();
-      read_region();
-      break;
-    case Kind::Sample:
-      read_node();
-      r.value = in.difference();
-      break;
-    case Kind::Mark:
-      r.begins = head & first_flag;
-      r.is_loop = head & second_flag;
-      r.is_whole = head & third_flag;
-      read_node();
-      read_region();
-      break;
-    case Kind::Span:
-      r.is_within = head & first_flag;
-      r.begin = minus(r.time, in.difference());
-      read_region();
-      r.value = in.difference();
-      if (r.region == stretches) {
-        r.node = static_cast<std::uint32_t>(in.number());
-        r.begun_node = static_cast<std::uint32_t>(in.number());
-        r.request = in.number();
-      }
-      break;
-    case Kind::Gap: r.value = in.difference(); break;
-    case Kind::Flush: r.begin = minus(r.time, in.difference()); break;
-    default: break;
-  }
-  return in.good() ? in.size() : 0;
+  if (bytes.size() >= QuickReader::most_read) [[likely]]
+    return decode_from(QuickReader(bytes.data()), c, r);
+  return decode_from(CarefulReader(bytes), c, r);
 }
 
 }  // namespace refrain::events

@@ -38,10 +38,10 @@ void MessageNumbers::put_other(Record& r, const MessageNumber& number) {
   know(of, r, {number.ordinal + 1, number.tags_before + hash}, hash);
 }
 
-MessageNumber MessageNumbers::take(const Record& r) {
+/// What is not the next one with the same tag.
+MessageNumber MessageNumbers::take_other(const Record& r, Channel& of) {
   if (r.form == NumberForm::None) return {};
   const std::uint64_t hash = hash_of(r);
-  Channel& of = place_of(r);
   MessageNumber number;
   switch (r.form) {
     case NumberForm::Next:

@@ -56,7 +56,15 @@ class MessageNumbers {
     put_other(record, number);
   }
   /// Reader: of a record that was decoded. no_ordinal: it has none.
-  MessageNumber take(const Record& record);
+  MessageNumber take(const Record& record) {
+    Channel& of = place_of(record);
+    if (record.form != NumberForm::Next || of.tag != record.tag || !is_known(of, record)) [[unlikely]]
+      return take_other(record, of);
+    const MessageNumber number = of.next;
+    ++of.next.ordinal;
+    of.next.tags_before += of.hash;
+    return number;
+  }
 
  private:
   static constexpr std::uint32_t places = 256;
@@ -84,6 +92,7 @@ class MessageNumbers {
            of.class_and_kind == class_and_kind(r);
   }
   void put_other(Record& record, const MessageNumber& number);
+  MessageNumber take_other(const Record& record, Channel& channel);
   void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;

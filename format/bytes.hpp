@@ -20,6 +20,11 @@ void store_little_endian(std::byte* at, T value) {
 
 template <class T>
 T load_little_endian(const std::byte* at) {
+  if constexpr (std::endian::native == std::endian::little) {  // not every compiler makes one load of the loop
+    T value;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i) value |= static_cast<std::uint64_t>(at[i]) << 8 * i;
   return static_cast<T>(value);

@@ -205,17 +205,18 @@ void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uin
   }
 }
 
-std::vector<std::byte> EventFile::read(const EventFrame& frame) const {
-  std::vector<std::byte> records;
+void EventFile::read(const EventFrame& frame, std::vector<std::byte>& records) const {
+  bool is_whole = false;
   damage_->survives(std::to_string(frame.records) + " events of rank " + std::to_string(rank_) + " are missing", [&] {
     const InputFile file(source_);
     const auto whole = read_whole(file, frame.offset, frame.size);
     const Head head = parse_head(file, frame.offset, frame.offset + frame.size, whole);
     const auto begin = whole.begin() + format::event_head_size;
-    records = unpack(file, frame.offset, frame_text, head.encoding,
-                     {begin, begin + static_cast<std::ptrdiff_t>(head.stored)}, head.raw);
+    unpack(file, frame.offset, frame_text, head.encoding, {begin, begin + static_cast<std::ptrdiff_t>(head.stored)},
+           head.raw, records);
+    is_whole = true;
   });
-  return records;
+  if (!is_whole) records.clear();
 }
 
 void EventFile::note_damage(const EventFrame& frame) const {

@@ -33,8 +33,9 @@ class EventFile {
 
   const std::vector<EventFrame>& frames() const { return frames_; }
   std::uint64_t bytes() const { return bytes_; }
-  /// The records of a frame, encoded. None: they are damaged, which goes to the log.
-  std::vector<std::byte> read(const EventFrame& frame) const;
+  /// The records of a frame, encoded, in place of `records`, whose memory is used again. None: they are damaged, which
+  /// goes to the log.
+  void read(const EventFrame& frame, std::vector<std::byte>& records) const;
   /// Notes that a record in a frame is malformed: those behind it are missing.
   void note_damage(const EventFrame& frame) const;
 

@@ -12,45 +12,51 @@ namespace {
 /// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
 constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
 
-/// Grows the result with what really comes out, so that a wrong size costs no memory.
-std::vector<std::byte> unpack_zstd(const std::vector<std::byte>& stored, std::uint64_t raw, std::string& error) {
+/// Grows `out` with what really comes out, so that a wrong size costs no memory. The memory that it has is used first:
+/// when all fits, zstd writes it there at once.
+std::string unpack_zstd(const std::vector<std::byte>& stored, std::uint64_t raw, std::vector<std::byte>& out) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (!context) throw std::bad_alloc();
-  std::vector<std::byte> out;
   ZSTD_inBuffer in{stored.data(), stored.size(), 0};
-  std::size_t left = 1;
+  std::size_t left = 1, done = 0;
   while (left != 0) {
-    const std::size_t begin = out.size();
-    out.resize(std::min<std::uint64_t>(raw, begin + ZSTD_DStreamOutSize()));
-    ZSTD_outBuffer chunk{out.data() + begin, out.size() - begin, 0};
+    out.resize(std::min<std::uint64_t>(raw, std::max<std::size_t>(done + ZSTD_DStreamOutSize(), out.capacity())));
+    ZSTD_outBuffer chunk{out.data() + done, out.size() - done, 0};
     const std::size_t in_before = in.pos;
     left = ZSTD_decompressStream(context.get(), &chunk, &in);
-    if (ZSTD_isError(left)) return error = ZSTD_getErrorName(left), out;
-    out.resize(begin + chunk.pos);
-    if (left != 0 && chunk.pos == 0 && in.pos == in_before) return error = "unexpected end of compressed data", out;
+    if (ZSTD_isError(left)) return ZSTD_getErrorName(left);
+    done += chunk.pos;
+    if (left != 0 && chunk.pos == 0 && in.pos == in_before) return "unexpected end of compressed data";
   }
-  if (out.size() != raw || in.pos != in.size) error = "has not the size it says";
-  return out;
+  out.resize(done);
+  return out.size() != raw || in.pos != in.size ? "has not the size it says" : "";
 }
 
 }  // namespace
 
-std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std::string& name,
-                              format::Encoding encoding, std::vector<std::byte> stored, std::uint64_t raw) {
+void unpack(const InputFile& file, std::uint64_t at, const std::string& name, format::Encoding encoding,
+            std::vector<std::byte> stored, std::uint64_t raw, std::vector<std::byte>& contents) {
   switch (encoding) {
     case format::Encoding::Raw:
       if (raw != stored.size()) file.fail(at, name + ": two different sizes");
-      return stored;
+      contents = std::move(stored);
+      return;
     case format::Encoding::Zstd: {
       if (raw > format::largest_compressed || raw / most_compressed > stored.size())
         file.fail(at, name + ": cannot be unpacked to " + std::to_string(raw) + " bytes");
-      std::string error;
-      auto contents = unpack_zstd(stored, raw, error);
+      const std::string error = unpack_zstd(stored, raw, contents);
       if (!error.empty()) file.fail(at, name + ": cannot be unpacked: " + error);
-      return contents;
+      return;
     }
   }
   file.fail(at, name + ": unknown encoding " + std::to_string(static_cast<unsigned>(encoding)));
+}
+
+std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std::string& name,
+                              format::Encoding encoding, std::vector<std::byte> stored, std::uint64_t raw) {
+  std::vector<std::byte> contents;
+  unpack(file, at, name, encoding, std::move(stored), raw, contents);
+  return contents;
 }
 
 std::uint64_t bytes_to_begin(format::Encoding encoding, std::size_t size) {

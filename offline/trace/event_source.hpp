@@ -28,9 +28,18 @@ class EventSource {
   virtual void make_some() = 0;
   /// A place for one more, with the fields of the one that was there before. It moves when another is added.
   Event& add() {
-    if (count_ == events_.size()) events_.resize(2 * count_ + 64);
-    return events_[count_++];
+    Event& event = place(0);
+    ++count_;
+    return event;
   }
+  /// The one that becomes the n-th that is added from now on, from 0. Further ones may move it.
+  Event& place(std::size_t n) {
+    if (count_ + n >= events_.size()) [[unlikely]]
+      events_.resize(2 * (count_ + n) + 64);
+    return events_[count_ + n];
+  }
+  /// What is in the next places are `added` events.
+  void add_placed(std::size_t added) { count_ += added; }
   std::size_t count() const { return count_; }
   /// Takes back those behind the first `count`.
   void keep(std::size_t count) { count_ = count; }

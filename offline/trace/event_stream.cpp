@@ -61,38 +61,20 @@ bool EventStream::next_frame() {
   while (frame_ < frames.size() && frames[frame_].thread != thread_) ++frame_;
   if (frame_ == frames.size()) return false;
   const experiment::EventFrame& frame = frames[frame_++];
-  bytes_ = file_->read(frame);
+  file_->read(frame, bytes_);
   context_ = frame.begin;
   numbers_.forget();
   metrics_.forget();
-  at_ = 0;
   read_ = 0;
   if (bytes_.empty()) lose(frame.begin.time, frame.records);
   else if (is_shown_) drop_hidden_spans();
+  at_ = bytes_.data();
+  end_ = at_ + bytes_.size();
   return true;
 }
 
-/// The next one, behind what a call has moved: there it stays until the call comes, if it is one of these. Null: there
-/// is none.
-events::Record* EventStream::read_record() {
-  for (;;) {
-    while (at_ == bytes_.size())
-      if (!next_frame()) return nullptr;
-    if (moved_count_ == moved_.size()) moved_.resize(2 * moved_count_ + 8);
-    Record& record = moved_[moved_count_];
-    const std::size_t size = events::decode(std::span(bytes_).subspan(at_), context_, record);
-    at_ += size;
-    ++read_;
-    if (size > 0) return note_what_is_known(record), &record;
-    const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
-    file_->note_damage(frame);
-    lose(context_.time, std::int64_t{frame.records} - read_ + 1);
-    at_ = bytes_.size();
-  }
-}
-
 /// Numbers of messages and metrics are relative to those before, as far as nothing is missing.
-void EventStream::note_what_is_known(Record& record) {
+inline void EventStream::note_what_is_known(Record& record) {
   if (events::has_number(record.kind, record.phase)) {
     const events::MessageNumber number = numbers_.take(record);
     record.ordinal = number.ordinal;
@@ -103,6 +85,31 @@ void EventStream::note_what_is_known(Record& record) {
   } else if (record.kind == Kind::Gap || record.kind == Kind::Jump) {
     numbers_.forget();
     metrics_.forget();
+  }
+}
+
+/// The next one of the frame. False: it is malformed, and the rest of the frame is lost.
+inline bool EventStream::decode(Record& record) {
+  const std::size_t size = events::decode({at_, end_}, context_, record);
+  at_ += size;
+  ++read_;
+  if (size > 0) [[likely]]
+    return note_what_is_known(record), true;
+  const experiment::EventFrame& frame = file_->frames()[frame_ - 1];
+  file_->note_damage(frame);
+  lose(context_.time, std::int64_t{frame.records} - read_ + 1);
+  at_ = end_;
+  return false;
+}
+
+/// The next one, behind what a call has moved: there it stays until the call comes, if it is one of these. Null: there
+/// is none.
+const Record* EventStream::read_record() {
+  for (;;) {
+    while (at_ == end_)
+      if (!next_frame()) return nullptr;
+    if (moved_count_ == moved_.size()) moved_.resize(2 * moved_count_ + 8);
+    if (Record& record = moved_[moved_count_]; decode(record)) return &record;
   }
 }
 
@@ -142,6 +149,8 @@ void EventStream::release() {
 
 namespace {
 
+constexpr std::size_t enough = 64;  // events at a time
+
 /// A message is received when the call returns; what is sent or begun, at its begin.
 bool is_at_end(const Record& moved) {
   const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
@@ -180,6 +189,65 @@ void EventStream::take_call(const Record& call) {
   put(Type::Leave, end, call);
 }
 
+/// Makes events of a call and what it has moved, which are in their places but for the begin.
+inline void EventStream::place_call(std::size_t moved) {
+  Event* const enter = &place(0);
+  Event* const leave = enter + 1 + moved;
+  const Record& call = leave->record;
+  const std::uint32_t node = call.node, path = node < names_.paths.size() ? names_.paths[node] : no_path;
+  const std::int64_t begin_ns = std::max(last_ns_, clock_.time_of(call.begin));
+  const std::int64_t end_ns = last_ns_ = std::max(begin_ns, clock_.time_of(call.time));
+  const auto describe = [&](Event& event, Type type, std::int64_t time_ns) {
+    event.type = type;
+    event.location = location_;
+    event.time_ns = time_ns;
+    event.path = path;
+  };
+  describe(*enter, Type::Enter, begin_ns);
+  events::copy(call, enter->record);
+  for (Event* event = enter + 1; event != leave; ++event) {
+    describe(*event, Type::Communication, is_at_end(event->record) ? end_ns : begin_ns);
+    event->record.node = node;
+  }
+  describe(*leave, Type::Leave, end_ns);
+  add_placed(2 + moved);
+}
+
+/// Most records are of calls within which nothing has happened. While nothing is held these are read to where their
+/// events stay: the place of Enter first, then what the call has moved. Null: enough are there, or the frame has ended;
+/// else the record that is to be taken in another way, behind what a call has moved.
+const Record* EventStream::take_calls() {
+  constexpr std::size_t most_moved = 256;
+  std::size_t moved = 0;
+  bool in_order = true, any_at_end = false;
+  while (count() < enough && at_ != end_) {
+    Record& record = place(1 + moved).record;
+    if (!decode(record)) return nullptr;
+    if (events::is_communication(record.kind) && moved < most_moved) {
+      const bool at_end = is_at_end(record);
+      in_order &= at_end || !any_at_end;
+      any_at_end |= at_end;
+      ++moved;
+    } else if (record.kind == Kind::Call && !record.is_within && in_order) [[likely]] {
+      place_call(moved);
+      moved = 0;
+      any_at_end = false;
+    } else {
+      keep_moved(moved);
+      return &(moved_[moved] = record);
+    }
+  }
+  keep_moved(moved);
+  return nullptr;
+}
+
+/// Communications in the places behind the next wait for their call among those of all others.
+void EventStream::keep_moved(std::size_t moved) {
+  moved_.resize(std::max(moved_.size(), moved + 1));
+  for (std::size_t i = 0; i < moved; ++i) moved_[i] = place(1 + i).record;
+  moved_count_ = moved;
+}
+
 void EventStream::take(const Record& record) {
   switch (record.kind) {
     case Kind::Call: take_call(record); break;
@@ -204,9 +272,13 @@ void EventStream::take(const Record& record) {
 }
 
 void EventStream::make_some() {
-  constexpr std::size_t enough = 64, most_samples = 64;
+  constexpr std::size_t most_samples = 64;
   while (count() < enough) {
-    const Record* record = read_record();
+    const Record* record = held_.empty() && moved_count_ == 0 ? take_calls() : nullptr;
+    if (!record) {
+      if (count() >= enough) break;
+      record = read_record();
+    }
     if (!record) {
       release();
       break;

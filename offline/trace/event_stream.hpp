@@ -62,7 +62,11 @@ class EventStream final : public EventSource {
     Type type;
     events::Record record;
   };
-  events::Record* read_record();
+  bool decode(events::Record& record);
+  const events::Record* read_record();
+  const events::Record* take_calls();
+  void place_call(std::size_t moved);
+  void keep_moved(std::size_t moved);
   bool next_frame();
   void note_what_is_known(events::Record& record);
   void drop_hidden_spans();
@@ -83,7 +87,8 @@ class EventStream final : public EventSource {
   std::size_t frame_ = 0;   ///< index of the next
   std::uint32_t read_ = 0;  ///< records of the frame that were read
   std::vector<std::byte> bytes_;
-  std::size_t at_ = 0;
+  const std::byte* at_ = nullptr;  ///< in `bytes_`: the next record
+  const std::byte* end_ = nullptr;
   events::Context context_;
   events::MessageNumbers numbers_;
   events::MetricValues metrics_;

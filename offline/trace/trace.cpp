@@ -276,30 +276,49 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
   for (const std::uint32_t location : locations) add(location);
-  reader.heads_.resize(reader.streams_.size());
   for (std::size_t i = 0; i < reader.streams_.size(); ++i) {
     const Event* event = reader.streams_[i]->next();
     while (event && event->time_ns < from_ns) event = reader.streams_[i]->next();
-    reader.put(i, event);
+    if (event) reader.heads_.push_back({event->time_ns, static_cast<std::uint32_t>(i), event});
   }
-  reader.current_ = reader.streams_.size();
+  std::ranges::make_heap(reader.heads_, std::greater<>{});
   return reader;
 }
 
-void Trace::Reader::put(std::size_t stream, const Event* event) {
-  heads_[stream] = event;
-  if (!event) return;
-  queue_.push_back({event->time_ns, static_cast<std::uint32_t>(stream)});
-  std::ranges::push_heap(queue_, std::greater<>{});
+/// Puts the first head in its place behind earlier ones.
+void Trace::Reader::sink_first() {
+  const Head first = heads_[0];
+  std::size_t place = 0;
+  for (std::size_t child = 1; child < heads_.size(); child = 2 * place + 1) {
+    if (child + 1 < heads_.size() && heads_[child] > heads_[child + 1]) ++child;
+    if (!(first > heads_[child])) break;
+    heads_[place] = heads_[child];
+    place = child;
+  }
+  heads_[place] = first;
 }
 
-const Event* Trace::Reader::next_of_another() {
-  current_ = streams_.size();
-  if (queue_.empty()) return nullptr;
-  std::ranges::pop_heap(queue_, std::greater<>{});
-  current_ = queue_.back().stream;
-  queue_.pop_back();
-  return heads_[current_];
+/// `behind`: the next event of the current stream; null: it has no more, or there is no current one.
+const Event* Trace::Reader::next_of_another(const Event* behind) {
+  if (behind) {
+    heads_[0].time_ns = behind->time_ns;
+    heads_[0].event = behind;
+  } else if (current_) {
+    heads_[0] = heads_.back();
+    heads_.pop_back();
+  }
+  current_ = nullptr;
+  if (heads_.empty()) return nullptr;
+  sink_first();
+  current_ = streams_[heads_[0].stream].get();
+  constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max();
+  until_ns_ = latest;
+  for (std::size_t child = 1; child < std::min<std::size_t>(heads_.size(), 3); ++child) {
+    const Head& other = heads_[child];
+    const bool also_then = heads_[0].stream < other.stream && other.time_ns < latest;
+    until_ns_ = std::min(until_ns_, other.time_ns + (also_then ? 1 : 0));
+  }
+  return heads_[0].event;
 }
 
 }  // namespace refrain::trace

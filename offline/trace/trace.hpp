@@ -105,34 +105,33 @@ class Trace {
     /// The next event of all locations; null: there is none. Valid until the next call.
     const Event* next() {
       // Mostly one location has several events before the next of another.
-      if (current_ < streams_.size()) [[likely]] {
-        const Event* event = streams_[current_]->next();
-        if (event && is_before(*event, current_)) [[likely]]
+      if (current_) [[likely]] {
+        const Event* event = current_->next();
+        if (event && event->time_ns < until_ns_) [[likely]]
           return event;
-        put(current_, event);
+        return next_of_another(event);
       }
-      return next_of_another();
+      return next_of_another(nullptr);
     }
 
    private:
     friend class Trace;
-    struct Next {
+    struct Head {
       std::int64_t time_ns;
       std::uint32_t stream;
-      bool operator>(const Next& other) const {
+      const Event* event;
+      bool operator>(const Head& other) const {
         return time_ns != other.time_ns ? time_ns > other.time_ns : stream > other.stream;
       }
     };
-    bool is_before(const Event& event, std::size_t stream) const {
-      return queue_.empty() || event.time_ns < queue_.front().time_ns ||
-             (event.time_ns == queue_.front().time_ns && stream < queue_.front().stream);
-    }
-    void put(std::size_t stream, const Event* event);
-    const Event* next_of_another();
+    const Event* next_of_another(const Event* behind);
+    void sink_first();
     std::vector<std::unique_ptr<EventSource>> streams_;
-    std::vector<const Event*> heads_;  ///< of the streams in the queue
-    std::vector<Next> queue_;          ///< a heap, the earliest first
-    std::size_t current_ = 0;          ///< the stream of the event that was told last, which is not in the queue
+    /// Of the streams that have events, a heap, the earliest first: what was told last, or before anything was told its
+    /// next one, else the next one.
+    std::vector<Head> heads_;
+    EventSource* current_ = nullptr;  ///< of the first head; null: nothing was told, or all was
+    std::int64_t until_ns_ = 0;       ///< events of that one are told before this time, then the next head is
   };
   /// From where a reader knows which calls are open.
   enum class Start : std::uint8_t {
