@@ -32,6 +32,8 @@ class Otf2Definitions {
   OTF2_ParameterRef parameter_of(const std::string& loop) const;
 
   static constexpr OTF2_InterruptGeneratorRef sampling = 0;
+  /// Stands for all files: records do not say which one is read or written.
+  static constexpr OTF2_IoHandleRef files = 0;
 
  private:
   struct Region {
@@ -46,6 +48,7 @@ class Otf2Definitions {
   void write_system(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const;
   void write_regions(OTF2_GlobalDefWriter* writer) const;
   void write_communicators(OTF2_GlobalDefWriter* writer) const;
+  void write_files(OTF2_GlobalDefWriter* writer) const;
   OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& value) const;
 
   const trace::Trace& trace_;
