@@ -1,7 +1,9 @@
-# Events: what it takes to keep a sample of them, and to read them.
+# Events: what it takes to keep a sample of them, to read them, and to export them.
 add_executable(bench_span_store ${CMAKE_CURRENT_LIST_DIR}/span_store.cpp)
 target_link_libraries(bench_span_store PRIVATE refrain_events benchmark::benchmark_main)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(otf2 REQUIRED IMPORTED_TARGET otf2)
 add_executable(bench_trace_read ${CMAKE_CURRENT_LIST_DIR}/trace_read.cpp)
 target_link_libraries(bench_trace_read PRIVATE refrain_trace refrain_experiment PkgConfig::otf2)
+add_executable(otf2_write ${CMAKE_CURRENT_LIST_DIR}/otf2_write.cpp)
+target_link_libraries(otf2_write PRIVATE refrain_export refrain_trace refrain_analysis refrain_experiment PkgConfig::otf2)

@@ -7,8 +7,19 @@
 
 namespace refrain::tools {
 
+namespace {
+
+bool is_printed = true;
+std::vector<std::string> said;
+
+}  // namespace
+
+const std::vector<std::string>& complaints() { return said; }
+void print_complaints(bool are_printed) { is_printed = are_printed; }
+
 int complain(const char* command, int code, const std::string& what) {
-  fmt::print(stderr, "refrain {}: {}\n", command, what);
+  if (is_printed) fmt::print(stderr, "refrain {}: {}\n", command, what);
+  said.push_back(what);
   return code;
 }
 

@@ -1,10 +1,14 @@
-/// `refrain export EXPERIMENT --format otf2`: the events of an experiment for other tools.
+/// `refrain export EXPERIMENT --format otf2`, also called refrain-export: the events of an experiment for other tools.
+/// When a launcher starts several processes they do it together.
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 
 #include "offline/export/otf2.hpp"
+#include "offline/export/process_group.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
@@ -16,22 +20,26 @@ namespace {
 struct Request {
   std::string experiment, format = "otf2", output, regions = "mpi";
   std::vector<std::string> ranks;
+  int patience = 120;
 };
 
-/// In the working directory, with the experiment's name.
-std::filesystem::path usual_directory(const std::string& experiment) {
-  std::filesystem::path path = std::filesystem::absolute(experiment).lexically_normal();
+/// Without -o in the working directory, with the experiment's name.
+std::filesystem::path directory_of(const Request& request) {
+  std::filesystem::path path =
+      std::filesystem::absolute(request.output.empty() ? request.experiment : request.output).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string() + "-otf2";
+  if (request.output.empty()) return path.filename().string() + "-otf2";
+  return request.output.ends_with('/') ? path : std::filesystem::path(request.output);
 }
 
-int run(const Request& request) {
+/// `processes`: null for this one alone.
+int export_events(const Request& request, exports::ProcessGroup* processes) {
   return with_trace("export", request.experiment, request.ranks, [&](const trace::Trace& trace) {
-    const std::filesystem::path directory =
-        request.output.empty() ? usual_directory(request.experiment) : std::filesystem::path(request.output);
+    const std::filesystem::path directory = directory_of(request);
     analysis::Symbolizer symbolizer;
     const exports::Otf2Summary done =
-        exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath"});
+        exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath", processes});
+    if (processes && !processes->is_first()) return;
     fmt::print("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
                trace.locations().size());
     if (done.left_out > 0)
@@ -40,6 +48,52 @@ int run(const Request& request) {
                            "not known",
                            done.left_out));
   });
+}
+
+/// What goes wrong here and in the other processes is said, each line once. The worst code is that of the whole.
+int lead(const Request& request, exports::ProcessGroup& processes) {
+  constexpr int worst_last[] = {exit_ok, exit_damaged, exit_usage, exit_unreadable};
+  const auto badness = [&](int code) { return std::ranges::find(worst_last, code) - worst_last; };
+  int code = export_events(request, &processes);
+  processes.end({code, {}});
+  for (const exports::ProcessGroup::LastWord& word : processes.dismiss()) {
+    code = std::max(code, word.code, [&](int a, int b) { return badness(a) < badness(b); });
+    for (const std::string& line : word.lines)
+      if (std::ranges::find(complaints(), line) == complaints().end()) complain("export", code, line);
+  }
+  return code;
+}
+
+/// The first process tells the errors of all, and has the exit code: a launcher ends the others when one fails.
+int follow(const Request& request, exports::ProcessGroup& processes) {
+  using First = exports::ProcessGroup::First;
+  print_complaints(false);
+  const int code = export_events(request, &processes);
+  const First first = processes.first();
+  if (first == First::IsSilent && !complaints().empty()) {
+    print_complaints(true);
+    return complain("export", code, std::string(complaints().back()));
+  }
+  try {
+    // When the first one has ended it knows better than this one what went wrong.
+    processes.end({code, first == First::HasEnded ? std::vector<std::string>() : complaints()});
+  } catch (const exports::ExportError&) {
+    // It has removed the files.
+  }
+  return exit_ok;
+}
+
+int run(const Request& request) {
+  const exports::PlaceInJob place = exports::place_in_job();
+  if (place.size == 1) return export_events(request, nullptr);
+  try {
+    std::filesystem::path meeting = directory_of(request);
+    meeting += ".processes";
+    exports::ProcessGroup processes(meeting, place, std::chrono::seconds(request.patience));
+    return place.rank == 0 ? lead(request, processes) : follow(request, processes);
+  } catch (const exports::ExportError& error) {
+    return complain("export", exit_usage, error.what());
+  }
 }
 
 }  // namespace
@@ -58,7 +112,14 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
+  command
+      .option("--patience", request->patience,
+              "When several processes write together: how long one may be silent before it is taken for dead")
+      .type("SECONDS")
+      .check([](const std::string& value) { return std::atoi(value.c_str()) > 0 ? "" : "must be at least 1"; })
+      .shows_default();
   command.footer(
+      "mpirun -n N refrain-export EXPERIMENT (or srun) writes the same archive with N processes.\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a "
       "part of it is damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });

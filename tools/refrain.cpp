@@ -1,7 +1,10 @@
 /// `refrain`: one program, one file per subcommand.
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tools/command_line.hpp"
 #include "tools/installation.hpp"
@@ -17,17 +20,25 @@ constexpr const char* footer =
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
     "  refrain report EXPERIMENT                   see where its time went";
 
+/// The command line. refrain-export is another name of `refrain export`.
+std::vector<const char*> words_of(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 0 && std::filesystem::path(argv[0]).filename() == "refrain-export")
+    words.insert(words.begin() + 1, "export");
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace refrain::tools;
   Invocation invocation;
   invocation.executable = own_executable(argv[0]).string();
+  const std::vector<const char*> words = words_of(argc, argv);
   // What stands behind the first "--" is not ours: it may hold any option.
-  char** end = argv + argc;
-  char** dashes =
-      std::find_if(argv + std::min(argc, 1), end, [](const char* word) { return std::string_view(word) == "--"; });
-  if (dashes != end) invocation.command.assign(dashes + 1, end);
+  const auto dashes = std::find_if(words.begin() + std::min(argc, 1), words.end(),
+                                   [](const char* word) { return std::string_view(word) == "--"; });
+  if (dashes != words.end()) invocation.command.assign(dashes + 1, words.end());
 
   CommandLine line("refrain", "Refrain measures long-running MPI programs in production.", "refrain " REFRAIN_VERSION);
   Command root = line.root();
@@ -41,5 +52,5 @@ int main(int argc, char** argv) {
   add_info(root, invocation);
   add_doctor(root, invocation);
   add_completion(line);
-  return line.run(static_cast<int>(dashes - argv), argv).value_or(invocation.exit_code);
+  return line.run(static_cast<int>(dashes - words.begin()), words.data()).value_or(invocation.exit_code);
 }

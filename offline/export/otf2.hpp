@@ -2,8 +2,11 @@
 /// An experiment's events as an OTF2 archive, written with libotf2, location by location.
 ///
 /// Enter and leave of MPI functions and of the loops and regions that the program marks; messages, collective and
-/// one-sided operations; samples with their calling contexts; metrics; the end of an iteration as a parameter; flushes.
-/// Names, files and lines are resolved. Times are nanoseconds.
+/// one-sided operations, reads and writes of files; samples with their calling contexts; metrics; the end of an
+/// iteration as a parameter; flushes. Names, files and lines are resolved. Times are nanoseconds.
+///
+/// Several processes can write one archive together (process_group.hpp): each writes the files of some locations, the
+/// first one the definitions. It has what a single process writes.
 
 #include <filesystem>
 #include <memory>
@@ -14,6 +17,8 @@
 
 namespace refrain::exports {
 
+class ProcessGroup;
+
 class ExportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,14 +28,17 @@ struct Otf2Options {
   std::filesystem::path directory;  ///< does not exist
   /// Also enter and leave of the program's functions, as the call paths of successive events imply them.
   bool functions = false;
+  ProcessGroup* processes = nullptr;  ///< null: this one alone
 };
 
+/// Of all processes, in the first one; in others empty.
 struct Otf2Summary {
   std::uint64_t events = 0;    ///< written records
   std::uint64_t left_out = 0;  ///< communications that OTF2 has no record for, or whose communicator is not known
 };
 
-/// Throws ExportError when the archive cannot be written; what there is of it is removed.
+/// For all processes. Throws ExportError when the archive cannot be written; what there is of it is removed, with
+/// several processes by the first one, once the others have ended.
 Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options);
 
 }  // namespace refrain::exports

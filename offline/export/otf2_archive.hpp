@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <otf2/otf2.h>
+#include <vector>
 
 #include "offline/export/otf2.hpp"
 
@@ -12,17 +13,22 @@ namespace refrain::exports {
 /// Throws ExportError unless it is success.
 void check(OTF2_ErrorCode code, const char* what);
 
+/// With several processes each has one, of the same directory: the first one makes it, and writes what stands for all.
 class Otf2Archive {
  public:
-  explicit Otf2Archive(const std::filesystem::path& directory);
+  /// `processes`: null for this one alone; outlives the archive.
+  Otf2Archive(const std::filesystem::path& directory, ProcessGroup* processes);
   ~Otf2Archive();
   Otf2Archive(const Otf2Archive&) = delete;
   Otf2Archive& operator=(const Otf2Archive&) = delete;
 
   /// Events of one location after the other. Returns what `write` does.
   std::uint64_t write_location(OTF2_LocationRef location, const std::function<void(OTF2_EvtWriter*)>& write);
-  /// After the events. `locations`: of which each gets a file of definitions, which readers expect.
-  void write_definitions(std::uint64_t locations, const std::function<void(OTF2_GlobalDefWriter*)>& write);
+  /// After the events. `locations`: those that this process has written, of which each gets a file of definitions,
+  /// which readers expect.
+  void end_events(const std::vector<OTF2_LocationRef>& locations);
+  /// Of the first process.
+  void write_definitions(const std::function<void(OTF2_GlobalDefWriter*)>& write);
   void close();
 
  private:

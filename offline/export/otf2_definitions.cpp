@@ -242,6 +242,22 @@ void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
   }
 }
 
+/// The handle is there from the begin on: that files are opened is told by the calls alone.
+void Otf2Definitions::write_files(OTF2_GlobalDefWriter* writer) const {
+  constexpr OTF2_IoParadigmRef mpi_io = 0;
+  check(OTF2_GlobalDefWriter_WriteIoParadigm(writer, mpi_io, text(writer, "MPI-IO"), text(writer, "MPI-IO"),
+                                             OTF2_IO_PARADIGM_CLASS_PARALLEL, OTF2_IO_PARADIGM_FLAG_NONE, 0, nullptr,
+                                             nullptr, nullptr),
+        "MPI-IO");
+  check(OTF2_GlobalDefWriter_WriteIoHandle(writer, files, text(writer, "files of MPI-IO"), OTF2_UNDEFINED_IO_FILE,
+                                           mpi_io, OTF2_IO_HANDLE_FLAG_PRE_CREATED, OTF2_UNDEFINED_COMM,
+                                           OTF2_UNDEFINED_IO_HANDLE),
+        "the files");
+  check(OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(writer, files, OTF2_IO_ACCESS_MODE_READ_WRITE,
+                                                          OTF2_IO_STATUS_FLAG_NONE),
+        "the files");
+}
+
 void Otf2Definitions::write(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const {
   check(OTF2_GlobalDefWriter_WriteClockProperties(
             writer, 1'000'000'000, 0, static_cast<std::uint64_t>(std::max<std::int64_t>(trace_.end_ns(), 0)) + 1,
@@ -254,6 +270,7 @@ void Otf2Definitions::write(OTF2_GlobalDefWriter* writer, const std::vector<std:
   write_regions(writer);
   write_metrics(writer);
   write_communicators(writer);
+  write_files(writer);
 }
 
 }  // namespace refrain::exports

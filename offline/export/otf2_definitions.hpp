@@ -35,6 +35,8 @@ class Otf2Definitions {
   static OTF2_MetricRef class_of(std::uint32_t metric) { return metric; }
 
   static constexpr OTF2_InterruptGeneratorRef sampling = 0;
+  /// Stands for all files: records do not say which one is read or written.
+  static constexpr OTF2_IoHandleRef files = 0;
 
  private:
   struct Region {
@@ -50,6 +52,7 @@ class Otf2Definitions {
   void write_regions(OTF2_GlobalDefWriter* writer) const;
   void write_metrics(OTF2_GlobalDefWriter* writer) const;
   void write_communicators(OTF2_GlobalDefWriter* writer) const;
+  void write_files(OTF2_GlobalDefWriter* writer) const;
   OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& value) const;
 
   const trace::Trace& trace_;

@@ -1,11 +1,15 @@
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "offline/export/otf2_archive.hpp"
 #include "offline/export/otf2_definitions.hpp"
+#include "offline/export/process_group.hpp"
 
 namespace refrain::exports {
 namespace {
@@ -53,28 +57,51 @@ std::optional<OTF2_CollectiveOp> operation_of(std::string_view region) {
   return std::nullopt;
 }
 
+/// By the name of the function of MPI-IO: MPI_File_read_at_all_begin, MPI_File_write_ordered.
+bool is_collective_access(std::string_view region) {
+  return region.find("_all") != std::string_view::npos || region.find("_ordered") != std::string_view::npos;
+}
+
+/// What the writers of all locations share.
+struct Contents {
+  Contents(const trace::Trace& of_trace, const analysis::CallTree& of_tree, const Otf2Options& chosen)
+      : trace(of_trace), tree(of_tree), options(chosen), definitions(of_trace, of_tree) {
+    for (const analysis::TreeNode& node : tree.nodes)
+      operations.push_back(node.kind == analysis::PathKind::Mpi ? operation_of(node.name) : std::nullopt);
+  }
+  const trace::Trace& trace;
+  const analysis::CallTree& tree;
+  const Otf2Options& options;
+  const Otf2Definitions definitions;
+  std::vector<std::optional<OTF2_CollectiveOp>> operations;  ///< by node
+};
+
 /// Writes the events of one location.
 class Writer {
  public:
-  Writer(const trace::Trace& trace, const analysis::CallTree& tree, const Otf2Definitions& definitions,
-         const Otf2Options& options, std::uint32_t location, OTF2_EvtWriter* out)
-      : trace_(trace),
-        tree_(tree),
-        definitions_(definitions),
-        functions_(options.functions),
+  Writer(const Contents& contents, std::uint32_t location, OTF2_EvtWriter* out)
+      : trace_(contents.trace),
+        tree_(contents.tree),
+        definitions_(contents.definitions),
+        operations_(contents.operations),
+        functions_(contents.options.functions),
         location_(location),
-        rank_(trace.locations()[location].rank),
-        thread_(trace.locations()[location].thread),
+        rank_(contents.trace.locations()[location].rank),
+        thread_(contents.trace.locations()[location].thread),
         out_(out) {}
 
   void write(const Event& event) {
     const std::uint32_t node = node_of(event.path);
     const OTF2_RegionRef region = definitions_.region_of(node);
+    time_before_ = time_;
     // Readers refuse an event that is earlier than the one before.
     time_ = std::max<std::uint64_t>(time_, event.time_ns > 0 ? static_cast<std::uint64_t>(event.time_ns) : 0);
     switch (event.type) {
       case Type::Enter: begin_functions(node); return enter(region);
-      case Type::Leave: end_collectives(); return leave(region);
+      case Type::Leave:
+        end_collectives();
+        end_accesses();
+        return leave(region);
       case Type::Communication: return communicate(event, node);
       case Type::Sample:
         begin_functions(node);
@@ -157,15 +184,23 @@ class Writer {
       case Kind::Receive: return receive(r);
       case Kind::Collective: return collective(r, node);
       case Kind::OneSided: return one_sided(r);
+      case Kind::Read:
+      case Kind::Write: return access(r, tree_.nodes[node].name);
       default: ++left_out_;
     }
+  }
+
+  /// Mostly one that was asked for just before.
+  OTF2_CommRef communicator_of(std::int32_t id) {
+    if (id != last_communicator_.first) last_communicator_ = {id, definitions_.communicator_of(rank_, id)};
+    return last_communicator_.second;
   }
 
   /// Whether the begin of what the record completes is in the archive. What another thread has begun may be.
   bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.contains(r.request); }
 
   void send(const events::Record& r) {
-    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_sent);
     const bool is_known = r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
@@ -185,7 +220,7 @@ class Writer {
   }
 
   void receive(const events::Record& r) {
-    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_received);
     if (r.phase == Phase::Begun) {
@@ -202,7 +237,7 @@ class Writer {
       done(OTF2_EvtWriter_MpiRecv(out_, nullptr, time_, peer, communicator, tag, bytes));
     else if (has_begun) done(OTF2_EvtWriter_MpiIrecv(out_, nullptr, time_, peer, communicator, tag, bytes, r.request));
     left_out_ += !is_nothing && (!is_known || (r.phase != Phase::Whole && !has_begun));
-    begun_.erase(r.request);
+    if (r.phase != Phase::Whole) begun_.erase(r.request);
   }
 
   void collective(const events::Record& r, std::uint32_t node) {
@@ -210,8 +245,8 @@ class Writer {
                                : r.peer == events::this_side ? OTF2_COLLECTIVE_ROOT_SELF
                                                              : OTF2_COLLECTIVE_ROOT_NONE;
     if (r.phase >= Phase::Completed) node = node_of(trace_.path_of(location_, r.begun_thread, r.begun_node));
-    const auto operation = operation_of(tree_.nodes[node].name);
-    const OTF2_CommRef communicator = definitions_.communicator_of(rank_, r.communicator);
+    const std::optional<OTF2_CollectiveOp> operation = operations_[node];
+    const OTF2_CommRef communicator = communicator_of(r.communicator);
     const bool has_begun = r.phase < Phase::Completed || may_have_begun(r);
     if (!operation || communicator == OTF2_UNDEFINED_COMM || !has_begun) {
       ++left_out_;
@@ -239,6 +274,42 @@ class Writer {
     in_progress_.clear();
   }
 
+  /// A read or write of a file. What a whole one has moved is told at its end, but it begins where its call does. How
+  /// much a request asks for is not known, since it counts what it has moved: 0 stands for it.
+  void access(const events::Record& r, const std::string& call) {
+    const auto mode = r.kind == Kind::Read ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE;
+    const auto bytes = static_cast<std::uint64_t>(r.kind == Kind::Read ? r.bytes_received : r.bytes_sent);
+    if (r.phase >= Phase::Completed) {
+      if (!may_have_begun(r)) {
+        ++left_out_;
+        return;
+      }
+      begun_.erase(r.request);
+      return done(
+          r.phase == Phase::Completed
+              ? OTF2_EvtWriter_IoOperationComplete(out_, nullptr, time_, Otf2Definitions::files, bytes, r.request)
+              : OTF2_EvtWriter_IoOperationCancelled(out_, nullptr, time_, Otf2Definitions::files, r.request));
+    }
+    const bool is_whole = r.phase == Phase::Whole;
+    const std::uint64_t number = is_whole ? ++accesses_ % first_request : r.request;
+    const OTF2_IoOperationFlag flags =
+        (is_whole ? OTF2_IO_OPERATION_FLAG_NONE : OTF2_IO_OPERATION_FLAG_NON_BLOCKING) |
+        (is_collective_access(call) ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : OTF2_IO_OPERATION_FLAG_NONE);
+    if (!is_whole) begun_[r.request] = {};
+    accesses_in_progress_.push_back({number, bytes, is_whole});
+    done(OTF2_EvtWriter_IoOperationBegin(out_, nullptr, is_whole ? time_before_ : time_, Otf2Definitions::files, mode,
+                                         flags, is_whole ? bytes : 0, number));
+  }
+
+  /// Those of the call that ends: they are done, or under way.
+  void end_accesses() {
+    for (const Access& a : accesses_in_progress_)
+      done(a.is_whole
+               ? OTF2_EvtWriter_IoOperationComplete(out_, nullptr, time_, Otf2Definitions::files, a.bytes, a.number)
+               : OTF2_EvtWriter_IoOperationIssued(out_, nullptr, time_, Otf2Definitions::files, a.number));
+    accesses_in_progress_.clear();
+  }
+
   void one_sided(const events::Record& r) {
     if (r.phase >= Phase::Completed) {
       const auto begun = begun_.find(r.request);
@@ -257,13 +328,19 @@ class Writer {
       return;
     }
     const auto target = static_cast<std::uint32_t>(r.peer);
-    const std::uint64_t number = ++operations_;
+    const std::uint64_t number = ++one_sided_;
     const auto put = static_cast<std::uint64_t>(r.bytes_sent), got = static_cast<std::uint64_t>(r.bytes_received);
     if (put > 0) done(OTF2_EvtWriter_RmaPut(out_, nullptr, time_, window, target, put, number));
     if (got > 0) done(OTF2_EvtWriter_RmaGet(out_, nullptr, time_, window, target, got, number));
     if (r.phase == Phase::Begun) begun_[r.request] = {window, number};
   }
 
+  struct Access {
+    std::uint64_t number, bytes;
+    bool is_whole;
+  };
+  /// No request has a smaller number; whole accesses have those below, of which few are in progress at a time.
+  static constexpr std::uint64_t first_request = std::uint64_t{1} << events::bits_of_thread;
   struct Collective {
     OTF2_CollectiveOp operation;
     OTF2_CommRef communicator;
@@ -279,51 +356,132 @@ class Writer {
   const trace::Trace& trace_;
   const analysis::CallTree& tree_;
   const Otf2Definitions& definitions_;
+  const std::vector<std::optional<OTF2_CollectiveOp>>& operations_;
   const bool functions_;
   const std::uint32_t location_;
   const std::int32_t rank_, thread_;
   OTF2_EvtWriter* out_;
-  std::uint64_t time_ = 0, flush_begin_ = 0, left_out_ = 0, operations_ = 0;
+  std::uint64_t time_ = 0, time_before_ = 0, flush_begin_ = 0, left_out_ = 0, one_sided_ = 0, accesses_ = 0;
   std::vector<OTF2_RegionRef> open_;  ///< marks
   std::vector<Collective> in_progress_;
+  std::vector<Access> accesses_in_progress_;
   std::vector<OTF2_RegionRef> active_, path_;  ///< functions, when they are asked for: now, and next
   std::map<std::uint64_t, Begun> begun_;
+  std::pair<std::int32_t, OTF2_CommRef> last_communicator_{-1, OTF2_UNDEFINED_COMM};  ///< id, and what it is
 };
+
+/// Which locations each process writes: the ones with most records first, each to the process that has least so far. A
+/// file costs about as much as a thousand records. All processes find the same.
+std::vector<std::vector<OTF2_LocationRef>> shared_out(const trace::Trace& trace, std::uint64_t locations,
+                                                      int processes) {
+  constexpr std::uint64_t of_file = 1000;
+  const auto cost_of = [&](std::uint64_t location) {
+    return of_file + (location < trace.locations().size() ? trace.locations()[location].records : 0);
+  };
+  std::vector<OTF2_LocationRef> order(locations);
+  std::iota(order.begin(), order.end(), OTF2_LocationRef{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, cost_of);
+  std::vector<std::vector<OTF2_LocationRef>> of_process(static_cast<std::size_t>(processes));
+  std::vector<std::uint64_t> costs(of_process.size());
+  for (const OTF2_LocationRef location : order) {
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+    costs[least] += cost_of(location);
+    of_process[least].push_back(location);
+  }
+  return of_process;
+}
+
+/// What a process has written: how many records of which location.
+struct Written {
+  std::map<OTF2_LocationRef, std::uint64_t> events;
+  std::uint64_t left_out = 0;
+
+  std::string text() const {
+    std::string text = std::to_string(left_out);
+    for (const auto& [location, count] : events) text += fmt::format(" {} {}", location, count);
+    return text;
+  }
+  void add(const std::string& text) {
+    std::istringstream in(text);
+    std::uint64_t more = 0, count = 0;
+    in >> more;
+    left_out += more;
+    for (OTF2_LocationRef location = 0; in >> location >> count;) events[location] += count;
+  }
+};
+
+/// Of one location; returns what is left out.
+std::uint64_t write_events(const Contents& contents, std::uint32_t location, OTF2_EvtWriter* out) {
+  constexpr std::uint64_t between_checks = 1 << 16;
+  Writer writer(contents, location, out);
+  auto reader = contents.trace.read({{location}});
+  std::uint64_t events = 0;
+  while (const Event* event = reader.next()) {
+    writer.write(*event);
+    if (contents.options.processes && ++events % between_checks == 0) contents.options.processes->check();
+  }
+  writer.finish();
+  return writer.left_out();
+}
+
+/// In the first process, what all have written.
+Written united(ProcessGroup& processes, const Written& mine) {
+  Written all;
+  for (const std::string& text : processes.gather(mine.text())) all.add(text);
+  return all;
+}
 
 }  // namespace
 
 Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
+  ProcessGroup* const processes = options.processes;
+  const bool is_first = !processes || processes->is_first();
   // A link that leads nowhere is there, too.
-  if (std::filesystem::exists(std::filesystem::symlink_status(options.directory)))
+  if (is_first && std::filesystem::exists(std::filesystem::symlink_status(options.directory)))
     throw ExportError(options.directory.string() + " exists; nothing is overwritten");
   analysis::CallTreeOptions of_tree;
   of_tree.callsites = true;
   const analysis::CallTree tree = build_call_tree(trace.experiment(), symbolizer, of_tree);
-  const Otf2Definitions definitions(trace, tree);
-  Otf2Summary summary;
+  const Contents contents(trace, tree, options);
+  const Otf2Definitions& definitions = contents.definitions;
+  const auto shares = shared_out(trace, definitions.locations(), processes ? processes->size() : 1);
+  const std::vector<OTF2_LocationRef>& mine = shares[static_cast<std::size_t>(processes ? processes->rank() : 0)];
   try {
-    Otf2Archive archive(options.directory);
-    std::vector<std::uint64_t> counts;
-    for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
-      counts.push_back(archive.write_location(location, [&](OTF2_EvtWriter* out) {
-        Writer writer(trace, tree, definitions, options, location, out);
-        auto reader = trace.read({{location}});
-        while (const Event* event = reader.next()) writer.write(*event);
-        writer.finish();
-        summary.left_out += writer.left_out();
-      }));
-    for (std::uint64_t location = trace.locations().size(); location < definitions.locations(); ++location)
-      (void)archive.write_location(location, [](OTF2_EvtWriter*) {});  // of a rank without events: readers expect it
-    archive.write_definitions(definitions.locations(),
-                              [&](OTF2_GlobalDefWriter* writer) { definitions.write(writer, counts); });
+    Otf2Archive archive(options.directory, processes);
+    Written written;
+    for (const OTF2_LocationRef location : mine)
+      written.events[location] = archive.write_location(location, [&](OTF2_EvtWriter* out) {
+        // The file of a rank without events is empty: readers expect it.
+        if (location < trace.locations().size())
+          written.left_out += write_events(contents, static_cast<std::uint32_t>(location), out);
+      });
+    archive.end_events(mine);
+    if (processes) written = united(*processes, written);
+    Otf2Summary summary;
+    if (is_first) {
+      std::vector<std::uint64_t> counts;
+      for (std::uint64_t location = 0; location < definitions.locations(); ++location) {
+        const auto at = written.events.find(location);
+        if (at == written.events.end()) throw ExportError("the processes do not read the same experiment");
+        counts.push_back(at->second);
+        summary.events += at->second;
+      }
+      summary.left_out = written.left_out;
+      archive.write_definitions([&](OTF2_GlobalDefWriter* writer) { definitions.write(writer, counts); });
+    }
     archive.close();
-    for (const std::uint64_t count : counts) summary.events += count;
+    return summary;
   } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove_all(options.directory, ignored);
+    if (is_first) {
+      if (processes) {
+        processes->end({1, {}});  // or they would write on
+        (void)processes->dismiss();
+      }
+      std::error_code ignored;
+      std::filesystem::remove_all(options.directory, ignored);
+    }
     throw;
   }
-  return summary;
 }
 
 }  // namespace refrain::exports

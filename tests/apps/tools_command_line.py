@@ -152,6 +152,7 @@ COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _refrain; printf '%s\\n' "${{COMPREPLY
         self.assertGreaterEqual(tried, 4)
         self.assertEqual(self.offered("refrain", "report", "exp", "--metric", "bytes_s"), ["bytes_sent"])
         self.assertEqual(self.offered("refrain", "report", "exp", "--rank", ""), [])
+        self.assertEqual(self.offered("refrain-export", "--regions", "call"), ["callpath"])
 
     def test_it_offers_directories_files_and_commands_where_they_belong(self):
         (self.directory / "exp-1").mkdir()

@@ -1,14 +1,22 @@
-// Profiles that earlier versions wrote stay readable: tests/golden/profile-<format version>.
-// A new format version adds a directory there (REFRAIN_WRITE_GOLDEN=<new directory> writes one); none is ever changed.
+// What earlier versions wrote stays readable: tests/golden/profile-<format version>, events-<version of frames of
+// events>. A new format version adds a directory there (REFRAIN_WRITE_GOLDEN=<new directory> writes one); none is ever
+// changed.
 
+#include <array>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "archive/event_frames.hpp"
 #include "archive/manifest.hpp"
 #include "archive/writer.hpp"
+#include "measurement/regions.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/trace/trace.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -17,11 +25,124 @@ namespace {
 
 constexpr int golden_ranks = 3;
 
+constexpr int golden_iterations = 5;
+
+events::Record event(events::Kind kind, std::int64_t begin, std::int64_t end) {
+  events::Record r;
+  r.kind = kind;
+  r.begin = begin;
+  r.time = end;
+  return r;
+}
+
+/// One iteration of "timestep": a message to the next rank, another one from the rank before by a request, a read of a
+/// file, a sample.
+void append_iteration(events::Buffer& buffer, int rank, int i, std::int64_t begin) {
+  const auto request = static_cast<std::uint64_t>(i + 1) << events::bits_of_thread;
+  const auto moved = [&](events::Kind kind, events::Phase phase, std::int32_t peer, std::int64_t sent,
+                         std::int64_t received) {
+    events::Record r = event(kind, 0, 0);
+    r.phase = phase;
+    r.peer = peer;
+    r.tag = 5;
+    r.communicator = kind == events::Kind::Read ? -1 : 0;
+    r.request = phase == events::Phase::Whole ? 0 : request;
+    r.begun_node = phase == events::Phase::Completed ? 2 : 0;
+    r.bytes_sent = sent;
+    r.bytes_received = received;
+    EXPECT_TRUE(buffer.append(r));
+  };
+  const auto call = [&](std::uint32_t node, std::int64_t from, std::int64_t to) {
+    events::Record r = event(events::Kind::Call, begin + from, begin + to);
+    r.is_whole = true;
+    r.region = static_cast<std::uint16_t>(node % 4);
+    r.node = node;
+    EXPECT_TRUE(buffer.append(r));
+  };
+  moved(events::Kind::Receive, events::Phase::Begun, (rank + 2) % golden_ranks, 0, 0);
+  call(2, 100, 150);
+  moved(events::Kind::Send, events::Phase::Whole, (rank + 1) % golden_ranks, 1000 + i, 0);
+  call(3, 200, 260);
+  moved(events::Kind::Receive, events::Phase::Completed, (rank + 2) % golden_ranks, 0, 1000 + i);
+  call(4, 300, 400);
+  moved(events::Kind::Read, events::Phase::Whole, events::no_peer, 0, 77);
+  call(5, 410, 450);
+  events::Record sample = event(events::Kind::Sample, begin + 500, begin + 500);
+  sample.node = 6;
+  sample.value = 123;
+  EXPECT_TRUE(buffer.append(sample));
+  events::Record span = event(events::Kind::Span, begin, begin + 900);
+  span.region = measurement::first_user_region;
+  span.value = i;
+  EXPECT_TRUE(buffer.append(span));
+}
+
+/// Frames of the rank's events: two of its first thread, one of its second. `records` are those of each thread.
+platform::Bytes golden_events(int rank, std::array<std::uint64_t, 2>& records) {
+  platform::Bytes frames;
+  archive::Compressor compressor;
+  std::vector<std::byte> memory(1 << 16);
+  for (int thread = 0; thread < 2; ++thread) {
+    events::Buffer buffer;
+    buffer.create(memory, thread);
+    for (int i = 0; i < golden_iterations; ++i) {
+      append_iteration(buffer, rank, i, 1'001'000 + 1000 * i + 10 * rank + thread);
+      if (i % 3 == 2 && thread == 0) {
+        records[0] += buffer.until(buffer.end()).count;
+        EXPECT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor, frames));
+        (void)buffer.remove(buffer.end());
+      }
+    }
+    records[static_cast<std::size_t>(thread)] += buffer.until(buffer.end()).count;
+    EXPECT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor, frames));
+  }
+  return frames;
+}
+
+/// A rank with events. The first one has them in a file, the others in the profile.
+class RankWithEvents {
+ public:
+  RankWithEvents(SampleRank sample, int rank, const std::string& directory) : sample_(std::move(sample)), rank_(rank) {
+    frames_ = golden_events(rank, records_);
+    const std::string text(reinterpret_cast<const char*>(frames_.data()), frames_.size());
+    if (rank == 0) write_file(directory + "/events-0.refrain", text);
+  }
+
+  archive::RankRecord& record() {
+    static const char* const regions[] = {"timestep"};
+    static const archive::EventLevel levels[] = {{measurement::first_user_region, 1}};
+    static const archive::SlowIteration slowest[] = {{measurement::first_user_region, 2, 3}};
+    static const archive::ClockOffset offsets[] = {{0, 1'100'000, -250, 2000}, {0, 1'300'000'000, -260, 1000}};
+    archive::RankRecord& record = sample_.record();
+    locations_.assign(record.locations.begin(), record.locations.end());
+    for (std::size_t thread = 0; thread < locations_.size(); ++thread)
+      locations_[thread].events = {records_[thread], golden_iterations, thread};
+    record.locations = locations_;
+    record.event_mode = format::EventMode::Sampled;
+    record.user_regions = regions;
+    record.event_levels = levels;
+    record.slowest = slowest;
+    record.events_agreed = true;
+    record.clock = rank_ == 2 ? 22 : 11;
+    if (rank_ == 2) record.clock_offsets = offsets;
+    record.event_bytes = frames_.size();
+    if (rank_ > 0) record.event_frames = {frames_.data(), frames_.size()};
+    return record;
+  }
+
+ private:
+  SampleRank sample_;
+  int rank_;
+  platform::Bytes frames_;
+  std::array<std::uint64_t, 2> records_{};
+  std::vector<archive::LocationRecord> locations_;
+};
+
 TEST(Golden, writes_a_new_one_on_demand) {
   const char* directory = std::getenv("REFRAIN_WRITE_GOLDEN");
   if (!directory) GTEST_SKIP() << "REFRAIN_WRITE_GOLDEN is not set";
   put_manifest(directory, golden_ranks);
-  EXPECT_TRUE(write_job(directory, golden_ranks, [](int rank) {
+  EXPECT_TRUE(write_job(directory, golden_ranks, [directory](int rank) {
     SampleRank sample = sample_rank(rank, golden_ranks, 2, 40);
     for (std::size_t thread = 0; thread < 2; ++thread) {
       sample.add_loop(thread, "timestep", 4, 150);
@@ -31,7 +152,7 @@ TEST(Golden, writes_a_new_one_on_demand) {
     sample.add_communicator({1, 0, 5, 0, rank, golden_ranks, 0, "", {}, 70 + rank}, {0, 1, 2});
     sample.add_window({1, measurement::WindowKind::Allocated, "halo", 9}, {{0, (rank + 1) % 3, 1, 20, 300, 4000}});
     sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
-    return sample;
+    return RankWithEvents(std::move(sample), rank, directory);
   }));
 }
 
@@ -200,6 +321,41 @@ TEST(Golden, version_1_6) {
   EXPECT_EQ(ticks, 5'986'740);
   EXPECT_EQ(mixed, 916'404'352);
   EXPECT_EQ(columns, -1'990'096'420'404'009'128);
+}
+
+TEST(Golden, events_2) {
+  const auto experiment = experiment::Experiment::open(GOLDEN "/events-2", true);
+  const auto trace = trace::Trace::open(experiment);
+  ASSERT_TRUE(trace);
+  EXPECT_EQ((std::map<std::string, unsigned>{{"timestep", 1}}), trace->levels());
+  EXPECT_EQ(1u, trace->slowest().size());
+  EXPECT_EQ(2u, trace->clocks().machines());
+  ASSERT_EQ(6u, trace->locations().size());
+  EXPECT_EQ(1u, trace->locations()[1].lost);
+  // Numbers read off when the file was written, not computed anew.
+  std::map<std::string, int> kinds;
+  std::int64_t times = 0, bytes = 0, iterations = 0;
+  std::uint64_t requests = 0, paths = 0;
+  auto reader = trace->read();
+  while (const trace::Event* event = reader.next()) {
+    ++kinds[std::string(name_of(event->type))];
+    times += event->time_ns;
+    paths += event->path;
+    if (event->type == trace::Type::Communication) {
+      bytes += event->record.bytes_sent + event->record.bytes_received;
+      requests ^= event->record.request;
+    }
+    if (event->type == trace::Type::SpanEnd) iterations += event->record.value;
+  }
+  EXPECT_EQ((std::map<std::string, int>{
+                {"communication", 120}, {"enter", 120}, {"leave", 120}, {"sample", 30}, {"span_end", 30}}),
+            kinds);
+  EXPECT_EQ(777'200, times);
+  EXPECT_EQ(62'430, bytes);
+  EXPECT_EQ(60, iterations);
+  EXPECT_EQ(0u, requests);  // what completes has the number of what was begun
+  EXPECT_EQ(128'849'052'390u, paths);
+  EXPECT_EQ(experiment->damages(), 0u);
 }
 
 }  // namespace

@@ -158,6 +158,7 @@ void write_all_kinds(ArchiveWriter& archive) {
     OTF2_EvtWriter_CallingContextLeave(w, nullptr, ++t, 1);
     OTF2_EvtWriter_IoCreateHandle(w, nullptr, ++t, 0, OTF2_IO_ACCESS_MODE_READ_ONLY, 0, 0);
     OTF2_EvtWriter_IoOperationBegin(w, nullptr, ++t, 0, OTF2_IO_OPERATION_MODE_READ, 0, 100, 41);
+    OTF2_EvtWriter_IoOperationIssued(w, nullptr, t, 0, 41);
     OTF2_EvtWriter_IoOperationComplete(w, nullptr, ++t, 0, 90, 41);
     OTF2_EvtWriter_IoOperationBegin(w, nullptr, ++t, 0, OTF2_IO_OPERATION_MODE_FLUSH, 0, 0, 42);
     OTF2_EvtWriter_IoOperationComplete(w, nullptr, ++t, 0, 0, 42);

@@ -1,0 +1,9 @@
+#!/bin/bash
+# The export of an experiment with some millions of events against a bare loop of libotf2: see otf2_write.cpp.
+set -eu
+build=$(realpath "${1:-build}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+REFRAIN_TRACE=all "$build/bin/refrain" run --experiment "$scratch/experiment" -- \
+  mpirun.openmpi -n 2 "$build/bench/requests" 8 40000 >/dev/null
+"$build/bench/otf2_write" "$scratch/experiment" "$scratch"

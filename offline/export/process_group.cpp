@@ -1,0 +1,312 @@
+#include "offline/export/process_group.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace refrain::exports {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What launchers set: the place of a process, and how many there are. The inner one of two comes first: srun may start
+/// mpirun. Slurm's second variable is one of a step, because a batch script has a place in its job, too.
+constexpr std::pair<const char*, const char*> variables[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+};
+
+std::optional<int> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) return std::nullopt;
+  const std::string_view word(text);
+  int value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::string random_name() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+/// Within one line.
+std::string folded(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\') out += "\\\\";
+    else if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  return out;
+}
+
+std::string unfolded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escaped = text[i] == '\\' && i + 1 < text.size();
+    if (is_escaped) ++i;
+    out += is_escaped && text[i] == 'n' ? '\n' : text[i];
+  }
+  return out;
+}
+
+std::vector<std::string> split(std::string_view text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in{std::string(text)};
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+/// Between looks at a file: short at first, since most is there at once.
+class Pause {
+ public:
+  void operator()() {
+    std::this_thread::sleep_for(next_);
+    next_ = std::min<std::chrono::milliseconds>(next_ * 2, 200ms);
+  }
+
+ private:
+  std::chrono::milliseconds next_ = 1ms;
+};
+
+}  // namespace
+
+PlaceInJob place_in_job() {
+  for (const auto& [rank_variable, size_variable] : variables) {
+    const auto rank = number_in(rank_variable), size = number_in(size_variable);
+    if (rank && size && *rank >= 0 && *rank < *size) return {*rank, *size};
+  }
+  return {};
+}
+
+ProcessGroup::ProcessGroup(std::filesystem::path directory, PlaceInJob place, std::chrono::milliseconds patience)
+    : directory_(std::move(directory)),
+      place_(place),
+      patience_(patience),
+      name_(random_name()),
+      peers_(static_cast<std::size_t>(place.size)) {
+  make_own_file();
+  for (Peer& peer : peers_) peer.changed = Clock::now();
+  try {
+    if (is_first()) find_others();
+    else find_first();
+  } catch (...) {
+    std::error_code ignored;
+    if (is_first()) std::filesystem::remove_all(directory_, ignored);
+    throw;
+  }
+  life_ = std::jthread([this](const std::stop_token& stop) { stay_alive(stop); });
+}
+
+ProcessGroup::~ProcessGroup() = default;
+
+void ProcessGroup::make_own_file() {
+  std::error_code error;
+  std::filesystem::create_directory(directory_, error);
+  if (error) throw ExportError(directory_.string() + ": " + error.message());
+  // A new one, so that nobody goes on reading that of an earlier job.
+  const std::filesystem::path made = directory_ / name_;
+  std::ofstream(made) << "refrain " << name_ << '\n' << std::flush;
+  std::filesystem::rename(made, file_of(rank()), error);
+  if (error) throw ExportError(file_of(rank()).string() + ": " + error.message());
+}
+
+void ProcessGroup::append(const std::string& line) {
+  const std::lock_guard lock(writing_);
+  const std::filesystem::path file = file_of(rank());
+  const std::string text = line + '\n';
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const bool is_written =
+      descriptor >= 0 && ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int why = errno;
+  if (descriptor < 0 || ::close(descriptor) != 0 || !is_written)
+    throw ExportError(file.string() + ": " + std::generic_category().message(why));
+}
+
+ProcessGroup::Heard ProcessGroup::hear(int rank) const {
+  Heard heard;
+  std::ifstream in(file_of(rank), std::ios::binary);
+  std::ostringstream all;
+  all << in.rdbuf();
+  std::string text = std::move(all).str();
+  heard.bytes = text.size();
+  text.resize(text.rfind('\n') + 1);  // a line without its end is still being written
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string kind = line.substr(0, blank), rest = blank < line.size() ? line.substr(blank + 1) : "";
+    if (kind == "refrain") heard.name = rest;
+    else if (kind == "seen") heard.names = split(rest, ' ');
+    else if (kind == "to") heard.answers = rest;
+    else if (kind == "say") heard.words.push_back(unfolded(rest));
+    else if (kind == "end") {
+      std::vector<std::string> lines = split(unfolded(rest), '\n');
+      heard.has_ended = true;
+      heard.last.code = lines.empty() ? 0 : std::atoi(lines[0].c_str());
+      if (!lines.empty()) lines.erase(lines.begin());
+      heard.last.lines = std::move(lines);
+    }
+  }
+  return heard;
+}
+
+void ProcessGroup::find_others() {
+  Pause pause;
+  for (;; pause()) {
+    bool is_new = false, is_complete = true;
+    std::vector<std::string> names;
+    for (int rank = 1; rank < size(); ++rank) {
+      const Heard heard = hear(rank);
+      Peer& peer = peers_[static_cast<std::size_t>(rank)];
+      if (!heard.name.empty() && heard.name != peer.name) {
+        peer.name = heard.name;
+        is_new = true;
+      }
+      if (peer.name.empty() || heard.answers != name_) is_complete = false;
+      if (!is_complete && is_silent(peer)) give_up(rank);
+      names.push_back(peer.name.empty() ? "-" : peer.name);
+    }
+    if (is_new) append(fmt::format("seen {}", fmt::join(names, " ")));
+    if (is_complete) return;
+  }
+}
+
+void ProcessGroup::find_first() {
+  const auto self = static_cast<std::size_t>(rank()) - 1;
+  Pause pause;
+  for (;; pause()) {
+    const Heard heard = hear(0);
+    if (self < heard.names.size() && heard.names[self] == name_) {
+      peers_[0].name = heard.name;
+      return append("to " + heard.name);
+    }
+    if (is_silent(peers_[0])) give_up(0);
+  }
+}
+
+void ProcessGroup::give_up(int rank) const {
+  throw ExportError(fmt::format("process {} of {} has not been heard of for {:g} s", rank, size(),
+                                std::chrono::duration<double>(patience_).count()));
+}
+
+ProcessGroup::Heard ProcessGroup::listen(int rank) {
+  Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  Heard heard = hear(rank);
+  if (heard.name != peer.name && !heard.name.empty())
+    throw ExportError(directory_.string() + ": another export writes there, too");
+  if (heard.bytes != peer.bytes) peer = {peer.name, heard.bytes, Clock::now()};
+  return heard;
+}
+
+bool ProcessGroup::take_word(int rank, std::size_t number, std::string& word) {
+  const Heard heard = listen(rank);
+  if (number < heard.words.size()) {
+    word = heard.words[number];
+    return true;
+  }
+  if (heard.has_ended) {
+    if (rank == 0) first_ = First::HasEnded;
+    throw ExportError(heard.last.lines.empty() ? fmt::format("process {} of {} has ended", rank, size())
+                                               : heard.last.lines.back());
+  }
+  if (is_silent(peers_[static_cast<std::size_t>(rank)])) {
+    if (rank == 0) first_ = First::IsSilent;
+    give_up(rank);
+  }
+  return false;
+}
+
+std::vector<std::string> ProcessGroup::gather(const std::string& mine) {
+  if (!is_first()) {
+    append("say " + folded(mine));
+    return {};
+  }
+  std::vector<std::string> words(peers_.size());
+  words[0] = mine;
+  std::vector<int> missing;
+  for (int rank = 1; rank < size(); ++rank) missing.push_back(rank);
+  for (Pause pause; !missing.empty(); pause())
+    std::erase_if(missing, [&](int rank) { return take_word(rank, gathered_, words[static_cast<std::size_t>(rank)]); });
+  ++gathered_;
+  return words;
+}
+
+std::string ProcessGroup::broadcast(const std::string& of_first) {
+  if (is_first()) {
+    append("say " + folded(of_first));
+    return of_first;
+  }
+  std::string word;
+  for (Pause pause; !take_word(0, broadcast_, word); pause()) {
+  }
+  ++broadcast_;
+  return word;
+}
+
+void ProcessGroup::check() const {
+  switch (first_.load(std::memory_order_relaxed)) {
+    case First::Lives: return;
+    case First::HasEnded: throw ExportError("the first process has ended");
+    case First::IsSilent: give_up(0);
+  }
+}
+
+void ProcessGroup::end(const LastWord& word) {
+  if (std::exchange(has_ended_, true)) return;
+  std::string text = std::to_string(word.code);
+  for (const std::string& line : word.lines) text += '\n' + line;
+  append("end " + folded(text));
+}
+
+const std::vector<ProcessGroup::LastWord>& ProcessGroup::dismiss() {
+  if (!last_words_.empty()) return last_words_;
+  for (int rank = 1; rank < size(); ++rank) {
+    const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    Heard heard;
+    for (Pause pause; !(heard = listen(rank)).has_ended && !is_silent(peer); pause()) {
+    }
+    last_words_.push_back(std::move(heard.last));
+  }
+  life_ = {};
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+  return last_words_;
+}
+
+/// Also looks whether the first process lives, for check().
+void ProcessGroup::stay_alive(const std::stop_token& stop) {
+  const auto period = std::clamp<std::chrono::milliseconds>(patience_ / 20, 50ms, 5s);
+  std::uintmax_t bytes = 0;
+  auto changed = Clock::now();
+  std::unique_lock lock(sleeping_);
+  while (!sleep_.wait_for(lock, stop, period, [&] { return stop.stop_requested(); })) {
+    try {
+      append(".");
+    } catch (const ExportError&) {
+      // Who waits for this process will notice it.
+    }
+    if (is_first()) continue;
+    const Heard heard = hear(0);
+    if (heard.bytes != bytes) {
+      bytes = heard.bytes;
+      changed = Clock::now();
+    }
+    if (heard.has_ended) first_ = First::HasEnded;
+    else if (Clock::now() - changed > patience_) first_ = First::IsSilent;
+  }
+}
+
+}  // namespace refrain::exports
