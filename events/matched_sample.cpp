@@ -16,8 +16,11 @@ void MatchedSample::create(std::span<std::byte> memory) {
   capacity_ = size / sizeof(SampledMessage);
 }
 
-bool MatchedSample::is_wanted(const MessageNumber& number) const {
-  return format::KeptIterations{.level = level_}.has(number.ordinal);
+bool MatchedSample::is_wanted(std::uint64_t ordinal) {
+  const std::uint64_t block = ordinal >> level_;
+  Block& known = blocks_[block % most_blocks];
+  if (known.block != block) known = {block, format::KeptIterations{.level = level_}.in_block(block)};
+  return known.chosen == ordinal;
 }
 
 void MatchedSample::add(const Record& r, const MessageNumber& number) {
@@ -27,12 +30,14 @@ void MatchedSample::add(const Record& r, const MessageNumber& number) {
     ++lost_;
     return;
   }
-  while (is_wanted(number) && count_ == capacity_)
+  if (!is_wanted(number.ordinal)) return;
+  while (count_ == capacity_) {
     if (!raise()) {
       ++lost_;
       return;
     }
-  if (!is_wanted(number)) return;
+    if (!is_wanted(number.ordinal)) return;
+  }
   SampledMessage& message = messages_[count_++];
   message = SampledMessage{};
   message.number = number;
@@ -64,18 +69,25 @@ void MatchedSample::end_call(const CallRecord& call) {
   }
 }
 
+/// Drops what is not kept there.
+void MatchedSample::set_level(unsigned level) {
+  level_ = level;
+  std::ranges::fill(blocks_, Block{});
+  drop_unwanted();
+}
+
 /// One level up. False: there is none.
 bool MatchedSample::raise() {
   if (level_ == format::highest_level) return false;
-  ++level_;
-  drop_unwanted();
+  set_level(level_ + 1);
   return true;
 }
 
 void MatchedSample::drop_unwanted() {
+  const format::KeptIterations kept{.level = level_};
   std::size_t stay = 0, whole = 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    if (!is_wanted(messages_[i].number)) continue;
+    if (!kept.has(messages_[i].number.ordinal)) continue;
     messages_[stay++] = messages_[i];
     whole += i < whole_;
   }
@@ -84,9 +96,7 @@ void MatchedSample::drop_unwanted() {
 }
 
 void MatchedSample::agree(unsigned level) {
-  if (level <= level_ || level > format::highest_level) return;
-  level_ = level;
-  drop_unwanted();
+  if (level > level_ && level <= format::highest_level) set_level(level);
 }
 
 }  // namespace refrain::events

@@ -56,7 +56,13 @@ class MatchedSample {
   std::int64_t begin_time() const { return begin_time_; }  ///< of the first call whose messages were sampled; 0: none
 
  private:
-  bool is_wanted(const MessageNumber& number) const;
+  /// A block of numbers, of which one is kept.
+  struct Block {
+    std::uint64_t block = no_ordinal, chosen = 0;
+  };
+  static constexpr std::size_t most_blocks = 16;
+  bool is_wanted(std::uint64_t ordinal);
+  void set_level(unsigned level);
   bool raise();
   void drop_unwanted();
 
@@ -68,6 +74,7 @@ class MatchedSample {
   std::uint64_t lost_ = 0;
   std::int64_t begin_time_ = 0;
   bool is_on_ = false;
+  Block blocks_[most_blocks];  ///< those that channels are in: to find out what is chosen of one costs some hashes
 };
 
 }  // namespace refrain::events

@@ -50,9 +50,11 @@ class MatchedSampleTest : public testing::Test {
 TEST_F(MatchedSampleTest, the_level_rises_when_there_is_no_room_and_the_hash_says_what_stays) {
   create(100);
   for (std::uint64_t n = 0; n < 100'000; ++n) {
+    const unsigned level = sample.level();
     add(Kind::Send, n);
     end_call();
     ASSERT_LE(sample.messages().size(), 100u);
+    ASSERT_LE(sample.level(), level + 1);
   }
   // One of each block: 1024 would leave 97 or 98, 512 twice that.
   EXPECT_EQ(10u, sample.level());
@@ -90,6 +92,9 @@ TEST_F(MatchedSampleTest, all_that_a_call_completes_has_its_times_and_their_numb
     EXPECT_EQ(20, of.begin);
   }
   EXPECT_EQ(10, sample.begin_time());
+  add(Kind::Receive, 6);
+  end_call();
+  EXPECT_EQ(1u, sample.messages().back().receives);
 }
 
 TEST_F(MatchedSampleTest, the_level_rises_within_a_call) {
