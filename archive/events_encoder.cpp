@@ -26,7 +26,55 @@ void encode_stretches(const StretchesRecord& stretches, Encoder& out) {
   }
 }
 
+bool has_sampled(const LocationRecord& location) { return location.matched != nullptr; }
+
+/// In the order in which the calls have ended: most numbers are near those before.
+void encode_messages(std::span<const events::SampledMessage> messages, Encoder& out) {
+  using format::SampledMessageFlag;
+  std::int64_t begin = 0;
+  std::uint64_t ordinal = 0;
+  out.varint(messages.size());
+  for (const events::SampledMessage& of : messages) {
+    const bool has_one_tag = of.number.tags_before == of.number.ordinal * events::hash_of_tag(of.tag);
+    out.fixed(static_cast<std::uint8_t>((of.is_receive ? SampledMessageFlag::receive : 0) |
+                                        (of.is_completed ? SampledMessageFlag::completed : 0) |
+                                        (has_one_tag ? 0 : SampledMessageFlag::tags_before)));
+    out.signed_varint(of.begin - begin);
+    out.signed_varint(of.end - of.begin);
+    out.varint(of.node);
+    out.signed_varint(of.communicator);
+    out.signed_varint(of.peer);
+    out.signed_varint(of.tag);
+    out.signed_varint(static_cast<std::int64_t>(of.number.ordinal - ordinal));
+    if (!has_one_tag) out.fixed(of.number.tags_before);
+    out.signed_varint(of.bytes);
+    if (of.is_receive) out.varint(of.receives);
+    if (of.is_completed) {
+      out.signed_varint(of.begun_thread);
+      out.varint(of.begun_node);
+    }
+    begin = of.begin;
+    ordinal = of.number.ordinal;
+  }
+}
+
 }  // namespace
+
+bool has_sampled_messages(const RankRecord& record) { return std::ranges::any_of(record.locations, has_sampled); }
+
+bool encode_sampled_messages(const RankRecord& record, Encoder& out) {
+  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(record.locations, has_sampled)));
+  for (const LocationRecord& location : record.locations) {
+    if (!has_sampled(location)) continue;
+    const events::MatchedSample& sample = *location.matched;
+    out.signed_varint(location.thread);
+    out.varint(sample.level());
+    out.varint(sample.lost());
+    out.signed_varint(sample.begin_time());
+    encode_messages(sample.messages(), out);
+  }
+  return !out.failed();
+}
 
 bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   out.fixed(static_cast<std::uint8_t>(record.event_mode));

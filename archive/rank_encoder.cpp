@@ -506,6 +506,9 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
           add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
          (record.event_mode == format::EventMode::Off ||
           add_section(block, Section::Events, [&](Encoder& out) { return encode_events(record, paths, out); })) &&
+         (!has_sampled_messages(record) ||
+          add_section(block, Section::SampledMessages,
+                      [&](Encoder& out) { return encode_sampled_messages(record, out); })) &&
          (record.event_frames.empty() || block.add_raw(Section::EventFrames, record.event_frames)) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&

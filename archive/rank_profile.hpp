@@ -128,6 +128,7 @@ struct LocationRecord {
   std::int64_t arena_bytes;                                         ///< memory of the call tree in use
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
   measurement::EventCounts events;
+  const events::MatchedSample* matched;  ///< null: no messages were sampled
 };
 
 /// A constant of the bookkeeping, calibrated at start.

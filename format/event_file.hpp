@@ -34,4 +34,11 @@ inline constexpr std::uint64_t largest_event_frame = std::uint64_t{1} << 28;
 /// Which events were to be kept; a number of the file.
 enum class EventMode : std::uint8_t { Off = 0, All = 1, List = 2, Sampled = 3 };
 
+/// Flags of a message in the section SampledMessages.
+struct SampledMessageFlag {
+  static constexpr std::uint8_t receive = 1;      ///< it was received, not sent
+  static constexpr std::uint8_t completed = 2;    ///< by another call than the one that has posted the receive
+  static constexpr std::uint8_t tags_before = 4;  ///< the channel had more than one tag so far
+};
+
 }  // namespace refrain::format

@@ -47,6 +47,7 @@ enum class Section : std::uint32_t {
   Totals = 28,             ///< since 1.6
   Events = 29,             ///< since 1.7, when events were kept
   EventFrames = 30,        ///< since 1.7, when they are here and not in a file of their own
+  SampledMessages = 31,    ///< since 1.7, when iterations found no room for their events
 };
 
 inline constexpr std::uint16_t section_version = 1;

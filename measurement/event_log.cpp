@@ -14,6 +14,7 @@ std::atomic<bool> events_have_ended{false}, another_is_full_of_events{false};
 namespace {
 
 using events::Kind;
+using events::MatchedSample;
 using events::Record;
 
 static_assert(static_cast<int>(Kind::Send) == static_cast<int>(Communication::Kind::Send) + 1 &&
@@ -44,7 +45,11 @@ bool is_wanted_span(SpanOf of) {
 /// A record has found no room, or has filled the buffer.
 [[gnu::cold]] void make_room(Location& l) {
   EventLog& log = *l.events;
-  if (is_sample_of_events()) return;  // the span in progress has had its share
+  if (is_sample_of_events()) {  // the span in progress has had its share
+    log.matched.begin();
+    log.full = log.very_full = 0;
+    return;
+  }
   const auto span = span_in_progress(l);
   if (span && !is_wanted_span(*span)) {
     log.records.rewind(log.kept);
@@ -55,9 +60,13 @@ bool is_wanted_span(SpanOf of) {
   }
 }
 
+/// True: it has found room, and there is more.
+bool append_quickly(EventLog& log, const Record& record) {
+  return log.records.append(record) && log.records.size() < log.very_full;
+}
+
 void append(Location& l, const Record& record) {
-  EventLog& log = *l.events;
-  if (!log.records.append(record) || log.records.size() >= log.very_full) [[unlikely]]
+  if (!append_quickly(*l.events, record)) [[unlikely]]
     make_room(l);
 }
 
@@ -95,6 +104,20 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
   if (is_sample_of_events()) log.spans.note_begin(log.records);
 }
 
+[[gnu::cold]] void sample_message(Location& l, const Record& record, const events::MessageNumber& number) {
+  make_room(l);
+  MatchedSample& matched = l.events->matched;
+  if (matched.is_on() && events::is_message(record.kind)) matched.add(record, number);
+}
+
+/// The buffer is full, or messages are sampled.
+[[gnu::cold]] void end_call(Location& l, const events::CallRecord& call) {
+  MatchedSample& matched = l.events->matched;
+  if (matched.is_on()) matched.end_call(call);
+  // Looked at when the call has ended: there files can be written.
+  else if (is_full_of_events(l)) snapshot_due.store(0, std::memory_order_relaxed);
+}
+
 /// A blocking collective operation of all processes has ended, and with it a stretch.
 [[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
   if (call.is_within) return log.stretches.forget_collective();
@@ -105,15 +128,19 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
 void on_call(Location& l, const CallRecord& call) {
   EventLog* log = log_of(l);
   if (!log) return;
-  const bool has_room = log->records.append(events::CallRecord{
-      call.is_whole, call.time == ClassOfTime::Io, call.is_within, static_cast<std::uint16_t>(call.region),
-      static_cast<std::uint32_t>(call.node), call.begin, call.end});
-  if (!has_room) [[unlikely]]
+  const events::CallRecord record{call.is_whole,
+                                  call.time == ClassOfTime::Io,
+                                  call.is_within,
+                                  static_cast<std::uint16_t>(call.region),
+                                  static_cast<std::uint32_t>(call.node),
+                                  call.begin,
+                                  call.end};
+  if (!log->records.append(record)) [[unlikely]]
     make_room(l);
+  // Such an operation has no messages.
   if (log->stretches.has_collective()) return end_stretch(l, *log, call);
-  // Looked at when the call has ended: there files can be written.
-  if (log->records.size() >= log->full && is_full_of_events(l)) [[unlikely]]
-    snapshot_due.store(0, std::memory_order_relaxed);
+  if (log->records.size() >= log->full) [[unlikely]]
+    end_call(l, record);
 }
 
 void on_communication(Location& l, const Communication& c) {
@@ -131,8 +158,10 @@ void on_communication(Location& l, const Communication& c) {
   r.begun_node = static_cast<std::uint32_t>(c.begun.node);
   r.bytes_sent = c.bytes_sent;
   r.bytes_received = c.bytes_received;
-  if (events::has_number(r.kind, r.phase)) log->put_number(r, c.number);
-  append(l, r);
+  if (!events::has_number(r.kind, r.phase)) return append(l, r);
+  log->put_number(r, c.number);
+  if (!append_quickly(*log, r)) [[unlikely]]
+    sample_message(l, r, c.number);
 }
 
 void on_sample(Location& l, const SampleRecord& sample) {
@@ -235,7 +264,8 @@ constinit const Consumer event_consumer = {.call = on_call,
                                            .reading = on_reading};
 
 bool is_full_of_events(const Location& l) {
-  return l.events && l.events->records.size() >= l.events->full && end_of_kept_events(l).size > 0;
+  return l.events && !is_sample_of_events() && l.events->records.size() >= l.events->full &&
+         end_of_kept_events(l).size > 0;
 }
 
 events::Buffer::Place end_of_kept_events(const Location& l) {

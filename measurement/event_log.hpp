@@ -3,13 +3,16 @@
 /// What is kept of the iterations is decided when they end. runtime/ moves the buffers to the file.
 ///
 /// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it. A thread
-/// whose buffer is full writes it at the end of its next call; one that makes no calls has it written by another.
+/// whose buffer is full writes it at the end of its next call; one that makes no calls has it written by another. Of a
+/// sample, a span that outgrows its room is cut; from then on single messages are sampled, too
+/// (events/matched_sample.hpp).
 
 #include <atomic>
 #include <cstdint>
 
 #include "config/trace_selection.hpp"
 #include "events/buffer.hpp"
+#include "events/matched_sample.hpp"
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "events/span_store.hpp"
@@ -33,11 +36,13 @@ struct EventLog {
   events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
   Stretches stretches;         ///< likewise, of the first thread
   platform::Ticks span_begin = 0;
-  bool skips = false;         ///< the rest of the span in progress: nobody has asked for it
-  std::size_t full = 0;       ///< bytes from which on the records should go to the file
-  std::size_t very_full = 0;  ///< bytes from which on another thread is to see to that
+  bool skips = false;  ///< the rest of the span in progress: nobody has asked for it
+  /// Bytes from which on the records should go to the file, and from which on another thread is to see to that. Of a
+  /// sample: more than there are, and 0 once messages are sampled; so what is done then costs nothing before.
+  std::size_t full = 0, very_full = 0;
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
+  events::MatchedSample matched;  ///< of a sample: messages, from the first span on that has outgrown its room
   events::MessageNumbers numbers;
   events::MetricValues metrics;
   std::uint64_t dropped_before_known = 0;  ///< what the reader knows was told since these were dropped

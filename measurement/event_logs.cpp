@@ -27,20 +27,23 @@ void begin_events(Location& l) {
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
   const std::size_t share =
       is_sample_of_events() ? left / 2 : std::min({left / 4, std::max(enough, event_settings.memory / 16), most});
-  const std::size_t bytes = std::max(share, least_buffer);
+  const std::size_t bytes = std::max(share, least_buffer) / 64 * 64;
+  // Touched when a span has outgrown its room.
+  const std::size_t for_messages = is_sample_of_events() ? bytes / 8 : 0;
   auto* log = platform::make_on_pages<EventLog>();
-  void* memory = log ? platform::map_pages(bytes) : nullptr;
+  void* memory = log ? platform::map_pages(bytes + for_messages) : nullptr;
   if (!memory) {
     platform::unmake_on_pages(log);
     return l.count_loss(Loss::EventsLost);
   }
-  memory_taken.fetch_add(bytes, std::memory_order_relaxed);
+  memory_taken.fetch_add(bytes + for_messages, std::memory_order_relaxed);
   log->records.create({static_cast<std::byte*>(memory), bytes}, l.thread);
   log->kept = log->records.end();
   log->full = is_sample_of_events() ? bytes + 1 : bytes / 4 * 3;
   log->very_full = is_sample_of_events() ? bytes + 1 : bytes / 8 * 7;
   log->span_begin = platform::now();
   if (is_sample_of_events()) {
+    log->matched.create({static_cast<std::byte*>(memory) + bytes, for_messages});
     log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin, event_settings.slowest);
     if (event_settings.stretches && l.thread == 0) log->stretches.begin();
   }

@@ -33,6 +33,7 @@ constexpr std::size_t most_candidates = 4096;
 
 struct Proposal {
   Levels levels{};
+  std::uint8_t of_messages = 0;  ///< level of the sample of messages
   Candidates slowest;
 };
 
@@ -97,14 +98,19 @@ void choose(Candidates& all, std::size_t of_each_loop) {
 bool append(platform::Bytes& message, const Proposal& proposal) {
   const auto levels = std::as_bytes(std::span(proposal.levels));
   const auto slowest = std::as_bytes(proposal.slowest.view());
-  return message.append(levels.data(), levels.size()) && message.append(slowest.data(), slowest.size());
+  return message.append(levels.data(), levels.size()) &&
+         message.append(reinterpret_cast<const std::byte*>(&proposal.of_messages), 1) &&
+         message.append(slowest.data(), slowest.size());
 }
 
 bool absorb(const platform::Bytes& message, Proposal& into) {
-  constexpr std::size_t head = sizeof(Levels);
+  constexpr std::size_t of_messages = sizeof(Levels), head = of_messages + 1;
   if (message.size() < head || (message.size() - head) % sizeof(Candidate) != 0) return false;
-  for (std::size_t i = 0; i < head; ++i)
-    into.levels[i] = std::max(into.levels[i], static_cast<std::uint8_t>(message.data()[i]));
+  const auto take = [&](std::uint8_t& level, std::size_t place) {
+    level = std::max(level, static_cast<std::uint8_t>(message.data()[place]));
+  };
+  for (std::size_t i = 0; i < into.levels.size(); ++i) take(into.levels[i], i);
+  take(into.of_messages, of_messages);
   const std::size_t before = into.slowest.size(), more = (message.size() - head) / sizeof(Candidate);
   if (more == 0) return true;
   if (!into.slowest.resize(before + more)) return false;
@@ -140,6 +146,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
   if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
   if (!archive::broadcast(peers, message, deadline)) return false;
   proposal.levels = {};
+  proposal.of_messages = 0;
   cut(proposal.slowest, 0);
   return absorb(message, proposal);
 }
@@ -148,6 +155,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
 bool propose(Proposal& proposal) {
   bool good = true;
   for_each_store([&](const measurement::EventLog& log) {
+    proposal.of_messages = std::max(proposal.of_messages, static_cast<std::uint8_t>(log.matched.level()));
     for (const events::SpanStore::Loop& of : log.spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
       std::uint8_t& level = level_of(proposal.levels, loop);
@@ -201,6 +209,7 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
   const bool good = propose(proposal);
   if (!exchange(peers, proposal, good, deadline_monotonic_ns)) return false;
   for_each_store([&](measurement::EventLog& log) {
+    log.matched.agree(proposal.of_messages);
     for (const events::SpanStore::Loop& of : log.spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
       std::array<std::uint64_t, events::SpanStore::most_slow> numbers;

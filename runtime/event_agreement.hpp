@@ -1,6 +1,7 @@
 #pragma once
 /// Which iterations of a sample of events all ranks have (events/span_store.hpp): of each loop those at the highest
-/// level that any location of any rank has come to, and of the slowest ones those that most ranks have kept.
+/// level that any location of any rank has come to, and of the slowest ones those that most ranks have kept. So it is
+/// with the messages that are sampled one by one (events/matched_sample.hpp).
 
 #include <cstdint>
 #include <span>

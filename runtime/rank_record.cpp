@@ -209,7 +209,10 @@ bool RankRecordBuilder::add(const Location& l) {
         sampling::cpu_time_without_ticks(l);
   if (calls.count > 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   add_own_times(l, location);
-  if (const measurement::EventLog* log = l.events) location.events = measurement::counts_of_events(*log);
+  if (const measurement::EventLog* log = l.events) {
+    location.events = measurement::counts_of_events(*log);
+    if (log->matched.is_on()) location.matched = &log->matched;
+  }
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
 }

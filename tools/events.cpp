@@ -16,6 +16,7 @@ struct Request {
   std::string experiment, format = "text";
   std::vector<std::string> ranks;
   report::EventOptions options;
+  bool matched = false;
 };
 
 void write_out(std::string_view text) {
@@ -29,7 +30,8 @@ int run(Request& request) {
   request.options.format = common.format;
   request.options.table_format = common.table_format;
   return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
-    print_events(trace, request.options, write_out);
+    if (request.matched) print_matched_messages(trace, request.options, write_out);
+    else print_events(trace, request.options, write_out);
     if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
   });
 }
@@ -51,6 +53,8 @@ void add_events(Command root, Invocation& invocation) {
       .grouped();
   command.option("--from", request->options.from_s, "Only events from this time on").type("SECONDS");
   command.option("--to", request->options.to_s, "Only events up to this time").type("SECONDS");
+  command.flag("--matched", request->matched,
+               "Messages that were sampled one by one, with both ends: where iterations found no room");
   command.footer(
       "Times are seconds since the begin of the measurement, in the order of time over all ranks and threads. Peers "
       "are "

@@ -119,7 +119,58 @@ void read_stretches(SectionReader& in, EventsOfRank& events) {
   }
 }
 
+std::vector<events::SampledMessage> read_messages(SectionReader& in) {
+  using format::SampledMessageFlag;
+  constexpr std::size_t least_size = 9;  // bytes of a message
+  std::vector<events::SampledMessage> messages(in.count(least_size));
+  const auto add = [](std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  };
+  std::int64_t begin = 0;
+  std::uint64_t ordinal = 0;
+  for (events::SampledMessage& of : messages) {
+    const auto flags = in.fixed<std::uint8_t>();
+    of.is_receive = (flags & SampledMessageFlag::receive) != 0;
+    of.is_completed = (flags & SampledMessageFlag::completed) != 0;
+    of.begin = begin = add(begin, in.signed_varint());
+    of.end = add(begin, in.signed_varint());
+    of.node = static_cast<std::uint32_t>(in.varint());
+    of.communicator = static_cast<std::int32_t>(in.signed_varint());
+    of.peer = static_cast<std::int32_t>(in.signed_varint());
+    of.tag = static_cast<std::int32_t>(in.signed_varint());
+    of.number.ordinal = ordinal += static_cast<std::uint64_t>(in.signed_varint());
+    of.number.tags_before = (flags & SampledMessageFlag::tags_before) != 0 ? in.fixed<std::uint64_t>()
+                                                                           : ordinal * events::hash_of_tag(of.tag);
+    of.bytes = in.signed_varint();
+    if (of.is_receive) of.receives = static_cast<std::uint32_t>(in.varint());
+    if (of.is_completed) {
+      of.begun_thread = static_cast<std::int32_t>(in.signed_varint());
+      of.begun_node = static_cast<std::uint32_t>(in.varint());
+    }
+    in.check();
+  }
+  return messages;
+}
+
 }  // namespace
+
+void read_sampled_messages(SectionReader& in, EventsOfRank& events) {
+  for (std::size_t n = in.count(5); n > 0; --n) {
+    const std::int64_t thread = in.signed_varint();
+    const auto of = std::ranges::find(events.locations, thread, &EventsOfLocation::thread);
+    if (of == events.locations.end()) in.refuse("messages of a thread that is not there");
+    MessageSample sample;
+    const std::uint64_t level = in.varint();
+    if (level > format::highest_level) in.refuse("too few messages");
+    sample.level = static_cast<unsigned>(level);
+    sample.lost = in.varint();
+    sample.begin_time = in.signed_varint();
+    sample.messages = read_messages(in);
+    in.check();
+    of->sampled = std::move(sample);
+  }
+  in.finish();
+}
 
 EventsOfRank read_events(SectionReader& in, const Rank& rank) {
   EventsOfRank events;

@@ -14,6 +14,9 @@ namespace refrain::experiment {
 /// The section Events. `rank` has its paths. Throws ReadError.
 EventsOfRank read_events(SectionReader& in, const Rank& rank);
 
+/// The section SampledMessages, for the locations of `events`. Throws ReadError.
+void read_sampled_messages(SectionReader& in, EventsOfRank& events);
+
 /// A piece of a location's events, in the file.
 struct EventFrame {
   std::int32_t thread;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "events/matched_sample.hpp"
 #include "format/event_file.hpp"
 #include "format/iteration_log.hpp"
 #include "format/metrics.hpp"
@@ -238,10 +239,19 @@ struct ClockReading {
 };
 
 /// What there is of a location in the file of events.
+/// Messages that were sampled one by one, those whose numbers format/kept_iterations.hpp chooses at that level.
+struct MessageSample {
+  unsigned level = 0;
+  std::uint64_t lost = 0;       ///< messages that could not be sampled
+  std::int64_t begin_time = 0;  ///< ticks; 0: none was sampled
+  std::vector<events::SampledMessage> messages;
+};
+
 struct EventsOfLocation {
   std::int32_t thread = 0;
   std::uint64_t records = 0, iterations = 0, lost = 0;
-  std::vector<std::uint32_t> paths;  ///< of the profile, by node
+  std::vector<std::uint32_t> paths;      ///< of the profile, by node
+  std::optional<MessageSample> sampled;  ///< none: the sample of messages did not begin
 };
 
 /// Of a rank; read the events with events_reader.hpp.

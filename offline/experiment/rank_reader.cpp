@@ -355,6 +355,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   if (block_.has(Section::Events))
     survives(Section::Events, "events", "events" + on + " are missing",
              [&](SectionReader& in) { rank.events = read_events(in, rank); });
+  if (block_.has(Section::SampledMessages) && rank.events)
+    survives(Section::SampledMessages, "sampled messages", "the messages that were sampled" + on + " are missing",
+             [&](SectionReader& in) { read_sampled_messages(in, *rank.events); });
   if (block_.has(Section::EventFrames))
     file_.damage().survives("the events" + on + " are missing", [&] {
       const BlockReader::Place frames = block_.place(Section::EventFrames, "frames of events");

@@ -154,8 +154,7 @@ class EventRows {
 
   void communicator(std::int32_t index, Row& row) const {
     if (index < 0) return;
-    const std::string& name = trace_.communicators().all()[static_cast<std::size_t>(index)].name;
-    row.cells[7] = name.empty() ? fmt::format("communicator {}", index) : name;
+    row.cells[7] = name_of_communicator(trace_, index);
   }
 
   const Trace& trace_;
@@ -210,6 +209,11 @@ std::string text_of(const Row& row) {
 
 }  // namespace
 
+std::string name_of_communicator(const Trace& trace, std::int32_t index) {
+  const std::string& name = trace.communicators().all()[static_cast<std::size_t>(index)].name;
+  return name.empty() ? fmt::format("communicator {}", index) : name;
+}
+
 void print_events(const Trace& trace, const EventOptions& options, const Sink& out) {
   const EventRows rows(trace);
   if (options.format == Format::Text) {
@@ -248,15 +252,25 @@ void count_span(const Trace& trace, const Event& span, KeptIterations& kept) {
 KeptOfTrace count_kept(const Trace& trace) {
   std::map<std::int32_t, KeptIterations> of_rank;
   trace::Pairing pairing = trace::pairing_of(trace);
+  trace::MatchedMessages matched(trace);
   auto reader = trace.read();
   while (const Event* event = reader.next()) {
     pairing.add(*event);
+    matched.add(*event);
     const trace::LocationOfTrace& location = trace.locations()[event->location];
     if (event->type == Type::SpanEnd && location.thread == 0) count_span(trace, *event, of_rank[location.rank]);
   }
   pairing.finish();
   KeptOfTrace result;
   result.messages = pairing.counts();
+  if (matched.is_there())
+    result.matched = {matched.level(),
+                      matched.ends(),
+                      matched.pairs().size(),
+                      matched.alone(),
+                      matched.lost(),
+                      matched.begin_ns(),
+                      trace::late_senders(matched.pairs(), matched.level())};
   for (const trace::RankOfTrace& rank : trace.ranks()) result.iterations.push_back(of_rank[rank.rank]);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "offline/report/report.hpp"
+#include "offline/trace/matched_messages.hpp"
 #include "offline/trace/pairing.hpp"
 #include "offline/trace/trace.hpp"
 
@@ -20,14 +21,29 @@ struct EventOptions {
 /// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
 void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
+/// Of these events, messages that were sampled one by one, with both ends: in the order of their receives. `options`:
+/// the receive ends in that time; there are no iterations. Throws UsageError when the events are those of an archive.
+void print_matched_messages(const trace::Trace& trace, const EventOptions& options, const Sink& out);
+
+/// "MPI_COMM_WORLD", or a word for one without a name. `index` into trace::Communicators::all().
+std::string name_of_communicator(const trace::Trace& trace, std::int32_t index);
+
 /// Of a rank: the iterations that were kept on its first thread, or stretches where no loop was marked.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
   std::uint64_t slow = 0;             ///< beside them, of a sample
 };
+/// Of messages that were sampled one by one.
+struct KeptMessages {
+  unsigned level;
+  std::uint64_t ends, paired, alone, lost;
+  std::int64_t begin_ns;
+  trace::LateSenders waiting;
+};
 struct KeptOfTrace {
   std::vector<KeptIterations> iterations;  ///< in the order of Trace::ranks()
   trace::MessageCounts messages;           ///< of all threads
+  std::optional<KeptMessages> matched;     ///< none: no messages were sampled one by one
 };
 /// Reads the whole trace.
 KeptOfTrace count_kept(const trace::Trace& trace);

@@ -72,6 +72,40 @@ std::string line_of_messages(const trace::MessageCounts& of) {
   }
   return text;
 }
+
+/// Of messages that were sampled one by one, where iterations found no room.
+Table matched_table(std::shared_ptr<const KeptEvents> kept) {
+  Table table{"matched",
+              {{"level", Kind::Count},
+               {"from_s", Kind::Seconds},
+               {"entries", Kind::Count},
+               {"paired", Kind::Count},
+               {"alone", Kind::Count},
+               {"lost", Kind::Count},
+               {"late_sender_least_s", Kind::Seconds},
+               {"late_sender_most_s", Kind::Seconds}},
+              [kept](const TakeRow& take) {
+                const KeptMessages& of = *kept->matched;
+                const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+                take({{number(of.level), static_cast<double>(of.begin_ns) / 1e9, number(of.ends), number(of.paired),
+                       number(of.alone), number(of.lost), of.waiting.least_ns / 1e9, of.waiting.most_ns / 1e9}});
+              }};
+  table.shape = Table::Object;
+  return table;
+}
+
+/// "Single messages, where iterations found no room: one of 16 from 0.012 s on; 1200 pairs, 3 ends alone; ...".
+std::string line_of_matched(const KeptMessages& of) {
+  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  std::string text = fmt::format("Single messages, where iterations found no room: {} from {:.3f} s on; {}",
+                                 of.level == 0 ? "all" : fmt::format("one of {}", std::int64_t{1} << of.level),
+                                 static_cast<double>(of.begin_ns) / 1e9, plural(number(of.paired), "pair", "pairs"));
+  if (of.alone > 0) text += fmt::format(", {} alone", plural(number(of.alone), "end", "ends"));
+  if (of.lost > 0) text += fmt::format(", {} without a number", number(of.lost));
+  return text + fmt::format("; waiting for late senders: {:.3f} to {:.3f} s", of.waiting.least_ns / 1e9,
+                            of.waiting.most_ns / 1e9);
+}
+
 Cell seconds_of(const std::optional<std::int64_t>& ns) { return ns ? Cell(static_cast<double>(*ns) / 1e9) : Cell(); }
 
 Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
@@ -155,6 +189,7 @@ std::vector<Table> events_tables(const Document& d) {
                  Row row{{mode_of(*kept), level ? Cell(*level) : Cell(),
                           static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell(), Cell(), Cell()},
                          {messages_table(kept), slowest_table(kept), by_rank_table(kept)}};
+                 if (kept->matched) row.tables.push_back(matched_table(kept));
                  if (kept->has_stretches()) {
                    row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
                    row.cells[4] = static_cast<std::int64_t>(kept->trace->stretches_left_out());
@@ -190,6 +225,7 @@ class EventsPage : TextPage {
                                                                 "stretch", "stretches"))
                                            : plural(count, "iteration", "iterations")));
     line(line_of_messages(kept->messages));
+    if (kept->matched) line(line_of_matched(*kept->matched));
     if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
       line(fmt::format("{} left out: not all ranks have called the same collective operations.",
                        plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));

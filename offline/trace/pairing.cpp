@@ -19,7 +19,7 @@ const char* name_of(LeftOut reason) {
   return names[static_cast<std::size_t>(reason)];
 }
 
-std::size_t Pairing::HashOfKey::operator()(const Key& key) const {
+std::size_t HashOfMessageKey::operator()(const MessageKey& key) const {
   const auto word = [](std::int32_t high, std::int32_t low) {
     return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
   };

@@ -57,6 +57,17 @@ struct ChannelEnds {
   std::int32_t communicator, own, other;
 };
 
+/// What the two events of a message have in common.
+struct MessageKey {
+  std::int32_t communicator, from, to;
+  std::int32_t tags;  ///< the class; without numbers the tag
+  std::uint64_t ordinal;
+  bool operator==(const MessageKey&) const = default;
+};
+struct HashOfMessageKey {
+  std::size_t operator()(const MessageKey& key) const;
+};
+
 class Pairing {
  public:
   using Ends = std::function<ChannelEnds(const Event& event)>;
@@ -76,15 +87,8 @@ class Pairing {
   const MessageCounts& counts() const { return counts_; }
 
  private:
-  struct Key {
-    std::int32_t communicator, from, to;
-    std::int32_t tags;  ///< the class; without numbers the tag
-    std::uint64_t ordinal;
-    bool operator==(const Key&) const = default;
-  };
-  struct HashOfKey {
-    std::size_t operator()(const Key& key) const;
-  };
+  using Key = MessageKey;
+  using HashOfKey = HashOfMessageKey;
   struct Waiting {
     Key key;
     bool is_send;

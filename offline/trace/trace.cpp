@@ -23,6 +23,7 @@ void Trace::add(const experiment::Rank& rank) {
     for (const experiment::Location& known : rank.locations)
       if (known.thread == of.thread) location.name = known.name;
     paths_.push_back(of.paths);
+    sampled_.push_back(of.sampled);
     rank_of_location_.push_back(static_cast<std::uint32_t>(ranks_.size()));
     records.erase(of.thread);
   };
@@ -205,6 +206,8 @@ void Trace::add_sample(const experiment::EventsOfRank& events) {
     unsigned& level = levels_[name_of_region(of.region, events.first_region, events.regions)];
     level = std::max(level, of.level);
   }
+  for (const experiment::EventsOfLocation& of : events.locations)
+    if (of.sampled) level_of_messages_ = std::max(level_of_messages_.value_or(0), of.sampled->level);
   is_agreed_ &= events.levels_agreed;
   const std::pair stretches{events.stretches, events.stretches_hash};
   same_stretches_ &= stretches_.value_or(stretches) == stretches;

@@ -97,6 +97,13 @@ class Trace {
   /// Of the first thread of each rank, how many stretches are left out because ranks had not called the same
   /// operations.
   std::uint64_t stretches_left_out() const { return differing_stretches_.size(); }
+  /// Messages that a location has sampled one by one (events/matched_sample.hpp), at a level of its own; null: it
+  /// has not.
+  const experiment::MessageSample* sampled_messages(std::uint32_t location) const {
+    return archive_ || !sampled_[location] ? nullptr : &*sampled_[location];
+  }
+  /// One of 2^level messages is sampled on all ranks; none: nowhere.
+  std::optional<unsigned> level_of_messages() const { return level_of_messages_; }
   /// Whether the iteration belongs to the sample: it is kept on all ranks, whether slow or not.
   bool is_sampled(const std::string& loop, std::int64_t iteration) const;
 
@@ -164,7 +171,9 @@ class Trace {
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
   std::vector<MetricOfTrace> metrics_;
-  std::vector<std::vector<std::uint32_t>> metrics_of_rank_;  ///< by rank, by its own number of them
+  std::vector<std::vector<std::uint32_t>> metrics_of_rank_;        ///< by rank, by its own number of them
+  std::vector<std::optional<experiment::MessageSample>> sampled_;  ///< by location
+  std::optional<unsigned> level_of_messages_;
   std::map<std::string, unsigned> levels_;
   std::map<std::pair<std::string, std::int64_t>, std::int32_t> slowest_;
   /// Number and hash of all stretches of the first rank that has said it; whether other ranks say the same.

@@ -1,0 +1,107 @@
+// `refrain events --matched`: messages that were sampled one by one, with both ends.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+#include "offline/report/events.hpp"
+#include "offline/report/json_tables.hpp"
+
+namespace refrain::report {
+namespace {
+
+using trace::MatchedMessage;
+using trace::MessageEnd;
+
+const std::vector<Column> matched_columns = {{"receive_enter_s", Kind::Seconds},
+                                             {"receive_leave_s", Kind::Seconds},
+                                             {"receive_rank", Kind::Id},
+                                             {"receive_thread", Kind::Id},
+                                             {"receive_region"},
+                                             {"posted_region"},
+                                             {"send_enter_s", Kind::Seconds},
+                                             {"send_leave_s", Kind::Seconds},
+                                             {"send_rank", Kind::Id},
+                                             {"send_thread", Kind::Id},
+                                             {"send_region"},
+                                             {"communicator"},
+                                             {"tag", Kind::Id},
+                                             {"message", Kind::Id},
+                                             {"bytes", Kind::Bytes},
+                                             {"receives", Kind::Count},
+                                             {"late_sender_s", Kind::Seconds},
+                                             {"in_events"}};
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+Row row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
+  Row row;
+  const auto add_end = [&](const MessageEnd& end, bool is_receive) {
+    const trace::LocationOfTrace& location = trace.locations()[end.location];
+    row.cells.insert(row.cells.end(), {seconds(end.enter_ns), seconds(end.leave_ns), std::int64_t{location.rank},
+                                       std::int64_t{location.thread}, trace.region_of(end.path)});
+    if (is_receive)
+      row.cells.push_back(end.posted_path == trace::no_path ? Cell() : Cell(trace.region_of(end.posted_path)));
+  };
+  add_end(of.receive, true);
+  add_end(of.send, false);
+  const char* in_events = !of.send.is_sampled ? "send" : !of.receive.is_sampled ? "receive" : "";
+  row.cells.insert(row.cells.end(),
+                   {name_of_communicator(trace, of.key.communicator), std::int64_t{of.send.tag},
+                    static_cast<std::int64_t>(of.key.ordinal), of.send.bytes,
+                    of.receive.receives == 0 ? Cell() : Cell(std::int64_t{of.receive.receives}),
+                    seconds(of.waiting_ns()), *in_events == 0 ? Cell() : Cell(std::string(in_events))});
+  return row;
+}
+
+std::string text_of_message(const trace::Trace& trace, const MatchedMessage& of) {
+  const auto place = [&](const MessageEnd& end) {
+    const trace::LocationOfTrace& location = trace.locations()[end.location];
+    return location.thread == 0 ? fmt::format("{}", location.rank)
+                                : fmt::format("{}.{}", location.rank, location.thread);
+  };
+  return fmt::format("{:>15.9f}  {:>7}  {:>15.9f}  {:>7}  {:>12.9f}  {} from {}, tag {} in {}, {} bytes\n",
+                     seconds(of.receive.enter_ns), place(of.receive), seconds(of.send.enter_ns), place(of.send),
+                     seconds(of.waiting_ns()), trace.region_of(of.receive.path), trace.region_of(of.send.path),
+                     of.send.tag, name_of_communicator(trace, of.key.communicator), of.send.bytes);
+}
+
+/// In the order of their receives.
+std::vector<MatchedMessage> matched_messages_of(const trace::Trace& trace, const EventOptions& options) {
+  trace::MatchedMessages matched(trace);
+  if (!matched.is_there()) return {};
+  auto reader = trace.read();
+  while (const trace::Event* event = reader.next()) matched.add(*event);
+  std::vector<MatchedMessage> messages;
+  std::ranges::copy_if(matched.pairs(), std::back_inserter(messages), [&](const MatchedMessage& of) {
+    const double at = seconds(of.receive.leave_ns);
+    return (!options.from_s || at >= *options.from_s) && (!options.to_s || at <= *options.to_s);
+  });
+  std::ranges::stable_sort(
+      messages, {}, [](const MatchedMessage& of) { return std::pair(of.receive.enter_ns, of.receive.location); });
+  return messages;
+}
+
+}  // namespace
+
+void print_matched_messages(const trace::Trace& trace, const EventOptions& options, const Sink& out) {
+  if (trace.archive())
+    throw UsageError("--matched: only experiments of Refrain have messages of which both ends were sampled");
+  if (options.iteration) throw UsageError("--matched does not go together with --iteration");
+  const std::vector<MatchedMessage> messages = matched_messages_of(trace, options);
+  if (options.format == Format::Text) {
+    if (messages.empty())
+      return out("No messages were sampled one by one: the events of iterations have found room.\n");
+    out(fmt::format("{:>15}  {:>7}  {:>15}  {:>7}  {:>12}  {}\n", "receive, s", "rank", "send, s", "rank", "waiting, s",
+                    "of"));
+    for (const MatchedMessage& of : messages) out(text_of_message(trace, of));
+    return;
+  }
+  const Table table{"messages", matched_columns, [&](const TakeRow& take) {
+                      for (const MatchedMessage& of : messages) take(row_of_message(trace, of));
+                    }};
+  if (options.format == Format::Json) write_json({table}, out);
+  else options.table_format->write(table, out);
+}
+
+}  // namespace refrain::report
