@@ -233,6 +233,15 @@ TEST_F(StreamTest, many_communications_of_one_call) {
   EXPECT_EQ(expected + ", leave 2", read());
 }
 
+TEST_F(StreamTest, what_is_received_comes_last_and_other_records_may_stand_between_it_and_its_call) {
+  Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
+  write({call(1, 2), received, sent, of_kind(Kind::Sample, 3), sent, call(4, 6), sent, call(7, 8)});
+  EXPECT_EQ(
+      "enter 1, leave 2, sample 3, enter 4, communication 4, communication 4, communication 6, leave 6, enter 7, "
+      "communication 7, leave 8",
+      read());
+}
+
 TEST_F(StreamTest, a_damaged_head_is_damage_whatever_it_says) {
   for (std::size_t at = 0; at < format::event_head_size; ++at) {
     bytes_.clear();
