@@ -206,6 +206,12 @@ TEST_F(StreamTest, any_records_are_read_or_refused) {
   EXPECT_LT(refused, 450u);
 }
 
+TEST_F(StreamTest, what_a_later_call_moves_is_within_it) {
+  Record sent = of_kind(Kind::Send, 0), received = of_kind(Kind::Receive, 0);
+  write({call(1, 2), received, sent, call(3, 5), call(6, 7)});
+  EXPECT_EQ("enter 1, leave 2, enter 3, communication 3, communication 5, leave 5, enter 6, leave 7", read());
+}
+
 TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
   write({call(1, 2)});
   write({call(3, 4)});

@@ -13,6 +13,7 @@ namespace {
 Location* location(std::uintptr_t number) { return reinterpret_cast<Location*>(number * 64); }
 
 struct OwnLocation : testing::Test {
+  void SetUp() override { set_own_location(nullptr); }
   void TearDown() override { set_own_location(nullptr); }
 };
 
