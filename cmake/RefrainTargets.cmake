@@ -6,6 +6,16 @@
 set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
   -fvisibility-inlines-hidden -ftls-model=initial-exec -fno-stack-protector -fno-math-errno
   -ffunction-sections -fdata-sections)
+# GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to begin: a record
+# of an event is such an object.
+include(CheckCXXCompilerFlag)
+foreach(operation memset memcpy)
+  set(flag -m${operation}-strategy=vector_loop:512:noalign,libcall:-1:noalign)
+  check_cxx_compiler_flag(${flag} REFRAIN_HAS_${operation}_STRATEGY)
+  if(REFRAIN_HAS_${operation}_STRATEGY)
+    list(APPEND REFRAIN_RUNTIME_FLAGS ${flag})
+  endif()
+endforeach()
 
 # refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target. No source relies on it: the
 # sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).

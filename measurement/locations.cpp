@@ -108,7 +108,7 @@ bool enter_location(Location& l) {
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
-  if (l.extra) hand_over(l, ReadingRecord{l.begin, false});
+  if (l.extra && !l.stopped) hand_over(l, ReadingRecord{l.begin, false});
   set_own_location(&l);
   leave(l, Inside::User);
   return true;

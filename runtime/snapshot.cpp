@@ -11,6 +11,7 @@
 #include "archive/iteration_frames.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
@@ -121,12 +122,14 @@ void on_spill_wanted(Location& location) {
   if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
 }
 
-/// The record of a loop points into its clusters and its log: it must be written before its thread goes on.
-/// The loops of a location that follows are filled by the first thread alone.
-bool others_have_loops() {
+/// The record points into clusters and logs of loops, the stretches so far and sampled messages: it must be written
+/// before their thread goes on. The loops of a location that follows are filled by the first thread alone.
+bool record_points_to_others() {
   for (Location* l = measurement::first_location(); l; l = l->next) {
+    if (l == measurement::own_location()) continue;
     const bool by_first = !l->iterations && measurement::is_followed(*measurement::own_location());
-    if (l != measurement::own_location() && measurement::iterations_of(*l) && !by_first) return true;
+    if (measurement::iterations_of(*l) && !by_first) return true;
+    if (l->events && (l->events->matched.is_on() || l->events->stretches.count() > 0)) return true;
   }
   return false;
 }
@@ -166,7 +169,7 @@ void write_snapshot(std::optional<platform::NoSignals>& quiet) {
   if (const int error = spill_all(EventsUntil::Kept)) return give_up(error);
   RankRecordBuilder builder;
   const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
-  if (!others_have_loops()) {  // what the record points to is this thread's
+  if (!record_points_to_others()) {
     measurement::resume_others();
     quiet.reset();
   }

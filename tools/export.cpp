@@ -86,6 +86,12 @@ int follow(const Request& request, exports::ProcessGroup& processes) {
 int run(const Request& request) {
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1) return export_events(request, nullptr);
+  // Nobody makes it before all have met: another job is at it, and its meeting place must not be touched.
+  try {
+    exports::must_not_exist(directory_of(request));
+  } catch (const exports::ExportError& error) {
+    return place.rank == 0 ? complain("export", exit_usage, error.what()) : exit_ok;
+  }
   try {
     std::filesystem::path meeting = directory_of(request);
     meeting += ".processes";

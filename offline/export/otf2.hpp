@@ -37,6 +37,9 @@ struct Otf2Summary {
   std::uint64_t left_out = 0;  ///< communications that OTF2 has no record for, or whose communicator is not known
 };
 
+/// Nothing is overwritten: throws ExportError when it exists, as a link that leads nowhere does, too.
+void must_not_exist(const std::filesystem::path& directory);
+
 /// For all processes. Throws ExportError when the archive cannot be written; what there is of it is removed, with
 /// several processes by the first one, once the others have ended.
 Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options);

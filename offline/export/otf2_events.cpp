@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <cerrno>
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <sys/stat.h>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "offline/export/otf2_archive.hpp"
@@ -93,14 +97,16 @@ class Writer {
   void write(const Event& event) {
     const std::uint32_t node = node_of(event.path);
     const OTF2_RegionRef region = definitions_.region_of(node);
-    time_before_ = time_;
+    if (metrics_at_end_.empty()) time_before_ = time_;
     // Readers refuse an event that is earlier than the one before.
     time_ = std::max<std::uint64_t>(time_, event.time_ns > 0 ? static_cast<std::uint64_t>(event.time_ns) : 0);
+    if (event.type != Type::Metric && event.type != Type::Communication && event.type != Type::Leave) end_metrics();
     switch (event.type) {
       case Type::Enter: begin_functions(node); return enter(region);
       case Type::Leave:
         end_collectives();
         end_accesses();
+        end_metrics();
         return leave(region);
       case Type::Communication: return communicate(event, node);
       case Type::Sample:
@@ -119,7 +125,10 @@ class Writer {
           done(OTF2_EvtWriter_ParameterInt(out_, nullptr, time_, definitions_.parameter_of(trace_.loop_of(event)),
                                            event.record.value));
         return;
-      case Type::Metric: return metric(event.record);
+      case Type::Metric:
+        if (!event.record.is_within) return metric(event.record, time_);
+        metrics_at_end_.emplace_back(event.record, time_);
+        return;
       case Type::FlushBegin: flush_begin_ = time_; return;
       case Type::FlushEnd: return done(OTF2_EvtWriter_BufferFlush(out_, nullptr, flush_begin_, time_));
       default: return;  // gaps, ends of threads; the others are not of experiments
@@ -127,6 +136,7 @@ class Writer {
   }
 
   void finish() {
+    end_metrics();
     begin_functions(0);
     for (; !open_.empty(); open_.pop_back()) leave(open_.back());
   }
@@ -166,7 +176,13 @@ class Writer {
     active_ = path_;
   }
 
-  void metric(const events::Record& r) {
+  /// Those that were read at the end of a call come behind the accesses that it has made, which begin before.
+  void end_metrics() {
+    for (const auto& [record, time] : metrics_at_end_) metric(record, time);
+    metrics_at_end_.clear();
+  }
+
+  void metric(const events::Record& r, std::uint64_t time) {
     if (r.node >= trace_.metrics().size()) {
       ++left_out_;
       return;
@@ -174,7 +190,7 @@ class Writer {
     const OTF2_Type type = OTF2_TYPE_INT64;
     OTF2_MetricValue value;
     value.signed_int = r.value;
-    done(OTF2_EvtWriter_Metric(out_, nullptr, time_, Otf2Definitions::class_of(r.node), 1, &type, &value));
+    done(OTF2_EvtWriter_Metric(out_, nullptr, time, Otf2Definitions::class_of(r.node), 1, &type, &value));
   }
 
   void communicate(const Event& event, std::uint32_t node) {
@@ -364,6 +380,7 @@ class Writer {
   std::uint64_t time_ = 0, time_before_ = 0, flush_begin_ = 0, left_out_ = 0, one_sided_ = 0, accesses_ = 0;
   std::vector<OTF2_RegionRef> open_;  ///< marks
   std::vector<Collective> in_progress_;
+  std::vector<std::pair<events::Record, std::uint64_t>> metrics_at_end_;
   std::vector<Access> accesses_in_progress_;
   std::vector<OTF2_RegionRef> active_, path_;  ///< functions, when they are asked for: now, and next
   std::map<std::uint64_t, Begun> begun_;
@@ -401,12 +418,14 @@ struct Written {
     for (const auto& [location, count] : events) text += fmt::format(" {} {}", location, count);
     return text;
   }
+  /// Throws ExportError when two have written the same location: they have shared out different experiments.
   void add(const std::string& text) {
     std::istringstream in(text);
     std::uint64_t more = 0, count = 0;
     in >> more;
     left_out += more;
-    for (OTF2_LocationRef location = 0; in >> location >> count;) events[location] += count;
+    for (OTF2_LocationRef location = 0; in >> location >> count;)
+      if (!events.emplace(location, count).second) throw ExportError("the processes do not read the same experiment");
   }
 };
 
@@ -431,14 +450,10 @@ Written united(ProcessGroup& processes, const Written& mine) {
   return all;
 }
 
-}  // namespace
-
-Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
+/// By this process its share; the first one also writes the definitions.
+Otf2Summary write_archive(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   const bool is_first = !processes || processes->is_first();
-  // A link that leads nowhere is there, too.
-  if (is_first && std::filesystem::exists(std::filesystem::symlink_status(options.directory)))
-    throw ExportError(options.directory.string() + " exists; nothing is overwritten");
   analysis::CallTreeOptions of_tree;
   of_tree.callsites = true;
   const analysis::CallTree tree = build_call_tree(trace.experiment(), symbolizer, of_tree);
@@ -446,40 +461,66 @@ Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symboliz
   const Otf2Definitions& definitions = contents.definitions;
   const auto shares = shared_out(trace, definitions.locations(), processes ? processes->size() : 1);
   const std::vector<OTF2_LocationRef>& mine = shares[static_cast<std::size_t>(processes ? processes->rank() : 0)];
-  try {
-    Otf2Archive archive(options.directory, processes);
-    Written written;
-    for (const OTF2_LocationRef location : mine)
-      written.events[location] = archive.write_location(location, [&](OTF2_EvtWriter* out) {
-        // The file of a rank without events is empty: readers expect it.
-        if (location < trace.locations().size())
-          written.left_out += write_events(contents, static_cast<std::uint32_t>(location), out);
-      });
-    archive.end_events(mine);
-    if (processes) written = united(*processes, written);
-    Otf2Summary summary;
-    if (is_first) {
-      std::vector<std::uint64_t> counts;
-      for (std::uint64_t location = 0; location < definitions.locations(); ++location) {
-        const auto at = written.events.find(location);
-        if (at == written.events.end()) throw ExportError("the processes do not read the same experiment");
-        counts.push_back(at->second);
-        summary.events += at->second;
-      }
-      summary.left_out = written.left_out;
-      archive.write_definitions([&](OTF2_GlobalDefWriter* writer) { definitions.write(writer, counts); });
+  Otf2Archive archive(options.directory, processes);
+  Written written;
+  for (const OTF2_LocationRef location : mine)
+    written.events[location] = archive.write_location(location, [&](OTF2_EvtWriter* out) {
+      // The file of a rank without events is empty: readers expect it.
+      if (location < trace.locations().size())
+        written.left_out += write_events(contents, static_cast<std::uint32_t>(location), out);
+    });
+  archive.end_events(mine);
+  if (processes) written = united(*processes, written);
+  Otf2Summary summary;
+  if (is_first) {
+    std::vector<std::uint64_t> counts;
+    for (std::uint64_t location = 0; location < definitions.locations(); ++location) {
+      const auto at = written.events.find(location);
+      if (at == written.events.end()) throw ExportError("the processes do not read the same experiment");
+      counts.push_back(at->second);
+      summary.events += at->second;
     }
-    archive.close();
-    return summary;
+    summary.left_out = written.left_out;
+    archive.write_definitions([&](OTF2_GlobalDefWriter* writer) { definitions.write(writer, counts); });
+  }
+  archive.close();
+  return summary;
+}
+
+/// Not when it is there: then it is somebody else's.
+void make_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  if (directory.has_parent_path()) std::filesystem::create_directories(directory.parent_path(), error);
+  if (::mkdir(directory.c_str(), 0777) == 0) return;
+  const int why = errno;
+  must_not_exist(directory);
+  throw ExportError(directory.string() + ": " + std::generic_category().message(why));
+}
+
+}  // namespace
+
+void must_not_exist(const std::filesystem::path& directory) {
+  if (std::filesystem::exists(std::filesystem::symlink_status(directory)))
+    throw ExportError(directory.string() + " exists; nothing is overwritten");
+}
+
+Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
+  ProcessGroup* const processes = options.processes;
+  if (processes && !processes->is_first()) return write_archive(trace, symbolizer, options);
+  make_directory(options.directory);
+  try {
+    return write_archive(trace, symbolizer, options);
   } catch (...) {
-    if (is_first) {
+    try {
       if (processes) {
         processes->end({1, {}});  // or they would write on
         (void)processes->dismiss();
       }
-      std::error_code ignored;
-      std::filesystem::remove_all(options.directory, ignored);
+    } catch (const ExportError&) {
+      // What has gone wrong first is told.
     }
+    std::error_code ignored;
+    std::filesystem::remove_all(options.directory, ignored);
     throw;
   }
 }

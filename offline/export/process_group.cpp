@@ -105,8 +105,7 @@ ProcessGroup::ProcessGroup(std::filesystem::path directory, PlaceInJob place, st
     if (is_first()) find_others();
     else find_first();
   } catch (...) {
-    std::error_code ignored;
-    if (is_first()) std::filesystem::remove_all(directory_, ignored);
+    remove_files();
     throw;
   }
   life_ = std::jthread([this](const std::stop_token& stop) { stay_alive(stop); });
@@ -114,9 +113,22 @@ ProcessGroup::ProcessGroup(std::filesystem::path directory, PlaceInJob place, st
 
 ProcessGroup::~ProcessGroup() = default;
 
+/// The first process removes those of all, and the directory when there is nothing else in it.
+void ProcessGroup::remove_files() {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> of_processes{file_of(rank())};
+  if (is_first())
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored))
+      if (entry.path().filename().string().find_first_not_of("0123456789") == std::string::npos)
+        of_processes.push_back(entry.path());
+  for (const std::filesystem::path& file : of_processes) std::filesystem::remove(file, ignored);
+  (void)::rmdir(directory_.c_str());
+}
+
 void ProcessGroup::make_own_file() {
   std::error_code error;
-  std::filesystem::create_directory(directory_, error);
+  if (directory_.has_parent_path()) std::filesystem::create_directories(directory_.parent_path(), error);
+  if (!error) std::filesystem::create_directory(directory_, error);
   if (error) throw ExportError(directory_.string() + ": " + error.message());
   // A new one, so that nobody goes on reading that of an earlier job.
   const std::filesystem::path made = directory_ / name_;
@@ -265,24 +277,26 @@ void ProcessGroup::check() const {
 }
 
 void ProcessGroup::end(const LastWord& word) {
-  if (std::exchange(has_ended_, true)) return;
+  if (has_ended_) return;
   std::string text = std::to_string(word.code);
   for (const std::string& line : word.lines) text += '\n' + line;
   append("end " + folded(text));
+  has_ended_ = true;
 }
 
 const std::vector<ProcessGroup::LastWord>& ProcessGroup::dismiss() {
   if (!last_words_.empty()) return last_words_;
+  std::vector<LastWord> words;
   for (int rank = 1; rank < size(); ++rank) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     Heard heard;
     for (Pause pause; !(heard = listen(rank)).has_ended && !is_silent(peer); pause()) {
     }
-    last_words_.push_back(std::move(heard.last));
+    words.push_back(std::move(heard.last));
   }
+  last_words_ = std::move(words);
   life_ = {};
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  remove_files();
   return last_words_;
 }
 

@@ -89,6 +89,7 @@ class ProcessGroup {
 
   std::filesystem::path file_of(int rank) const { return directory_ / std::to_string(rank); }
   void make_own_file();
+  void remove_files();
   void append(const std::string& line);
   Heard hear(int rank) const;
   /// What it says as a process of this job. Notes whether it lives.

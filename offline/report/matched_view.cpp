@@ -91,7 +91,9 @@ void print_matched_messages(const trace::Trace& trace, const EventOptions& optio
   const std::vector<MatchedMessage> messages = matched_messages_of(trace, options);
   if (options.format == Format::Text) {
     if (messages.empty())
-      return out("No messages were sampled one by one: the events of iterations have found room.\n");
+      return out(trace.level_of_messages()
+                     ? "No such messages.\n"
+                     : "No messages were sampled one by one: the events of iterations have found room.\n");
     out(fmt::format("{:>15}  {:>7}  {:>15}  {:>7}  {:>12}  {}\n", "receive, s", "rank", "send, s", "rank", "waiting, s",
                     "of"));
     for (const MatchedMessage& of : messages) out(text_of_message(trace, of));

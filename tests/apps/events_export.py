@@ -149,7 +149,10 @@ class Trouble(ExportTest):
         """The first word of that line of a process's file."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            lines = (self.meeting / name).read_text().splitlines() if (self.meeting / name).exists() else []
+            try:
+                lines = (self.meeting / name).read_text().splitlines()
+            except FileNotFoundError:
+                lines = []
             for line in lines:
                 if line.startswith(begin + " "):
                     return line.split()[1]
@@ -163,17 +166,42 @@ class Trouble(ExportTest):
 
     def test_one_that_dies_in_the_middle(self) -> None:
         """This test plays the part of the one that dies: it is there at the begin, and says nothing from then on."""
-        first = self.start(0, 2, *self.words(1))
+        first = self.start(0, 2, *self.words(10))
         name = self.wait_for("0", "refrain")
         (self.meeting / "1").write_text(f"refrain 1234\nto {name}\n")
-        self.told(self.finish([first])[0], 1, "process 1 of 2 has not been heard of for 1 s")
+        self.told(self.finish([first])[0], 1, "process 1 of 2 has not been heard of for 10 s")
         self.check_nothing_is_left(self.output)
 
     def test_the_first_one_dies(self) -> None:
-        other = self.start(1, 2, *self.words(1))
+        other = self.start(1, 2, *self.words(10))
         name = self.wait_for("1", "refrain")
         (self.meeting / "0").write_text(f"refrain 1234\nseen {name}\n")
-        self.told(self.finish([other])[0], 1, "process 0 of 2 has not been heard of for 1 s")
+        self.told(self.finish([other])[0], 1, "process 0 of 2 has not been heard of for 10 s")
+
+    def test_another_job_is_at_it(self) -> None:
+        """It has made the output, and its processes talk: nothing of that is touched."""
+        self.output.mkdir()
+        self.meeting.mkdir()
+        for name in "01":
+            (self.meeting / name).write_text(f"refrain {name}{name}\n")
+        first, other = self.together(2, *self.words())
+        self.assertEqual((1, "", f"refrain export: {self.output} exists; nothing is overwritten\n"), first)
+        self.assertEqual((0, "", ""), other)
+        self.assertEqual([f"refrain {name}{name}\n" for name in "01"], [(self.meeting / name).read_text() for name in "01"])
+        self.assertEqual([], list(self.output.iterdir()))
+
+    def test_other_files_in_the_meeting_place_stay(self) -> None:
+        self.meeting.mkdir()
+        (self.meeting / "mine").write_text("mine")
+        done = self.together(2, *self.words())
+        self.assertEqual([(0, ""), (0, "")], [(code, err) for code, _, err in done])
+        self.assertEqual([self.meeting / "mine"], list(self.meeting.iterdir()))
+
+    def test_directories_above_the_output(self) -> None:
+        self.output = self.directory / "new" / "too" / "output"
+        done = self.together(2, *self.words())
+        self.assertEqual([(0, ""), (0, "")], [(code, err) for code, _, err in done])
+        self.assertEqual([self.output], list(self.output.parent.iterdir()))
 
     def test_files_of_a_job_that_was_killed(self) -> None:
         self.meeting.mkdir()
@@ -259,6 +287,22 @@ class Files(ExportTest):
                     for rank in (0, 1)}
                 self.assertEqual(wanted, self.of_files(archive))
                 self.check_read_back(outcome.experiment, archive)
+
+    def test_metrics_that_are_read_at_the_end_of_a_call_are_no_begin_of_it(self) -> None:
+        outcome = self.traced(launched(MPIS[0], 1, "events_files", self.directory / "data"), {"REFRAIN_METRICS": "ru_minflt"})
+        self.tool("export", outcome.experiment, "-o", self.directory / "archive")
+        entered, durations, kinds = 0, [], set()
+        for line in otf2_print(self.directory / "archive" / "traces.otf2"):
+            kind, *rest = line.split() or [""]
+            if len(rest) < 2 or not rest[1].isdigit():
+                continue
+            kinds.add(kind)
+            if kind == "ENTER":
+                entered = int(rest[1])
+            elif kind == "IO_OPERATION_BEGIN":
+                durations.append(int(rest[1]) - entered)
+        self.assertIn("METRIC", kinds)
+        self.assertEqual([0] * 6, durations)
 
     def check_read_back(self, experiment: Path, archive: Path) -> None:
         """By this project's own reader, which shows a whole access as its begin and its end."""
