@@ -41,19 +41,19 @@ bool can_be_written(const Location& location) {
 
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
 
-bool sample_is_unwritten = false;  ///< a write has failed, which was said
+int unwritten_sample = 0;  ///< a write has failed: the errno value
+bool unwritten_was_told = false;
 
 /// A sample: what is kept stays in memory, too, until it is dropped. When it cannot be written that is no reason to
 /// end: at the end the profile takes it in.
 void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
-  if (sample_is_unwritten) return;
+  if (unwritten_sample) return;
   events::SpanStore& spans = location.events->spans;
   if (until == EventsUntil::Now) spans.finish(location.events->records);
   while (spans.has_more())
     if (const int error = append(spans.next_block(location.events->records, bytes_of_a_frame), rank)) {
-      sample_is_unwritten = true;
-      return say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
-                 archive::error_text(error).data());
+      unwritten_sample = error;
+      return;
     }
 }
 
@@ -82,6 +82,13 @@ void write_events(Location& location, EventsUntil until, std::int32_t rank) {
   if (to.size == 0) return;
   if (const int error = append(location.events->records.until(to), rank)) return end_events(location, error, rank);
   measurement::remove_events(location, to);
+}
+
+void tell_unwritten_sample(std::int32_t rank) {
+  if (unwritten_sample == 0 || unwritten_was_told) return;
+  unwritten_was_told = true;
+  say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
+      archive::error_text(unwritten_sample).data());
 }
 
 bool take_in_events(platform::Bytes& frames) {

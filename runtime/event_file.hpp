@@ -17,11 +17,15 @@ enum class EventsUntil : std::uint8_t {
   Now,   ///< all, the span in progress included: the process is at its end
 };
 
-/// Moves the location's records to the file. When that fails no more events are kept, which is said in one line.
+/// Moves the location's records to the file. When that fails no more events are kept, which is said in one line. Of a
+/// sample see tell_unwritten_sample().
 void write_events(measurement::Location& location, EventsUntil until, std::int32_t rank);
 /// Of a sample, at the end: all that is kept, as frames for the profile to take in. False: that is much, or there is no
 /// memory; `frames` is empty then, and the file is the place for it.
 bool take_in_events(platform::Bytes& frames);
+/// Says in one line, once, that what is kept of a sample could not be written. For when the profile was written: what
+/// keeps events from the file keeps the profile from it, too, which says so itself.
+void tell_unwritten_sample(std::int32_t rank);
 /// The profile has them.
 void remove_event_file(std::int32_t rank);
 /// The same of all locations.

@@ -313,13 +313,8 @@ bool exchange_about_events() {
 /// talk to them.
 measurement::Peers finish_events(Ending ending) {
   measurement::Peers peers = world;
-  if (ending == Ending::Complete && !exchange_about_events()) {
+  if (ending == Ending::Complete && !exchange_about_events())
     peers.size = 1;  // messages of that exchange may still come: there is no other one after it
-    if (world.rank == 0)
-      say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
-          " its own profile",
-          experiment_directory());
-  }
   if (ending == Ending::Complete && files_are_ours && measurement::is_sample_of_events())
     event_frames_are_in_profile = take_in_events(event_frames.get());
   if (files_are_ours && !event_frames_are_in_profile) write_all_events(EventsUntil::Now, world.rank);
@@ -337,6 +332,11 @@ void write_everything(Ending ending) {
   }
   const bool written = write_experiment(configuration, calibration, builder.record(), peers, ending);
   if (written && event_frames_are_in_profile) remove_event_file(world.rank);
+  if (written && !event_frames_are_in_profile) tell_unwritten_sample(world.rank);
+  if (written && peers.size < world.size && world.rank == 0)
+    say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
+        " its own profile",
+        experiment_directory());
 }
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------

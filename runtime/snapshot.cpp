@@ -158,9 +158,11 @@ bool write_parting(Ending ending) {
   const bool goes_on = ending == Ending::Warned;
   if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
   RankRecordBuilder builder;
-  return build_record(builder, {spill_file.bytes(), {}},
-                      goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
-         write_record(builder, ending);
+  const bool written = build_record(builder, {spill_file.bytes(), {}},
+                                    goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
+                       write_record(builder, ending);
+  if (written) tell_unwritten_sample(own_rank);
+  return written;
 }
 
 /// The same in a process that goes on. The other threads go on as soon as they can, and handlers of signals may run
@@ -175,7 +177,8 @@ void write_snapshot(std::optional<platform::NoSignals>& quiet) {
   }
   if (!built) return;
   const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
-  if (!outcome.written && !failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
+  if (outcome.written) tell_unwritten_sample(own_rank);
+  else if (!failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
 }
 
 /// How soon what could not be done is tried again.
