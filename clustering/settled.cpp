@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "clustering/clusterer.hpp"
+#include "format/bytes.hpp"
 #include "format/hashing.hpp"
 
 namespace refrain::clustering {
@@ -18,10 +19,6 @@ constexpr double roomy = 1 << 20;
 
 /// Rows, with room for some that are not known yet.
 std::uint32_t with_room(std::uint32_t rows) { return (rows + rows / 16 + 11) & ~std::uint32_t{3}; }
-
-std::int64_t added(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
 
 }  // namespace
 
@@ -231,7 +228,7 @@ bool Clusterer::stage_settled(PathClass& cls, Cluster* into) {
       std::int64_t any = 0, too_large = 0;
       const auto look = [&](auto&& sum_at) {
         for (std::uint32_t e = begin; e < end; ++e) {
-          const std::int64_t value = sparse_[e].values[c], sum = added(value, sum_at(found_[e]));
+          const std::int64_t value = sparse_[e].values[c], sum = format::wrapping_sum(value, sum_at(found_[e]));
           any |= value;
           too_large |= sum ^ static_cast<std::int32_t>(sum);
         }
@@ -329,7 +326,7 @@ void Clusterer::commit_settled(Cluster& into) {
       if (table.width[c] == full)
         for (std::uint32_t e = begin; e < end; ++e) {
           std::int64_t& sum = reinterpret_cast<std::int64_t*>(column)[found_[e]];
-          sum = added(sum, sparse_[e].values[c]);
+          sum = format::wrapping_sum(sum, sparse_[e].values[c]);
         }
       else if (table.width[c] == narrow)
         for (std::uint32_t e = begin; e < end; ++e)
@@ -344,7 +341,8 @@ void Clusterer::commit_settled(const PathClass& cls, Cluster& into, const Cluste
     PackedTable& a = into.tables[shapes_ + s];
     const PackedTable& b = from.tables[shapes_ + s];
     for (unsigned c = 0; c < columns_[s]; ++c)
-      for (std::uint32_t r = 0; a.width[c] && r < cls.lists[s].count; ++r) a.set(r, c, added(a.get(r, c), b.get(r, c)));
+      for (std::uint32_t r = 0; a.width[c] && r < cls.lists[s].count; ++r)
+        a.set(r, c, format::wrapping_sum(a.get(r, c), b.get(r, c)));
   }
 }
 

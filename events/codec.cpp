@@ -6,6 +6,9 @@
 #include "format/bytes.hpp"
 
 namespace refrain::events {
+
+using format::wrapping_difference, format::wrapping_sum;
+
 namespace {
 
 // The head: the kind below, above it what the kind says.
@@ -43,14 +46,6 @@ class Writer {
   std::byte* begin_;
   std::byte* at_;
 };
-
-/// Wraps around, so that any two numbers have a difference.
-std::int64_t minus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
 
 /// The flag of the bytes that a message does not have: its number follows.
 unsigned number_flag(Kind kind) { return kind == Kind::Send ? fourth_flag : third_flag; }
@@ -116,7 +111,7 @@ void write_communication(const Record& r, Context& c, Writer& out) {
     out.difference(static_cast<std::int64_t>(r.request & thread_mask) - c.thread);
     c.request = count;
     if (r.phase != Phase::Begun) {
-      out.difference(minus(r.begun_thread, c.thread));
+      out.difference(wrapping_difference(r.begun_thread, c.thread));
       out.number(r.begun_node);
     }
   }
@@ -127,7 +122,7 @@ void write_communication(const Record& r, Context& c, Writer& out) {
 
 void write_metric(const Record& r, Context& c, Writer& out) {
   out.later_head(Kind::Metric, (r.is_within ? second_flag : 0) | (r.is_whole ? third_flag : 0), r.region);
-  out.difference(minus(r.time, c.time));
+  out.difference(wrapping_difference(r.time, c.time));
   out.difference(r.value);
   c.time = r.time;
 }
@@ -254,10 +249,10 @@ template <class Reader>
   r.communicator = read_narrow(in);
   if (r.phase != Phase::Whole) {
     c.request += static_cast<std::uint64_t>(read_difference(in));
-    const auto thread = static_cast<std::uint64_t>(plus(read_difference(in), c.thread));
+    const auto thread = static_cast<std::uint64_t>(wrapping_sum(read_difference(in), c.thread));
     r.request = c.request << bits_of_thread | (thread & thread_mask);
     if (r.phase != Phase::Begun) {
-      r.begun_thread = static_cast<std::int32_t>(plus(read_difference(in), c.thread));
+      r.begun_thread = static_cast<std::int32_t>(wrapping_sum(read_difference(in), c.thread));
       r.begun_node = static_cast<std::uint32_t>(in.number());
     }
   }
@@ -274,7 +269,7 @@ void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in
   r.is_within = head & second_flag;
   r.is_whole = head & third_flag;
   r.region = static_cast<std::uint16_t>(more);
-  r.time = c.time = plus(c.time, read_large_difference(in));
+  r.time = c.time = wrapping_sum(c.time, read_large_difference(in));
   r.value = read_large_difference(in);
 }
 
@@ -304,8 +299,10 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
     c = {r.time, r.request, r.node, c.thread};
     return in.good() ? in.size() : 0;
   }
-  r.time = c.time = plus(c.time, read_large_difference(in));
-  const auto read_node = [&] { r.node = c.node = static_cast<std::uint32_t>(plus(c.node, read_difference(in))); };
+  r.time = c.time = wrapping_sum(c.time, read_large_difference(in));
+  const auto read_node = [&] {
+    r.node = c.node = static_cast<std::uint32_t>(wrapping_sum(c.node, read_difference(in)));
+  };
   const auto read_region = [&] {
     const std::uint64_t region = in.number();
     if (region > 0xffff) in.refuse();
@@ -316,7 +313,7 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
       r.is_whole = head & first_flag;
       r.is_io = head & second_flag;
       r.is_within = head & third_flag;
-      r.begin = minus(r.time, read_large_difference(in));
+      r.begin = wrapping_difference(r.time, read_large_difference(in));
       read_node();
       read_region();
       break;
@@ -333,7 +330,7 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
       break;
     case Kind::Span:
       r.is_within = head & first_flag;
-      r.begin = minus(r.time, read_large_difference(in));
+      r.begin = wrapping_difference(r.time, read_large_difference(in));
       read_region();
       r.value = read_difference(in);
       if (r.region == stretches) {
@@ -343,7 +340,7 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
       }
       break;
     case Kind::Gap: r.value = read_difference(in); break;
-    case Kind::Flush: r.begin = minus(r.time, read_large_difference(in)); break;
+    case Kind::Flush: r.begin = wrapping_difference(r.time, read_large_difference(in)); break;
     default: break;
   }
   return in.good() ? in.size() : 0;
@@ -355,9 +352,9 @@ std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
   Writer out(bytes);
   out.head(Kind::Call,
            (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0) | (call.is_within ? third_flag : 0));
-  out.difference(minus(call.time, c.time));
-  out.difference(minus(call.time, call.begin));
-  out.difference(minus(call.node, c.node));
+  out.difference(wrapping_difference(call.time, c.time));
+  out.difference(wrapping_difference(call.time, call.begin));
+  out.difference(wrapping_difference(call.node, c.node));
   out.number(call.region);
   c.time = call.time;
   c.node = call.node;
@@ -384,21 +381,21 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
     c = {r.time, r.request, r.node, c.thread};
     return out.size();
   }
-  out.difference(minus(r.time, c.time));
+  out.difference(wrapping_difference(r.time, c.time));
   c.time = r.time;
   switch (r.kind) {
     case Kind::Sample:
-      out.difference(minus(r.node, c.node));
+      out.difference(wrapping_difference(r.node, c.node));
       out.difference(r.value);
       c.node = r.node;
       break;
     case Kind::Mark:
-      out.difference(minus(r.node, c.node));
+      out.difference(wrapping_difference(r.node, c.node));
       out.number(r.region);
       c.node = r.node;
       break;
     case Kind::Span:
-      out.difference(minus(r.time, r.begin));
+      out.difference(wrapping_difference(r.time, r.begin));
       out.number(r.region);
       out.difference(r.value);
       if (r.region == stretches) {
@@ -408,7 +405,7 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
       }
       break;
     case Kind::Gap: out.difference(r.value); break;
-    case Kind::Flush: out.difference(minus(r.time, r.begin)); break;
+    case Kind::Flush: out.difference(wrapping_difference(r.time, r.begin)); break;
     default: break;
   }
   return out.size();

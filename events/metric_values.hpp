@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "events/record.hpp"
+#include "format/bytes.hpp"
 
 namespace refrain::events {
 
@@ -20,25 +21,19 @@ class MetricValues {
   /// Writer: of the metric `record.region`, which is below most_metrics.
   void put(Record& record, std::int64_t value) {
     record.is_whole = (known_ >> record.region & 1) == 0;
-    record.value = record.is_whole ? value : difference(value, last_[record.region]);
+    record.value = record.is_whole ? value : format::wrapping_difference(value, last_[record.region]);
     know(record, value);
   }
   /// Reader: the count, of a record that was decoded.
   std::int64_t take(const Record& record) {
     const bool is_known = (known_ >> record.region & 1) != 0;
-    const std::int64_t value = record.is_whole || !is_known ? record.value : sum(last_[record.region], record.value);
+    const std::int64_t value =
+        record.is_whole || !is_known ? record.value : format::wrapping_sum(last_[record.region], record.value);
     know(record, value);
     return value;
   }
 
  private:
-  // Any two numbers have a difference.
-  static std::int64_t difference(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-  }
-  static std::int64_t sum(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  }
   void know(const Record& record, std::int64_t value) {
     last_[record.region] = value;
     known_ |= 1u << record.region;

@@ -182,7 +182,7 @@ MessageNumber Channels::checked(const MessageNumber& number, const ChannelUse& u
   return number;
 }
 
-MessageNumber Channels::count(const ChannelUse& use, bool& is_full) {
+MessageNumber Channels::count_other(const ChannelUse& use, bool& is_full) {
   if (use.is_receive && has_queues_.load(std::memory_order_relaxed)) [[unlikely]] {
     if (Queue* queue = queue_of(use.communicator, false)) {
       if (!is_usable(*queue, use.thread)) return {};
@@ -201,7 +201,7 @@ MessageNumber Channels::count(const ChannelUse& use, bool& is_full) {
   return use.is_receive ? checked(number, use) : number;
 }
 
-MessageNumber Channels::post(const ChannelUse& use, bool& is_full) {
+MessageNumber Channels::post_other(const ChannelUse& use, bool& is_full) {
   const bool wild = is_wild(use.peer, use.tag);
   Queue* queue = wild || has_queues_.load(std::memory_order_relaxed) ? queue_of(use.communicator, wild) : nullptr;
   if (wild && !queue) {

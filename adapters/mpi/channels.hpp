@@ -41,32 +41,17 @@ class Channels {
   /// Whether a receive may wait for others.
   bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
   void release();
-  /// From here on count_plain() counts nothing.
-  void end_plain() {
-    for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(false, std::memory_order_relaxed);
-  }
-
-  /// What count() and post() do in most programs, in few instructions: one thread, no wildcards, nothing in doubt, and
-  /// the channel's last message had this tag. False: nothing was counted, and they are to be called.
-  bool count_plain(const ChannelUse& use, MessageNumber& number) {
-    if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
-      return false;
-    const std::uint64_t key = key_of(use);
-    Channel& channel = table_[place_of(key)];
-    if (channel.key.load(std::memory_order_relaxed) != key ||
-        channel.last_tag_plus_1.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(use.tag) + 1)
-      return false;
-    number = {channel.count.load(std::memory_order_relaxed), channel.tags.load(std::memory_order_relaxed)};
-    channel.count.store(number.ordinal + 1, std::memory_order_relaxed);
-    channel.tags.store(number.tags_before + channel.last_hash.load(std::memory_order_relaxed),
-                       std::memory_order_relaxed);
-    return true;
-  }
 
   /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
-  MessageNumber count(const ChannelUse& use, bool& is_full);
+  MessageNumber count(const ChannelUse& use, bool& is_full) {
+    MessageNumber number;
+    return count_plain(use, number) ? number : count_other(use, is_full);
+  }
   /// A receive that is completed later: its number, or a ticket in its place.
-  MessageNumber post(const ChannelUse& use, bool& is_full);
+  MessageNumber post(const ChannelUse& use, bool& is_full) {
+    MessageNumber number;
+    return count_plain(use, number) ? number : post_other(use, is_full);
+  }
   /// What the status of a receive has told, whose completion is yet to come.
   void resolve(const MessageNumber& ticket, const ChannelUse& told);
   /// It has completed. `told`: as its status says.
@@ -118,6 +103,27 @@ class Channels {
     static_assert(places == 1u << 16);
     return key * 0x9e3779b97f4a7c15u >> 48;
   }
+  /// What most programs do, in few instructions: one thread makes calls, no wildcards, nothing in doubt, and the
+  /// channel's last message had this tag. False: nothing was counted.
+  bool count_plain(const ChannelUse& use, MessageNumber& number) {
+    if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
+      return false;
+    const std::uint64_t key = key_of(use);
+    Channel& channel = table_[place_of(key)];
+    if (channel.key.load(std::memory_order_relaxed) != key ||
+        channel.last_tag_plus_1.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(use.tag) + 1)
+      return false;
+    number = {channel.count.load(std::memory_order_relaxed), channel.tags.load(std::memory_order_relaxed)};
+    channel.count.store(number.ordinal + 1, std::memory_order_relaxed);
+    channel.tags.store(number.tags_before + channel.last_hash.load(std::memory_order_relaxed),
+                       std::memory_order_relaxed);
+    return true;
+  }
+  void end_plain() {
+    for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(false, std::memory_order_relaxed);
+  }
+  MessageNumber count_other(const ChannelUse& use, bool& is_full);
+  MessageNumber post_other(const ChannelUse& use, bool& is_full);
   void note_trouble() {
     has_trouble_.store(true);
     end_plain();

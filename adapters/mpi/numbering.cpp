@@ -6,9 +6,9 @@ namespace refrain::adapters::mpi {
 
 using measurement::MpiCall;
 
-constinit Channels channels;
-
 namespace {
+
+constinit Channels channels;
 
 /// A request of a message has the id of its communicator when it was begun: the handle may be freed, and be another
 /// communicator's, before it completes.
@@ -23,8 +23,10 @@ std::atomic<std::uint64_t> merged[most_communicators / 64];
 std::atomic<std::uint64_t> operations[most_communicators];
 constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 
+bool has_place(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
+
 bool is_merged(std::int32_t id) {
-  return any_merged.load(std::memory_order_relaxed) && id >= 0 && static_cast<std::size_t>(id) < most_communicators &&
+  return any_merged.load(std::memory_order_relaxed) && has_place(id) &&
          (merged[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
 }
 
@@ -76,16 +78,16 @@ void start_numbering() {
 }
 
 void merge_communicator(std::int32_t id) {
-  if (id < 0 || static_cast<std::size_t>(id) >= most_communicators) return;
-  channels.end_plain();
+  if (!has_place(id)) return;
   merged[id / 64].fetch_or(std::uint64_t{1} << id % 64);
   any_merged.store(true);
 }
 
-MessageNumber number_other_message(MpiCall& call, const ChannelUse& use) {
-  if (!can_be_numbered(use.communicator)) return {};
+MessageNumber number_message(MpiCall& call, std::int32_t communicator, std::int32_t peer, std::int32_t tag,
+                             bool is_receive) {
+  if (!can_be_numbered(communicator)) return {};
   bool is_full = false;
-  const MessageNumber number = channels.count(use, is_full);
+  const MessageNumber number = channels.count({communicator, peer, tag, is_receive, call.here().thread}, is_full);
   count_if(call, is_full);
   return number;
 }
@@ -96,20 +98,15 @@ MessageNumber number_begun(MpiCall& call, TrackedRequest& request) {
   if (is_receive(request)) keep_number(request, {});
   const ChannelUse use = use_of(request, call.here().thread);
   if (request.partitioned || !can_be_numbered(use.communicator)) return {};
-  MessageNumber number;
-  if (!channels.count_plain(use, number)) [[unlikely]] {
-    bool is_full = false;
-    number = use.is_receive ? channels.post(use, is_full) : channels.count(use, is_full);
-    count_if(call, is_full);
-  }
+  bool is_full = false;
+  const MessageNumber number = use.is_receive ? channels.post(use, is_full) : channels.count(use, is_full);
+  count_if(call, is_full);
   if (use.is_receive) keep_number(request, number);
   return use.is_receive ? MessageNumber{} : number;
 }
 
 MessageNumber number_collective(std::int32_t communicator) {
-  if (!can_be_numbered(communicator) || communicator < 0 ||
-      static_cast<std::size_t>(communicator) >= most_communicators)
-    return {};
+  if (!can_be_numbered(communicator) || !has_place(communicator)) return {};
   std::atomic<std::uint64_t>& count = operations[communicator];
   const std::uint64_t before = count.load(std::memory_order_relaxed);
   if (before >= has_failed) return {};
@@ -119,8 +116,7 @@ MessageNumber number_collective(std::int32_t communicator) {
 
 void fail_collective(MPI_Comm comm) {
   const std::int32_t communicator = id_of_communicator(comm);
-  if (communicator >= 0 && static_cast<std::size_t>(communicator) < most_communicators)
-    operations[communicator].store(has_failed, std::memory_order_relaxed);
+  if (has_place(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
 }
 
 void number_untracked(MpiCall& call, const Partner& from) {

@@ -19,20 +19,9 @@ void start_numbering();
 /// From here on the id stands for another communicator, too.
 void merge_communicator(std::int32_t id);
 
-/// Of the process.
-extern constinit Channels channels;
-
 /// A message that the call has sent, or has received by posting a receive of its own.
-MessageNumber number_other_message(measurement::MpiCall& call, const ChannelUse& use);
-inline MessageNumber number_message(measurement::MpiCall& call, std::int32_t communicator, std::int32_t peer,
-                                    std::int32_t tag, bool is_receive) {
-  const ChannelUse use{communicator, peer, tag, is_receive, call.here().thread};
-  MessageNumber number;
-  if (!measurement::messages_go_uncounted.load(std::memory_order_relaxed) && channels.count_plain(use, number))
-      [[likely]]
-    return number;
-  return number_other_message(call, use);
-}
+MessageNumber number_message(measurement::MpiCall& call, std::int32_t communicator, std::int32_t peer, std::int32_t tag,
+                             bool is_receive);
 /// The call has begun a send or receive: the request keeps what is needed when it completes. Returns the number of a
 /// send.
 MessageNumber number_begun(measurement::MpiCall& call, TrackedRequest& request);

@@ -123,17 +123,14 @@ std::vector<events::SampledMessage> read_messages(SectionReader& in) {
   using format::SampledMessageFlag;
   constexpr std::size_t least_size = 9;  // bytes of a message
   std::vector<events::SampledMessage> messages(in.count(least_size));
-  const auto add = [](std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  };
   std::int64_t begin = 0;
   std::uint64_t ordinal = 0;
   for (events::SampledMessage& of : messages) {
     const auto flags = in.fixed<std::uint8_t>();
     of.is_receive = (flags & SampledMessageFlag::receive) != 0;
     of.is_completed = (flags & SampledMessageFlag::completed) != 0;
-    of.begin = begin = add(begin, in.signed_varint());
-    of.end = add(begin, in.signed_varint());
+    of.begin = begin = format::wrapping_sum(begin, in.signed_varint());
+    of.end = format::wrapping_sum(begin, in.signed_varint());
     of.node = static_cast<std::uint32_t>(in.varint());
     of.communicator = static_cast<std::int32_t>(in.signed_varint());
     of.peer = static_cast<std::int32_t>(in.signed_varint());

@@ -10,6 +10,7 @@
 
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
+#include "format/bytes.hpp"
 #include "offline/experiment/events_reader.hpp"
 #include "offline/trace/event_source.hpp"
 
@@ -25,9 +26,7 @@ class RankClock {
   std::int64_t time_of(std::int64_t ticks) const {
     // Damaged files have any times; 2^62 ns are 146 years.
     constexpr double most = 4.6e18;
-    const auto since =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(ticks) - static_cast<std::uint64_t>(ticks_));
-    const double ns = static_cast<double>(since) * ns_per_tick_;
+    const double ns = static_cast<double>(format::wrapping_difference(ticks, ticks_)) * ns_per_tick_;
     return offset_ns_ + static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
   }
 
