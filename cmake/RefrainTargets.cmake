@@ -9,13 +9,15 @@ set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvi
 # GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to begin: a record
 # of an event is such an object.
 include(CheckCXXCompilerFlag)
+set(REFRAIN_STORE_FLAGS)
 foreach(operation memset memcpy)
   set(flag -m${operation}-strategy=vector_loop:512:noalign,libcall:-1:noalign)
   check_cxx_compiler_flag(${flag} REFRAIN_HAS_${operation}_STRATEGY)
   if(REFRAIN_HAS_${operation}_STRATEGY)
-    list(APPEND REFRAIN_RUNTIME_FLAGS ${flag})
+    list(APPEND REFRAIN_STORE_FLAGS ${flag})
   endif()
 endforeach()
+list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_STORE_FLAGS})
 
 # refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target. No source relies on it: the
 # sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
@@ -48,7 +50,7 @@ endfunction()
 # refrain_library(NAME SOURCES...): a static library of the offline half.
 function(refrain_library name)
   add_library(${name} STATIC ${ARGN})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2> $<$<COMPILE_LANGUAGE:CXX>:${REFRAIN_STORE_FLAGS}>)
   list(LENGTH ARGN sources)
   if(sources GREATER 2)
     refrain_precompile(${name} ${REFRAIN_OFFLINE_HEADERS})

@@ -278,7 +278,7 @@ template <class Reader>
 std::size_t decode_from(Reader in, Context& c, Record& r) {
   const unsigned head = in.head();
   if (!in.good()) return 0;
-  clear(r);
+  r = Record{};
   r.kind = static_cast<Kind>(head & (first_flag - 1));
   if (r.kind == Kind::Jump && head & is_later_kind) {
     const unsigned later = in.head();

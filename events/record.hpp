@@ -5,10 +5,7 @@
 /// calls, and ends of spans. Times are ticks of
 /// the rank's clock, nodes are those of the location's call tree, ranks those in the communicator or window.
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 namespace refrain::events {
 
@@ -103,22 +100,5 @@ struct Record {
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
   std::uint64_t ordinal = 0, tags_before = 0;       ///< of messages, what `form` says
 };
-
-static_assert(std::is_trivially_copyable_v<Record>);
-
-// As by assignment. In two halves, which compilers make stores of 16 bytes each of: for the whole they write a `rep
-// stos` or a call, which takes longer than to decode a record.
-inline constexpr std::size_t half_record = sizeof(Record) / 2;
-inline void clear(Record& record) {
-  const auto bytes = reinterpret_cast<std::byte*>(&record);
-  std::memset(bytes, 0, half_record);
-  std::memset(bytes + half_record, 0, sizeof record - half_record);
-}
-inline void copy(const Record& from, Record& to) {
-  const auto in = reinterpret_cast<const std::byte*>(&from);
-  const auto out = reinterpret_cast<std::byte*>(&to);
-  std::memcpy(out, in, half_record);
-  std::memcpy(out + half_record, in + half_record, sizeof to - half_record);
-}
 
 }  // namespace refrain::events

@@ -204,7 +204,7 @@ inline void EventStream::place_call(std::size_t moved) {
     event.path = path;
   };
   describe(*enter, Type::Enter, begin_ns);
-  events::copy(call, enter->record);
+  enter->record = call;
   for (Event* event = enter + 1; event != leave; ++event) {
     describe(*event, Type::Communication, is_at_end(event->record) ? end_ns : begin_ns);
     event->record.node = node;
