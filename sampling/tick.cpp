@@ -103,7 +103,9 @@ struct Weight {
 /// CPU time that a tick of the event stands for: its period, in user mode, where each moment has the same chance. CPU
 /// time beyond the period was in the kernel, where the event is not heard. Who called the kernel is plain when no MPI
 /// call has begun or ended since. Otherwise MPI calls get the part of this time that recent ticks of the kernel tell.
-/// The rest goes to the next samples, in portions of a period: short stays in the kernel are close to them.
+/// The rest goes to the next samples, a part to each: short stays in the kernel are close to them, and samples that
+/// weigh nearly the same tell most. (In lumps of a period a program with as much time in the kernel as in user mode had
+/// shares whose standard errors were half as large again.)
 Weight weight_of_event(Location& location, Inside inside) {
   ThreadSampler& sampler = *location.sampler;
   const std::int64_t now = sampling_clock_ns();
@@ -125,7 +127,12 @@ Weight weight_of_event(Location& location, Inside inside) {
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
-  if (owed > tick_settings.period_ns) weight.here += std::exchange(owed, 0);
+  constexpr std::int64_t samples_to_pay = 4;
+  if (owed > 0) {
+    const std::int64_t paid = owed / samples_to_pay;
+    weight.here += paid;
+    owed -= paid;
+  }
   return weight;
 }
 
