@@ -10,6 +10,7 @@
 #include "format/hashing.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/text_page.hpp"
+#include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/pairing.hpp"
 
 namespace refrain::report {
@@ -251,18 +252,18 @@ void count_span(const Trace& trace, const Event& span, KeptIterations& kept) {
 
 KeptOfTrace count_kept(const Trace& trace) {
   std::map<std::int32_t, KeptIterations> of_rank;
-  trace::Pairing pairing = trace::pairing_of(trace);
+  KeptOfTrace result;
+  trace::ClockBounds bounds(trace, [&](const trace::ClockBound& of) { result.clock_violations += !of.holds(); });
   trace::MatchedMessages matched(trace);
   auto reader = trace.read();
   while (const Event* event = reader.next()) {
-    pairing.add(*event);
+    bounds.add(*event);
     matched.add(*event);
     const trace::LocationOfTrace& location = trace.locations()[event->location];
     if (event->type == Type::SpanEnd && location.thread == 0) count_span(trace, *event, of_rank[location.rank]);
   }
-  pairing.finish();
-  KeptOfTrace result;
-  result.messages = pairing.counts();
+  bounds.finish();
+  result.messages = bounds.messages();
   if (matched.is_there())
     result.matched = {matched.level(),
                       matched.ends(),

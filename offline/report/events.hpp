@@ -44,6 +44,8 @@ struct KeptOfTrace {
   std::vector<KeptIterations> iterations;  ///< in the order of Trace::ranks()
   trace::MessageCounts messages;           ///< of all threads
   std::optional<KeptMessages> matched;     ///< none: no messages were sampled one by one
+  /// Between machines: events that by their times come before what must have been earlier.
+  std::uint64_t clock_violations = 0;
 };
 /// Reads the whole trace.
 KeptOfTrace count_kept(const trace::Trace& trace);

@@ -183,12 +183,15 @@ std::vector<Table> events_tables(const Document& d) {
                 {"stretches", Kind::Count},
                 {"stretches_left_out", Kind::Count},
                 {"machines", Kind::Count},
-                {"clock_uncertainty_s", Kind::Seconds}},
+                {"clock_uncertainty_s", Kind::Seconds},
+                {"clock_bounds", Kind::Count},
+                {"clock_violations", Kind::Count}},
                [kept](const TakeRow& take) {
                  const auto level = level_of(*kept);
-                 Row row{{mode_of(*kept), level ? Cell(*level) : Cell(),
-                          static_cast<std::int64_t>(kept->of_all_ranks()), Cell(), Cell(), Cell(), Cell()},
-                         {messages_table(kept), slowest_table(kept), by_rank_table(kept)}};
+                 Row row{
+                     {mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks()),
+                      Cell(), Cell(), Cell(), Cell(), Cell(), Cell()},
+                     {messages_table(kept), slowest_table(kept), by_rank_table(kept)}};
                  if (kept->matched) row.tables.push_back(matched_table(kept));
                  if (kept->has_stretches()) {
                    row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
@@ -198,6 +201,10 @@ std::vector<Table> events_tables(const Document& d) {
                    const trace::JobClocks& clocks = kept->trace->clocks();
                    row.cells[5] = static_cast<std::int64_t>(clocks.machines());
                    if (clocks.uncertainty_ns() >= 0) row.cells[6] = static_cast<double>(clocks.uncertainty_ns()) / 1e9;
+                   if (clocks.machines() > 1) {
+                     row.cells[7] = static_cast<std::int64_t>(clocks.bounds());
+                     row.cells[8] = static_cast<std::int64_t>(kept->clock_violations);
+                   }
                  }
                  take(std::move(row));
                }};
@@ -229,7 +236,7 @@ class EventsPage : TextPage {
     if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
       line(fmt::format("{} left out: not all ranks have called the same collective operations.",
                        plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
-    clocks(kept->trace->clocks());
+    clocks(kept->trace->clocks(), kept->clock_violations);
     line();
     print(by_rank_table(kept));
     if (!kept->trace->slowest().empty()) {
@@ -244,7 +251,7 @@ class EventsPage : TextPage {
   }
 
  private:
-  void clocks(const trace::JobClocks& clocks) {
+  void clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
     if (clocks.machines() < 2) return;
     if (clocks.uncertainty_ns() < 0)
       return line(
@@ -252,6 +259,10 @@ class EventsPage : TextPage {
                       clocks.machines()));
     line(fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
                      clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3));
+    if (clocks.bounds() == 0) return;
+    line(fmt::format("{} of different machines correct them in between; {} of them are still in the wrong order.",
+                     plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
+                     violations));
   }
 };
 

@@ -65,7 +65,8 @@ struct Event {
   std::uint32_t path = no_path;  ///< call path, see Trace::region(); no_path: not known
   /// Where the event comes from: times in it are ticks of the rank (see Trace::time_of()), and nodes those of the
   /// location. Of an archive times are nanoseconds, and communicators index Communicators::all(). Of messages
-  /// `ordinal` and `tags_before` are their number, whatever form it had; no_ordinal: it has none.
+  /// `ordinal` and `tags_before` are their number, whatever form it had; no_ordinal: it has none. Of collective
+  /// operations `ordinal` is which one on its communicator it is, or no_ordinal.
   events::Record record;
 };
 

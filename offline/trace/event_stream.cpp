@@ -14,8 +14,8 @@ using events::Phase;
 using events::Record;
 
 RankClock::RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
-                     double ticks_per_second)
-    : ticks_(first_ticks), offset_ns_(first_ns) {
+                     double ticks_per_second, std::shared_ptr<const ClockCurve> curve)
+    : ticks_(first_ticks), offset_ns_(first_ns), curve_(std::move(curve)) {
   const double ticks = static_cast<double>(last_ticks) - static_cast<double>(first_ticks);
   const double ns = static_cast<double>(last_ns) - static_cast<double>(first_ns);
   ns_per_tick_ = ticks > 0 && ns > 0 ? ns / ticks : 1e9 / ticks_per_second;

@@ -12,6 +12,7 @@
 #include "events/metric_values.hpp"
 #include "format/bytes.hpp"
 #include "offline/experiment/events_reader.hpp"
+#include "offline/trace/clock_correction.hpp"
 #include "offline/trace/event_source.hpp"
 
 namespace refrain::trace {
@@ -21,18 +22,21 @@ class RankClock {
  public:
   RankClock() = default;
   /// Two moments, in ticks and as times of the trace. When they are the same the counter has its usual frequency.
+  /// `curve`: what to add to these times; null: nothing.
   RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
-            double ticks_per_second);
+            double ticks_per_second, std::shared_ptr<const ClockCurve> curve = nullptr);
   std::int64_t time_of(std::int64_t ticks) const {
     // Damaged files have any times; 2^62 ns are 146 years.
     constexpr double most = 4.6e18;
     const double ns = static_cast<double>(format::wrapping_difference(ticks, ticks_)) * ns_per_tick_;
-    return offset_ns_ + static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
+    const std::int64_t even = offset_ns_ + static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
+    return curve_ ? even + static_cast<std::int64_t>(curve_->at(static_cast<double>(even))) : even;
   }
 
  private:
   std::int64_t ticks_ = 0, offset_ns_ = 0;
   double ns_per_tick_ = 1;
+  std::shared_ptr<const ClockCurve> curve_;
 };
 
 /// Whether a span that is in the file is shown: of a sample of iterations not all ranks have the same. `region` 0:

@@ -1,14 +1,16 @@
 #pragma once
 /// The clocks of a job's machines as one. Ranks of one machine share its clock. Between machines stands what ranks have
 /// measured in MPI_Init and in MPI_Finalize (runtime/clock_offsets.hpp), and in between a straight line; where nothing
-/// was measured the clocks of their calendars must do.
+/// was measured the clocks of their calendars must do. What events prove (clock_correction.hpp) bends the line.
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "offline/experiment/profile.hpp"
+#include "offline/trace/clock_correction.hpp"
 
 namespace refrain::trace {
 
@@ -19,6 +21,19 @@ class JobClocks {
   /// After all of them were added.
   void connect();
 
+  /// One clock for each machine(), with what was measured, for times since begin() as even_time_of() tells them.
+  ClockCorrection correction(std::int64_t end_ns) const;
+  /// That of all events, solved. Changes begin().
+  void correct(const ClockCorrection& correction);
+
+  /// The number of the machine of a rank; 0: the first rank's.
+  std::uint32_t machine_of(std::int32_t rank) const;
+  /// What to add to even_time_of(), by the time since begin(); null: nothing.
+  std::shared_ptr<const ClockCurve> curve_of(std::int32_t rank) const;
+  /// How many pairs of events have bounded the clocks.
+  std::uint64_t bounds() const { return bounds_; }
+  /// As time_of(), with clocks that run evenly between the two measurements.
+  std::int64_t even_time_of(const experiment::Rank& rank, std::int64_t monotonic_ns) const;
   /// Nanoseconds since the epoch, of a time on the rank's monotonic clock, by the clock of the first rank's machine.
   std::int64_t time_of(const experiment::Rank& rank, std::int64_t monotonic_ns) const;
   /// Of the rank that began first.
@@ -26,8 +41,8 @@ class JobClocks {
   std::size_t machines() const { return clocks_.size(); }
   /// What to add to the rank's monotonic clock, at this time, for that of the first rank's machine; nothing: not known.
   std::optional<std::int64_t> offset_of(std::int32_t rank, std::int64_t monotonic_ns) const;
-  /// How wrong times of other machines may be, to those of the first rank's, when all clocks run evenly between the two
-  /// measurements; -1: not known, as only the calendars were there.
+  /// How wrong times of other machines may be, to those of the first rank's, at most. Where no events bound a clock:
+  /// when it runs evenly between the two measurements. -1: not known, as only the calendars were there.
   std::int64_t uncertainty_ns() const { return uncertainty_; }
 
  private:
@@ -40,9 +55,15 @@ class JobClocks {
     std::uint64_t parent = 0;  ///< the next clock on the way to the first; 0: none
     std::int64_t at = 0, offset = 0;
     double slope = 0;
+    std::uint32_t machine = 0;
+    std::vector<Sample> measured;  ///< the best early and the best late one
+    std::shared_ptr<const ClockCurve> curve;
   };
   void follow(std::uint64_t clock, std::uint64_t parent, std::vector<Sample> samples);
+  double since_begin(std::int64_t time) const { return static_cast<double>(time) - static_cast<double>(begin_); }
   std::int64_t to_first(std::uint64_t clock, std::int64_t time) const;
+  /// to_first(), corrected.
+  std::int64_t corrected(std::uint64_t clock, std::int64_t time) const;
 
   struct Begin {
     std::uint64_t clock;
@@ -60,6 +81,7 @@ class JobClocks {
   std::uint64_t first_ = 0;
   std::map<std::uint64_t, std::int64_t> uncertainties_;
   std::int64_t begin_ = 0, uncertainty_ = 0;
+  std::uint64_t bounds_ = 0;
 };
 
 }  // namespace refrain::trace

@@ -27,21 +27,96 @@ std::size_t HashOfMessageKey::operator()(const MessageKey& key) const {
                        format::mixed(word(key.communicator, key.tags) ^ format::mixed(key.ordinal)));
 }
 
-Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take)
+Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take, TakeAlone alone)
     : numbered_(numbered),
       ends_(std::move(ends)),
       take_(std::move(take)),
+      alone_(std::move(alone)),
       // As much as iterations with a thousand open messages of each location need.
       most_waiting_((std::size_t{1} << 16) + locations * 1024),
       of_location_(locations) {}
 
-void Pairing::add(const Event& event) {
+void Pairing::add(const Event& event, std::uint32_t token) {
   sent_.reset();
   other_ = -1;
-  if (event.type == Type::Communication && events::is_message(event.record.kind)) message(event);
+  if (event.type == Type::Communication && events::is_message(event.record.kind)) message(event, token);
 }
 
-void Pairing::message(const Event& event) {
+const ChannelEnds& Pairing::ends_of(const Event& event) {
+  OfLocation& of = of_location_[event.location];
+  const Record& r = event.record;
+  if (!of.ends || of.communicator != r.communicator || of.peer != r.peer) {
+    of.communicator = r.communicator;
+    of.peer = r.peer;
+    of.ends = ends_(event);
+  }
+  return *of.ends;
+}
+
+std::size_t Pairing::WaitingTable::slot_of(const Key& key, std::uint32_t hash) const {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = hash & mask; slots_[at] != 0; at = (at + 1) & mask)
+    if (const Entry& entry = entries_[slots_[at]]; entry.hash == hash && entry.waiting.key == key) return at;
+  return no_slot;
+}
+
+const Pairing::Waiting* Pairing::WaitingTable::find(const Key& key) const {
+  const std::size_t at = slot_of(key, static_cast<std::uint32_t>(HashOfKey{}(key)));
+  return at == no_slot ? nullptr : &entries_[slots_[at]].waiting;
+}
+
+void Pairing::WaitingTable::add(const Waiting& waiting) {
+  if (2 * (size_ + 1) > slots_.size()) grow();
+  std::uint32_t place;
+  if (free_.empty()) {
+    place = static_cast<std::uint32_t>(entries_.size());
+    entries_.emplace_back();
+  } else {
+    place = free_.back();
+    free_.pop_back();
+  }
+  Entry& entry = entries_[place];
+  entry = {waiting, entries_[0].before, 0, static_cast<std::uint32_t>(HashOfKey{}(waiting.key))};
+  entries_[entry.before].next = place;
+  entries_[0].before = place;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = entry.hash & mask;
+  while (slots_[at] != 0) at = (at + 1) & mask;
+  slots_[at] = place;
+  ++size_;
+}
+
+void Pairing::WaitingTable::remove(const Key& key) {
+  std::size_t at = slot_of(key, static_cast<std::uint32_t>(HashOfKey{}(key)));
+  if (at == no_slot) return;
+  const std::uint32_t place = slots_[at];
+  const Entry& entry = entries_[place];
+  entries_[entry.before].next = entry.next;
+  entries_[entry.next].before = entry.before;
+  free_.push_back(place);
+  --size_;
+  // What would not be found behind a free slot moves there.
+  const std::size_t mask = slots_.size() - 1;
+  slots_[at] = 0;
+  for (std::size_t next = (at + 1) & mask; slots_[next] != 0; next = (next + 1) & mask) {
+    const std::size_t wanted = entries_[slots_[next]].hash & mask;
+    if (((next - wanted) & mask) < ((next - at) & mask)) continue;
+    slots_[at] = std::exchange(slots_[next], 0);
+    at = next;
+  }
+}
+
+void Pairing::WaitingTable::grow() {
+  slots_.assign(2 * slots_.size(), 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::uint32_t place = entries_[0].next; place != 0; place = entries_[place].next) {
+    std::size_t at = entries_[place].hash & mask;
+    while (slots_[at] != 0) at = (at + 1) & mask;
+    slots_[at] = place;
+  }
+}
+
+void Pairing::message(const Event& event, std::uint32_t token) {
   const Record& r = event.record;
   OfLocation& of = of_location_[event.location];
   if (!events::has_number(r.kind, r.phase)) {
@@ -54,18 +129,19 @@ void Pairing::message(const Event& event) {
   }
   const bool is_send = r.kind == Kind::Send;
   ++(is_send ? counts_.sends : counts_.receives);
-  const ChannelEnds ends = ends_(event);
+  const ChannelEnds ends = ends_of(event);
   other_ = ends.other;
-  Waiting waiting{{ends.communicator, is_send ? ends.own : ends.other, is_send ? ends.other : ends.own,
-                   numbered_ ? static_cast<std::int32_t>(events::class_of(r.tag)) : r.tag, r.ordinal},
-                  is_send,
-                  // Some operations do not tell how much they have received.
-                  is_send || r.bytes_received > 0,
-                  r.tags_before,
-                  {event.location, event.time_ns, of.position++, is_send ? r.bytes_sent : r.bytes_received, r.tag}};
+  Waiting waiting{
+      {ends.communicator, is_send ? ends.own : ends.other, is_send ? ends.other : ends.own,
+       numbered_ ? static_cast<std::int32_t>(events::class_of(r.tag)) : r.tag, r.ordinal},
+      is_send,
+      // Some operations do not tell how much they have received.
+      is_send || r.bytes_received > 0,
+      r.tags_before,
+      {event.location, event.time_ns, of.position++, is_send ? r.bytes_sent : r.bytes_received, r.tag, token}};
   if (!numbered_) return add_by_order(of, event, std::move(waiting));
-  if (r.ordinal == no_ordinal) return leave_out(LeftOut::Unnumbered);
-  if (ends.communicator < 0 || ends.other < 0) return leave_out(LeftOut::Outside);
+  if (r.ordinal == no_ordinal) return leave_out(waiting, LeftOut::Unnumbered);
+  if (ends.communicator < 0 || ends.other < 0) return leave_out(waiting, LeftOut::Outside);
   match(waiting);
 }
 
@@ -74,7 +150,7 @@ void Pairing::add_by_order(OfLocation& of, const Event& event, Waiting waiting) 
   if (waiting.is_send) return count_on(std::move(waiting));
   if (event.record.phase == Phase::Completed) {
     const auto at = std::ranges::find(of.posted, event.record.request, &Posted::request);
-    if (at == of.posted.end()) return leave_out(LeftOut::NotKept);  // nobody knows where it was posted
+    if (at == of.posted.end()) return leave_out(waiting, LeftOut::NotKept);  // nobody knows where it was posted
     at->received = std::move(waiting);
   } else if (of.posted.empty()) {
     return count_on(std::move(waiting));
@@ -90,7 +166,8 @@ void Pairing::release_posted(OfLocation& of) {
 }
 
 void Pairing::count_on(Waiting waiting) {
-  if (waiting.key.communicator < 0 || waiting.key.from < 0 || waiting.key.to < 0) return leave_out(LeftOut::Outside);
+  if (waiting.key.communicator < 0 || waiting.key.from < 0 || waiting.key.to < 0)
+    return leave_out(waiting, LeftOut::Outside);
   waiting.key.ordinal = 0;
   Sides& sides = counted_[waiting.key];
   waiting.key.ordinal = waiting.is_send ? sides.sends++ : sides.receives++;
@@ -99,28 +176,27 @@ void Pairing::count_on(Waiting waiting) {
 }
 
 void Pairing::match(const Waiting& waiting) {
-  const auto at = waiting_.find(waiting.key);
-  if (at == waiting_.end()) {
-    waiting_.emplace(waiting.key, in_order_.insert(in_order_.end(), waiting));
+  const Waiting* at = waiting_.find(waiting.key);
+  if (!at) {
+    waiting_.add(waiting);
     if (waiting_.size() <= most_waiting_) return;
-    waiting_.erase(in_order_.front().key);
-    in_order_.pop_front();
-    return leave_out(LeftOut::NotKept);
+    const Waiting oldest = waiting_.oldest();
+    waiting_.remove(oldest.key);
+    return leave_out(oldest, LeftOut::NotKept);
   }
-  const Waiting other = *at->second;
-  in_order_.erase(at->second);
-  waiting_.erase(at);
+  const Waiting other = *at;
+  waiting_.remove(waiting.key);
   if (other.is_send == waiting.is_send) {  // one number twice: neither is known
-    leave_out(LeftOut::Contradiction);
-    return leave_out(LeftOut::Contradiction);
+    leave_out(other, LeftOut::Contradiction);
+    return leave_out(waiting, LeftOut::Contradiction);
   }
   const LeftOut reason = other.tags_before != waiting.tags_before || other.event.tag != waiting.event.tag
                              ? LeftOut::OtherOrder
                              : LeftOut::Contradiction;
   const bool same_bytes = !other.knows_bytes || !waiting.knows_bytes || other.event.bytes == waiting.event.bytes;
   if (reason == LeftOut::OtherOrder || !same_bytes) {
-    leave_out(reason);
-    return leave_out(reason);
+    leave_out(other, reason);
+    return leave_out(waiting, reason);
   }
   ++counts_.paired;
   const MessagePair pair =
@@ -133,14 +209,17 @@ void Pairing::finish() {
   for (OfLocation& of : of_location_) {
     // Behind one that was never completed nobody knows the place.
     for (const Posted& posted : of.posted)
-      if (posted.received) leave_out(LeftOut::Unnumbered);
+      if (posted.received) leave_out(*posted.received, LeftOut::Unnumbered);
     of.posted.clear();
   }
-  for (; !in_order_.empty(); in_order_.pop_front()) leave_out(LeftOut::NotKept);
-  waiting_.clear();
+  while (waiting_.size() > 0) {
+    const Waiting oldest = waiting_.oldest();
+    waiting_.remove(oldest.key);
+    leave_out(oldest, LeftOut::NotKept);
+  }
 }
 
-Pairing pairing_of(const Trace& trace, Pairing::Take take) {
+Pairing pairing_of(const Trace& trace, Pairing::Take take, Pairing::TakeAlone alone) {
   const auto ends = [&trace](const Event& event) {
     const Communicators& communicators = trace.communicators();
     const std::int32_t rank = trace.locations()[event.location].rank;
@@ -148,7 +227,7 @@ Pairing pairing_of(const Trace& trace, Pairing::Take take) {
     return ChannelEnds{communicators.index_of(rank, r.communicator), rank,
                        communicators.rank_of(rank, r.communicator, r.peer)};
   };
-  return {trace.locations().size(), trace.archive() == nullptr, ends, std::move(take)};
+  return {trace.locations().size(), trace.archive() == nullptr, ends, std::move(take), std::move(alone)};
 }
 
 }  // namespace refrain::trace

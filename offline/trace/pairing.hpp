@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +31,7 @@ struct MessageEvent {
   std::uint64_t position;  ///< which one of its location's sends and receives, from 0 on
   std::int64_t bytes;
   std::int32_t tag;
+  std::uint32_t token;  ///< what the user of Pairing calls it
 };
 struct MessagePair {
   MessageEvent send, receive;
@@ -72,14 +72,17 @@ class Pairing {
  public:
   using Ends = std::function<ChannelEnds(const Event& event)>;
   using Take = std::function<void(const MessagePair&)>;
-  /// `numbered`: the trace has numbers. `locations`: how many there are.
-  Pairing(std::size_t locations, bool numbered, Ends ends, Take take = {});
+  using TakeAlone = std::function<void(const MessageEvent&, bool is_send)>;
+  /// `numbered`: the trace has numbers. `locations`: how many there are. `alone`: gets what is left out, once it is.
+  Pairing(std::size_t locations, bool numbered, Ends ends, Take take = {}, TakeAlone alone = {});
 
   /// With every event, in order of time. Clocks may differ: a receive may come before its send.
-  void add(const Event& event);
+  void add(const Event& event, std::uint32_t token = 0);
   /// There are no more: what waits is left out.
   void finish();
 
+  /// Who is meant by a message event, added or not.
+  const ChannelEnds& ends_of(const Event& event);
   /// The send of the receive that was added last; null: it is not paired, or not yet.
   const MessageEvent* sent() const { return sent_ ? &*sent_ : nullptr; }
   /// The other end of the send or receive that was added last; negative: not known.
@@ -104,21 +107,51 @@ class Pairing {
   struct OfLocation {
     std::uint64_t position = 0;
     std::deque<Posted> posted;  ///< without numbers: receives, in their order, from the first that is open
+    // Messages of one communicator and partner mostly follow each other.
+    std::int32_t communicator = 0, peer = 0;
+    std::optional<ChannelEnds> ends;
+  };
+  /// Events that wait for their other side, by key and in the order in which they came. A hash table with linear
+  /// probing, of places in a list that is kept in one array.
+  class WaitingTable {
+   public:
+    std::size_t size() const { return size_; }
+    /// Null: there is none.
+    const Waiting* find(const Key& key) const;
+    void add(const Waiting& waiting);
+    void remove(const Key& key);
+    const Waiting& oldest() const { return entries_[entries_[0].next].waiting; }
+
+   private:
+    struct Entry {
+      Waiting waiting;
+      std::uint32_t before = 0, next = 0, hash = 0;
+    };
+    static constexpr std::size_t no_slot = ~std::size_t{0};
+    std::size_t slot_of(const Key& key, std::uint32_t hash) const;
+    void grow();
+    std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64);  ///< places in entries_; 0: free
+    std::vector<Entry> entries_ = std::vector<Entry>(1);                 ///< the first one is the list's begin and end
+    std::vector<std::uint32_t> free_;
+    std::size_t size_ = 0;
   };
 
-  void message(const Event& event);
+  void message(const Event& event, std::uint32_t token);
   void add_by_order(OfLocation& of, const Event& event, Waiting waiting);
   void release_posted(OfLocation& of);
   void count_on(Waiting waiting);
   void match(const Waiting& waiting);
-  void leave_out(LeftOut reason) { ++counts_.left_out[static_cast<std::size_t>(reason)]; }
+  void leave_out(const Waiting& waiting, LeftOut reason) {
+    ++counts_.left_out[static_cast<std::size_t>(reason)];
+    if (alone_) alone_(waiting.event, waiting.is_send);
+  }
 
   bool numbered_;
   Ends ends_;
   Take take_;
+  TakeAlone alone_;
   std::size_t most_waiting_;
-  std::list<Waiting> in_order_;
-  std::unordered_map<Key, std::list<Waiting>::iterator, HashOfKey> waiting_;
+  WaitingTable waiting_;
   struct Sides {
     std::uint64_t sends = 0, receives = 0;
   };
@@ -131,6 +164,6 @@ class Pairing {
 
 class Trace;
 /// For the events of all locations of a trace. The trace must outlive it.
-Pairing pairing_of(const Trace& trace, Pairing::Take take = {});
+Pairing pairing_of(const Trace& trace, Pairing::Take take = {}, Pairing::TakeAlone alone = {});
 
 }  // namespace refrain::trace

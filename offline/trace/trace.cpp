@@ -6,15 +6,16 @@
 #include <map>
 
 #include "format/kept_iterations.hpp"
+#include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/otf2_stream.hpp"
 
 namespace refrain::trace {
 
 using experiment::RankHandle;
 
-void Trace::add(const experiment::Rank& rank) {
+void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::DamageLog>& damage) {
   const experiment::EventsOfRank& events = *rank.events;
-  auto file = std::make_shared<const experiment::EventFile>(experiment_->directory(), rank, experiment_->damage_log());
+  auto file = std::make_shared<const experiment::EventFile>(experiment_->directory(), rank, damage);
   std::map<std::int32_t, std::uint64_t> records;  // by thread
   for (const experiment::EventFrame& frame : file->frames()) records[frame.thread] += frame.records;
   const auto add_location = [&](const experiment::EventsOfLocation& of) {
@@ -52,39 +53,65 @@ void Trace::add_metrics(const experiment::Rank& rank) {
   }
 }
 
-std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
-                                         const std::function<bool(std::int32_t rank)>& chosen) {
-  auto trace = std::make_shared<Trace>();
-  trace->experiment_ = experiment;
-  std::vector<RankHandle> added;
-  JobClocks& clocks = trace->job_clocks_;
+struct Trace::Opened {
+  std::shared_ptr<Trace> trace;
+  std::vector<RankHandle> ranks;  ///< the chosen ones; none: there is nothing to read
+};
+
+Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment>& experiment,
+                              const std::function<bool(std::int32_t rank)>& chosen,
+                              const std::shared_ptr<experiment::DamageLog>& damage) {
+  Opened opened{std::make_shared<Trace>(), {}};
+  Trace& trace = *opened.trace;
+  trace.experiment_ = experiment;
   // All ranks, so that a time means the same whichever are chosen.
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
     const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
     if (!rank || !rank->events) continue;
-    clocks.add(*rank);
-    trace->add_sample(*rank->events);
+    trace.job_clocks_.add(*rank);
+    trace.add_sample(*rank->events);
     if (chosen && !chosen(rank->rank)) continue;
-    trace->add(*rank);
-    added.push_back(rank);
+    trace.add(*rank, damage);
+    opened.ranks.push_back(rank);
   }
-  if (added.empty()) return nullptr;
-  clocks.connect();
-  trace->make_regions();
-  trace->choose_slowest();
-  trace->begin_epoch_ns_ = clocks.begin();
-  for (std::size_t i = 0; i < added.size(); ++i) {
-    const experiment::Rank& rank = *added[i];
+  trace.job_clocks_.connect();
+  trace.make_regions();
+  trace.choose_slowest();
+  return opened;
+}
+
+/// After the clocks are as good as they get.
+void Trace::set_times(std::span<const RankHandle> ranks) {
+  const JobClocks& clocks = job_clocks_;
+  begin_epoch_ns_ = clocks.begin();
+  clocks_.clear();
+  end_ns_ = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const experiment::Rank& rank = *ranks[i];
     const experiment::EventsOfRank& events = *rank.events;
     const auto time_of = [&](const experiment::ClockReading& at) {
-      return clocks.time_of(rank, at.monotonic_ns) - clocks.begin();
+      return clocks.even_time_of(rank, at.monotonic_ns) - clocks.begin();
     };
-    trace->ranks_[i].clock_offset_ns = clocks.offset_of(rank.rank, events.first.monotonic_ns);
-    const RankClock& clock = trace->clocks_.emplace_back(events.first.ticks, time_of(events.first), events.last.ticks,
-                                                         time_of(events.last), rank.ticks_per_second);
-    for (const experiment::EventFrame& frame : trace->files_[i]->frames())
-      trace->end_ns_ = std::max(trace->end_ns_, clock.time_of(frame.end));
+    ranks_[i].clock_offset_ns = clocks.offset_of(rank.rank, events.first.monotonic_ns);
+    const RankClock& clock =
+        clocks_.emplace_back(events.first.ticks, time_of(events.first), events.last.ticks, time_of(events.last),
+                             rank.ticks_per_second, clocks.curve_of(rank.rank));
+    for (const experiment::EventFrame& frame : files_[i]->frames())
+      end_ns_ = std::max(end_ns_, clock.time_of(frame.end));
   }
+}
+
+std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
+                                         const std::function<bool(std::int32_t rank)>& chosen) {
+  auto [trace, ranks] = assemble(experiment, chosen, experiment->damage_log());
+  if (ranks.empty()) return nullptr;
+  if (trace->job_clocks_.machines() > 1) {
+    // Damage is told by those who read the chosen ranks.
+    const Opened whole = assemble(experiment, {}, std::make_shared<experiment::DamageLog>());
+    whole.trace->set_times(whole.ranks);
+    trace->job_clocks_.correct(correction_of(*whole.trace));
+  }
+  trace->set_times(ranks);
   trace->find_differing_stretches();
   return trace;
 }

@@ -1,8 +1,8 @@
 #pragma once
 /// The events of an experiment, or of an OTF2 archive of any tool, for all who read events. To open it reads what ranks
-/// say of their events and the heads of frames, or the archive's definitions; the events themselves are read as they
-/// are asked for, in chronological order over all locations, with one frame or some kilobytes of each location in
-/// memory.
+/// say of their events and the heads of frames, or the archive's definitions, and where ranks were on several machines
+/// once all events, for the clocks; the events themselves are read as they are asked for, in chronological order over
+/// all locations, with one frame or some kilobytes of each location in memory.
 ///
 /// All members are const and may be called by several threads at a time; a reader belongs to one.
 
@@ -152,7 +152,13 @@ class Trace {
               Start start = Start::Jump) const;
 
  private:
-  void add(const experiment::Rank& rank);
+  struct Opened;
+  /// With clocks that run evenly between two measurements, and no times yet.
+  static Opened assemble(const std::shared_ptr<const experiment::Experiment>& experiment,
+                         const std::function<bool(std::int32_t rank)>& chosen,
+                         const std::shared_ptr<experiment::DamageLog>& damage);
+  void set_times(std::span<const std::shared_ptr<const experiment::Rank>> ranks);
+  void add(const experiment::Rank& rank, const std::shared_ptr<experiment::DamageLog>& damage);
   void add_metrics(const experiment::Rank& rank);
   void make_regions();
   void add_sample(const experiment::EventsOfRank& events);

@@ -1,0 +1,138 @@
+#include "offline/trace/functions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace refrain::trace {
+namespace {
+
+struct Row {
+  std::string_view name;  ///< in lower case, without prefix
+  FunctionOfMpi is;
+};
+
+constexpr FunctionOfMpi collective(Exchange exchange) { return {CallClass::Collective, exchange}; }
+constexpr FunctionOfMpi p2p{CallClass::PointToPoint}, one_sided{CallClass::OneSided},
+    window_sync{CallClass::OneSidedSync}, init_finalize{CallClass::InitFinalize};
+
+/// Ascending. What is not here is found by its begin, or is OtherMpi.
+constexpr Row functions[] = {
+    {"accumulate", one_sided},
+    {"allgather", collective(Exchange::AllToAll)},
+    {"allgatherv", collective(Exchange::AllToAll)},
+    {"allreduce", collective(Exchange::AllToAll)},
+    {"alltoall", collective(Exchange::AllToAll)},
+    {"alltoallv", collective(Exchange::AllToAll)},
+    {"alltoallw", collective(Exchange::AllToAll)},
+    {"barrier", {CallClass::Barrier, Exchange::Barrier}},
+    {"bcast", collective(Exchange::OneToAll)},
+    {"bsend", p2p},
+    {"compare_and_swap", one_sided},
+    {"exscan", collective(Exchange::Prefix)},
+    {"fetch_and_op", one_sided},
+    {"finalize", init_finalize},
+    {"gather", collective(Exchange::AllToOne)},
+    {"gatherv", collective(Exchange::AllToOne)},
+    {"get", one_sided},
+    {"get_accumulate", one_sided},
+    {"init", init_finalize},
+    {"init_thread", init_finalize},
+    {"mprobe", p2p},
+    {"mrecv", p2p},
+    {"neighbor_allgather", collective(Exchange::None)},
+    {"neighbor_allgatherv", collective(Exchange::None)},
+    {"neighbor_alltoall", collective(Exchange::None)},
+    {"neighbor_alltoallv", collective(Exchange::None)},
+    {"neighbor_alltoallw", collective(Exchange::None)},
+    {"parrived", p2p},
+    {"pready", p2p},
+    {"pready_list", p2p},
+    {"pready_range", p2p},
+    {"precv", p2p},
+    {"probe", p2p},
+    {"psend", p2p},
+    {"put", one_sided},
+    {"recv", p2p},
+    {"reduce", collective(Exchange::AllToOne)},
+    {"reduce_scatter", collective(Exchange::AllToAll)},
+    {"reduce_scatter_block", collective(Exchange::AllToAll)},
+    {"request_get_status", p2p},
+    {"rsend", p2p},
+    {"scan", collective(Exchange::Prefix)},
+    {"scatter", collective(Exchange::OneToAll)},
+    {"scatterv", collective(Exchange::OneToAll)},
+    {"send", p2p},
+    {"sendrecv", p2p},
+    {"sendrecv_replace", p2p},
+    {"session_finalize", init_finalize},
+    {"session_init", init_finalize},
+    {"ssend", p2p},
+    {"start", p2p},
+    {"startall", p2p},
+    {"test", p2p},
+    {"testall", p2p},
+    {"testany", p2p},
+    {"testsome", p2p},
+    {"wait", p2p},
+    {"waitall", p2p},
+    {"waitany", p2p},
+    {"waitsome", p2p},
+    {"win_complete", window_sync},
+    {"win_fence", window_sync},
+    {"win_flush", window_sync},
+    {"win_flush_all", window_sync},
+    {"win_flush_local", window_sync},
+    {"win_flush_local_all", window_sync},
+    {"win_lock", window_sync},
+    {"win_lock_all", window_sync},
+    {"win_post", window_sync},
+    {"win_start", window_sync},
+    {"win_sync", window_sync},
+    {"win_test", window_sync},
+    {"win_unlock", window_sync},
+    {"win_unlock_all", window_sync},
+    {"win_wait", window_sync},
+};
+static_assert(std::ranges::is_sorted(functions, {}, &Row::name));
+
+const FunctionOfMpi* find(std::string_view name) {
+  const auto* at = std::ranges::lower_bound(functions, name, {}, &Row::name);
+  return at != std::end(functions) && at->name == name ? &at->is : nullptr;
+}
+
+bool drop_begin(std::string_view& name, std::string_view begin) {
+  if (!name.starts_with(begin)) return false;
+  name.remove_prefix(begin.size());
+  return true;
+}
+
+bool drop_end(std::string_view& name, std::string_view end) {
+  if (!name.ends_with(end)) return false;
+  name.remove_suffix(end.size());
+  return true;
+}
+
+}  // namespace
+
+FunctionOfMpi function_of_mpi(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string_view base = lower;
+  if (base.starts_with("pmpi_")) base.remove_prefix(1);
+  if (!drop_begin(base, "mpi_")) return {CallClass::NotMpi};
+  drop_end(base, "_c");  // large counts
+  if (const auto* known = find(base)) return *known;
+  if (base.starts_with("file_")) return {CallClass::Io};
+  // MPI_Send_init, MPI_Iallreduce, MPI_Rput.
+  if (std::string_view persistent = base; drop_end(persistent, "_init"))
+    if (const auto* known = find(persistent)) return *known;
+  if (base.starts_with("i") || base.starts_with("r"))
+    if (const auto* known = find(base.substr(1));
+        known && (base.front() == 'i' || known->call_class == CallClass::OneSided))
+      return *known;
+  return {};
+}
+
+}  // namespace refrain::trace

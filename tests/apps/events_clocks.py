@@ -1,0 +1,102 @@
+"""Times of several machines: what ranks have compared and what events prove puts them in order. The truth is a clock that was
+set ahead on purpose, and events whose times were bent on purpose."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import statistics
+import subprocess
+import unittest
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from refrain_testing import PROGRAMS, REFRAIN, TestCase, clean_environment, mpirun
+
+AHEAD_S = 1000
+BEND_S = 0.002
+
+
+class Clocks(TestCase):
+    def tool(self, *words: Any) -> str:
+        done = subprocess.run([REFRAIN, *map(str, words)], capture_output=True, text=True, env=clean_environment(),
+                              timeout=300)
+        self.assertEqual(0, done.returncode, f"{words}: {done.stderr}")
+        return done.stdout
+
+    def events(self, experiment: Path, *options: Any) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.tool("events", experiment, "--format", "csv", *options))))
+
+    def summary(self, experiment: Path) -> dict[str, Any]:
+        return json.loads(self.tool("report", experiment, "--events", "--format", "json"))["events"]
+
+    def on_two_machines(self, program: str, *arguments: str) -> Path:
+        """The second rank is in namespaces of its own: another host name, and a clock that is ahead."""
+        away = ["unshare", "--uts", "--time", "--fork", "--monotonic", str(AHEAD_S)]
+        if subprocess.run([*away, "true"], capture_output=True).returncode != 0:
+            self.skipTest("namespaces of time need privileges here")
+        path = str(PROGRAMS / program)
+        outcome = self.measured([*mpirun(1, path, *arguments), ":", "-n", "1", *away, "sh", "-c",
+                                 'hostname elsewhere && exec "$@"', "sh", path, *arguments], {"REFRAIN_TRACE": "all"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        return outcome.experiment
+
+    def test_a_clock_that_is_ahead(self) -> None:
+        experiment = self.on_two_machines("iterations_loop", "100", "10")
+        summary = self.summary(experiment)
+        self.assertEqual(2, summary["machines"])
+        self.assertLess(summary["clock_uncertainty_s"], 0.01)
+        here, there = (rank["clock_offset_s"] for rank in summary["by_rank"])
+        self.assertEqual(0, here)
+        self.assertAlmostEqual(-AHEAD_S, there, delta=summary["clock_uncertainty_s"] + 1e-6)
+        self.assertIn("clocks of 2 machines were compared", self.tool("report", experiment, "--events"))
+        # Nobody leaves a collective operation of all before everybody has entered it.
+        enters: dict[str, list[float]] = defaultdict(list)
+        leaves: dict[str, list[float]] = defaultdict(list)
+        for e in self.events(experiment):
+            if e["region"] == "MPI_Barrier" and e["event"] in ("enter", "leave"):
+                (enters if e["event"] == "enter" else leaves)[e["rank"]].append(float(e["time_s"]))
+        self.assertGreater(len(enters["0"]), 5)
+        self.assertEqual(len(enters["0"]), len(enters["1"]))
+        for own, other in (("0", "1"), ("1", "0")):
+            for enter, leave in zip(enters[own], leaves[other]):
+                self.assertLess(enter, leave + 2 * summary["clock_uncertainty_s"])
+
+    def test_a_clock_that_runs_unevenly(self) -> None:
+        """The times of one rank are bent: right at begin and end, ahead in the middle. Its messages put them right again."""
+        straight = self.on_two_machines("events_clocks", "3")
+        bent = straight.parent / "bent"
+        shutil.copytree(straight, bent)
+        subprocess.run([PROGRAMS / "bend_clock", bent, "1", str(round(BEND_S * 1e9))], check=True)
+        truth, found = self.summary(straight), self.summary(bent)
+        self.assertEqual([2, 2], [truth["machines"], found["machines"]])
+        self.assertGreater(truth["clock_bounds"], 2000)
+        self.assertEqual(truth["clock_bounds"], found["clock_bounds"])
+        # Between points of the correction a line stands for the curve.
+        for summary in (truth, found):
+            self.assertLess(summary["clock_violations"], 0.02 * summary["clock_bounds"])
+        self.assertIn("correct them in between", self.tool("report", bent, "--events"))
+        events = {experiment: self.events(experiment) for experiment in (straight, bent)}
+        for rank in "01":
+            true_s, found_s = ([float(e["time_s"]) for e in events[experiment] if e["rank"] == rank]
+                               for experiment in (straight, bent))
+            self.assertEqual(len(true_s), len(found_s))
+            wrong = [abs(a - b) for a, b in zip(true_s, found_s)]
+            # A process that was suspended says nothing meanwhile, and this clock bends more than crystals do.
+            self.assertLess(statistics.quantiles(wrong, n=10)[-1],
+                            truth["clock_uncertainty_s"] + found["clock_uncertainty_s"] + BEND_S / 10)
+            # Half of all would be wrong by more than half of the bend.
+            self.assertLess(statistics.median(wrong), BEND_S / 5)
+        # A message is not received before it is sent: then the reader has seen its send.
+        receives = [e for e in events[bent] if e["event"] == "receive"]
+        self.assertLess(sum(e["sent_s"] == "" for e in receives), 0.02 * len(receives))
+        # Times do not depend on which ranks are shown.
+        alone = self.events(bent, "--rank", "1")
+        self.assertEqual([e["time_s"] for e in events[bent] if e["rank"] == "1"], [e["time_s"] for e in alone])
+
+
+if __name__ == "__main__":
+    unittest.main()
