@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   add_exec(root, invocation);
   add_report(root, invocation);
   add_events(root, invocation);
+  add_analyze(root, invocation);
   add_export(root, invocation);
   add_info(root, invocation);
   add_doctor(root, invocation);

@@ -101,6 +101,8 @@ if(TARGET mpi_openmpi)
   set_target_properties(truth_counter PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
   app_program(iterations_loop iterations_loop.c mpi_openmpi)
+  app_program(events_clocks events_clocks.c mpi_openmpi)
+  app_program(bend_clock bend_clock.cpp refrain_experiment refrain_events)
   target_include_directories(iterations_loop PRIVATE ${REFRAIN_SOURCE}/adapters/user)
   app_program(iterations_kinds iterations_kinds.c mpi_openmpi)
   target_include_directories(iterations_kinds PRIVATE ${REFRAIN_SOURCE}/adapters/user)

@@ -48,7 +48,7 @@ class Install(ToolsTest):
         self.assertLessEqual({f"librefrain-{mpi}.so" for mpi in ("openmpi", "mpich", "serial")}, self.file_names("lib"))
         self.assertLessEqual({f"librefrain-{mpi}-link.so" for mpi in ("openmpi", "mpich", "serial")}, self.file_names("lib/refrain"))
         self.assertTrue((self.tree / "include/refrain/refrain.h").exists())
-        self.assertLessEqual({"refrain.1", "refrain-run.1", "refrain-exec.1", "refrain-report.1", "refrain-events.1",
+        self.assertLessEqual({"refrain.1", "refrain-run.1", "refrain-exec.1", "refrain-report.1", "refrain-events.1", "refrain-analyze.1",
                               "refrain-export.1", "refrain-info.1", "refrain-doctor.1", "refrain-mpicc.1", "refrain-cc.1"}, self.file_names("share/man/man1"))
         self.assertIn("REFRAIN_SAMPLING_FREQUENCY", (self.tree / "share/man/man7/refrain-config.7").read_text())
 

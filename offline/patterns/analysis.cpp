@@ -1,0 +1,323 @@
+#include "offline/patterns/analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+#include "offline/analysis/run_totals.hpp"
+#include "offline/patterns/estimate.hpp"
+
+namespace refrain::patterns {
+namespace {
+
+using trace::CallClass;
+
+constexpr unsigned bit(CallClass of) { return 1u << static_cast<unsigned>(of); }
+constexpr unsigned communication = bit(CallClass::PointToPoint) | bit(CallClass::Collective) | bit(CallClass::OneSided);
+constexpr unsigned synchronization = bit(CallClass::Barrier) | bit(CallClass::OneSidedSync);
+constexpr unsigned io = bit(CallClass::Io) | bit(CallClass::OtherIo);
+constexpr unsigned mpi =
+    communication | synchronization | bit(CallClass::Io) | bit(CallClass::InitFinalize) | bit(CallClass::OtherMpi);
+
+/// Patterns that are the time in some classes of calls.
+struct TimePattern {
+  About about;
+  unsigned classes;
+};
+const std::vector<TimePattern>& time_patterns() {
+  static const std::vector<TimePattern> all = {
+      {{"time", "", "All time of all locations"}, 0},
+      {{"costs", "time", "Communication, synchronization and I/O together"}, communication | synchronization | io},
+      {{"mpi", "time", "Functions of MPI"}, mpi},
+      {{"communication", "mpi", "Functions that move data between processes"}, communication},
+      {{"p2p", "communication", "Sends, receives, and waiting for requests"}, bit(CallClass::PointToPoint)},
+      {{"collective", "communication", "Collective operations with data"}, bit(CallClass::Collective)},
+      {{"one_sided", "communication", "Put, get, accumulate"}, bit(CallClass::OneSided)},
+      {{"synchronization", "mpi", "Functions that only synchronize"}, synchronization},
+      {{"barrier", "synchronization", "Barriers"}, bit(CallClass::Barrier)},
+      {{"one_sided_synchronization", "synchronization", "Fences, locks and flushes of windows"},
+       bit(CallClass::OneSidedSync)},
+      {{"io", "time", "Reading and writing files"}, io},
+      {{"init_finalize", "mpi", "Begin and end of MPI"}, bit(CallClass::InitFinalize)},
+      {{"mpi_other", "mpi", "Functions of MPI that do none of this"}, bit(CallClass::OtherMpi)},
+  };
+  return all;
+}
+
+constexpr std::size_t mpi_place = 2;
+
+/// What a call path has at a location; sums of the run.
+struct Statement {
+  double ns = 0;
+  std::uint64_t visits = 0, messages = 0, bytes = 0;
+};
+using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;  // by node and location
+
+class Analyser {
+ public:
+  Analyser(const trace::Trace& trace, const Naming& naming, const Request& request)
+      : trace_(trace), naming_(naming), request_(request) {
+    is_sample_ = is_sample_of_iterations(trace);
+    patterns_ = waiting_patterns(trace, request.parameters);
+    Quantity next = trace::call_classes;
+    for (const auto& pattern : patterns_) pattern->set_quantity(next++);
+    outputs_of_.resize(next);
+    const auto& times = time_patterns();
+    for (std::uint32_t i = 0; i < times.size(); ++i)
+      for (unsigned of = 0; of < trace::call_classes; ++of)
+        if ((times[i].classes >> of & 1) != 0) outputs_of_[of].push_back(i);
+    for (std::uint32_t i = 0; i < patterns_.size(); ++i)
+      outputs_of_[patterns_[i]->quantity()].push_back(static_cast<std::uint32_t>(times.size()) + i);
+  }
+
+  Analysis run() {
+    const bool is_extrapolated = is_sample_ && !request_.iteration && !has_limits();
+    Findings::IsWanted wanted;
+    if (request_.iteration)
+      wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
+    Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
+    for (const auto& pattern : patterns_) pattern->subscribe(search);
+    search.run(request_.progress);
+
+    Analysis analysis;
+    analysis.counts = search.counts();
+    analysis.is_sampled = is_extrapolated;
+    for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
+    for (const auto& pattern : patterns_)
+      analysis.patterns.push_back({pattern->about(), {}, pattern->confidence(search.counts()), is_extrapolated});
+    Estimate estimate(trace_, naming_, outputs_of_, analysis.patterns.size());
+    add_locations(search, estimate, is_extrapolated);
+    estimate.finish(analysis.patterns, wanted_nodes());
+    analysis.not_covered_ns = estimate.not_covered_ns();
+    analysis.merged_strata = estimate.merged_strata();
+    add_time(search, analysis);
+    if (request_.iteration)
+      for (const Findings::OfLocation& of : search.findings().locations())
+        for (const SpanEnd& span : of.spans)
+          analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
+    analysis.has_region = request_.region.empty() || analysis.patterns[mpi_place].all.ns > 0;
+    add_profiling_patterns(search, analysis, is_extrapolated);
+    return analysis;
+  }
+
+ private:
+  bool has_limits() const { return request_.limits.from_ns != INT64_MIN || request_.limits.to_ns != INT64_MAX; }
+
+  /// Null: all.
+  std::function<bool(std::uint32_t)> wanted_nodes() const {
+    if (request_.region.empty()) return {};
+    return [this, known = std::map<std::uint32_t, bool>()](std::uint32_t node) mutable {
+      const auto [at, is_new] = known.try_emplace(node, false);
+      if (is_new) {
+        const auto names = naming_.names_of(node);
+        at->second = std::ranges::find(names, request_.region) != names.end();
+      }
+      return at->second;
+    };
+  }
+
+  void add_locations(Search& search, Estimate& estimate, bool is_extrapolated) {
+    const auto& found = search.findings().locations();
+    std::function<bool(const SpanEnd*)> is_wanted;
+    if (request_.iteration)
+      is_wanted = [this](const SpanEnd* span) {
+        return span && span->loop != 0 && span->number == *request_.iteration;
+      };
+    experiment::RankHandle rank;
+    for (std::uint32_t location = 0; location < found.size(); ++location) {
+      if (is_extrapolated) {
+        const std::int32_t number = trace_.locations()[location].rank;
+        if (!rank || rank->rank != number) rank = rank_of(number, experiment::Depth::Whole);
+      }
+      if (is_extrapolated && rank) estimate.add_sampled(location, found[location], search.loops(), *rank);
+      else estimate.add_exact(location, found[location], is_wanted);
+    }
+  }
+
+  experiment::RankHandle rank_of(std::int32_t number, experiment::Depth depth) const {
+    const experiment::Experiment& experiment = trace_.experiment();
+    const auto at = std::ranges::find(experiment.ranks(), number);
+    if (at == experiment.ranks().end()) return nullptr;
+    return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), depth);
+  }
+
+  /// All time of the locations: of an experiment what its profile says, else from the first event to the last.
+  void add_time(const Search& search, Analysis& analysis) {
+    PatternResult& time = analysis.patterns[0];
+    const auto& found = const_cast<Search&>(search).findings().locations();
+    for (std::uint32_t location = 0; location < found.size(); ++location) {
+      double ns = static_cast<double>(
+          found[location].last_ns >= found[location].first_ns ? found[location].last_ns - found[location].first_ns : 0);
+      if (!trace_.archive() && !has_limits() && !request_.iteration)
+        if (const auto wall = wall_of(location)) ns = *wall;
+      if (has_limits())
+        // To the end of the last call that has begun in this time.
+        ns = static_cast<double>(std::max<std::int64_t>(
+            std::max(std::min(found[location].last_ns, request_.limits.to_ns), found[location].counted_until_ns) -
+                std::max(found[location].first_ns, request_.limits.from_ns),
+            0));
+      analysis.total_ns += ns;
+      time.by_location.push_back({location, {ns, 0}});
+    }
+    time.all.ns = analysis.total_ns;
+    std::ranges::stable_sort(time.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
+  }
+
+  std::optional<double> wall_of(std::uint32_t location) {
+    const trace::LocationOfTrace& of = trace_.locations()[location];
+    if (!last_rank_ || last_rank_->rank != of.rank) last_rank_ = rank_of(of.rank, experiment::Depth::Run);
+    if (!last_rank_) return std::nullopt;
+    const auto at = std::ranges::find(last_rank_->locations, of.thread, &experiment::Location::thread);
+    if (at == last_rank_->locations.end()) return std::nullopt;
+    const auto totals = analysis::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
+    return static_cast<double>(totals.times.wall) * 1e9 / last_rank_->ticks_per_second;
+  }
+
+  // Patterns of the profile: from the sums at call paths alone.
+
+  Statements statements_of(Search& search, const PatternResult& from, bool is_extrapolated) const {
+    Statements all;
+    for (const PatternResult::Cell& cell : from.cells) all[{cell.node, cell.location}].ns += cell.ns;
+    const auto add = [&](std::uint32_t path, std::uint32_t location, std::uint64_t visits, std::uint64_t messages,
+                         std::uint64_t bytes) {
+      const auto at = all.find({path == trace::no_path ? 0 : naming_.node_of(path), location});
+      if (at == all.end()) return;
+      at->second.visits += visits;
+      at->second.messages += messages;
+      at->second.bytes += bytes;
+    };
+    const auto& found = search.findings().locations();
+    experiment::RankHandle rank;
+    for (std::uint32_t location = 0; location < found.size(); ++location) {
+      if (!is_extrapolated) {
+        for (const Findings::Cell& cell : found[location].cells)
+          add(cell.path, location, cell.visits, cell.messages, cell.bytes);
+        continue;
+      }
+      const trace::LocationOfTrace& of = trace_.locations()[location];
+      if (!rank || rank->rank != of.rank) rank = rank_of(of.rank, experiment::Depth::Run);
+      if (!rank) continue;
+      const auto at = std::ranges::find(rank->locations, of.thread, &experiment::Location::thread);
+      if (at == rank->locations.end()) continue;
+      const auto& paths = trace_.experiment().definitions().paths;
+      const auto totals = analysis::totals_of_run(*rank, *at, paths);
+      for (const experiment::PathTotals& row : totals.paths) {
+        if (paths[row.path].kind != format::NodeKind::Region) continue;
+        const auto value = [&](format::MetricId metric) {
+          const std::size_t column = format::column_of(metric);
+          return static_cast<std::uint64_t>(totals.columns[row.first + static_cast<std::uint32_t>(column)]);
+        };
+        add(row.path, location, value(format::MetricId::Visits),
+            value(format::MetricId::MessagesSent) + value(format::MetricId::MessagesReceived),
+            value(format::MetricId::BytesSent) + value(format::MetricId::BytesReceived));
+      }
+    }
+    return all;
+  }
+
+  void add_profiling_patterns(Search& search, Analysis& analysis, bool is_extrapolated) {
+    const auto from = std::ranges::find(analysis.patterns, std::string("communication"),
+                                        [](const PatternResult& of) { return of.about.name; });
+    const PatternResult communication_result = *from;
+    const Statements statements = statements_of(search, communication_result, is_extrapolated);
+    std::map<std::uint32_t, Statement> by_node;
+    std::map<std::uint32_t, std::map<std::int32_t, double>> times;  // by node, of processes
+    for (const auto& [key, of] : statements) {
+      Statement& to = by_node[key.first];
+      to.ns += of.ns, to.visits += of.visits, to.messages += of.messages, to.bytes += of.bytes;
+      times[key.first][trace_.locations()[key.second].rank] += of.ns;
+    }
+    const auto add = [&](About about, const std::function<bool(std::uint32_t node)>& is_meant,
+                         std::vector<std::string> names) {
+      PatternResult result{std::move(about), {}, 1, is_extrapolated};
+      std::set<std::uint32_t> nodes;
+      for (const PatternResult::ByNode& of : communication_result.by_node)
+        if (is_meant(of.node)) nodes.insert(of.node);
+      const auto has = [&](std::uint32_t node) { return nodes.contains(node); };
+      std::map<std::uint32_t, double> by_location;
+      for (const PatternResult::ByNode& of : communication_result.by_node)
+        if (has(of.node)) {
+          result.by_node.push_back(of);
+          result.all.ns += of.severity.ns;
+          // As if all erred to the same side.
+          result.all.error_ns += of.severity.error_ns;
+        }
+      for (const PatternResult::Cell& of : communication_result.cells)
+        if (has(of.node)) {
+          result.cells.push_back(of);
+          by_location[of.location] += of.ns;
+        }
+      for (const auto& [location, ns] : by_location)
+        result.by_location.push_back({location, {ns, is_extrapolated ? not_known : 0}});
+      std::ranges::stable_sort(result.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
+      result.names = std::move(names);
+      analysis.patterns.push_back(std::move(result));
+    };
+    std::map<std::uint32_t, std::string> functions;
+    const auto function_of = [&](std::uint32_t node) -> const std::string& {
+      std::string& name = functions[node];
+      if (!name.empty()) return name;
+      const auto names = naming_.names_of(node);
+      return name = names.empty() ? std::string("(unknown)") : names.back();
+    };
+    const auto functions_of = [&](const auto& has) {
+      std::set<std::string> names;
+      for (const auto& [node, of] : by_node)
+        if (has(node)) names.insert(function_of(node));
+      return std::vector<std::string>(names.begin(), names.end());
+    };
+
+    std::map<std::string, double> by_function;
+    for (const auto& [node, of] : by_node) by_function[function_of(node)] += of.ns;
+    std::string dominating;
+    for (const auto& [name, ns] : by_function)
+      if (dominating.empty() || ns > by_function[dominating]) dominating = name;
+    add(
+        {"dominating_communication", "communication", "The function of communication with the most time"},
+        [&](std::uint32_t node) { return function_of(node) == dominating; },
+        dominating.empty() ? std::vector<std::string>() : std::vector{dominating});
+    const Parameters& p = request_.parameters;
+    const auto is_frequent = [&](std::uint32_t node) {
+      const Statement& of = by_node[node];
+      return of.visits > 0 && of.ns / static_cast<double>(of.visits) < p.frequent_s * 1e9;
+    };
+    add({"frequent_communication", "communication", "Calls that are short, and many"}, is_frequent,
+        functions_of(is_frequent));
+    const auto is_big = [&](std::uint32_t node) {
+      const Statement& of = by_node[node];
+      return of.messages > 0 && static_cast<double>(of.bytes) / static_cast<double>(of.messages) > p.big_bytes;
+    };
+    add({"big_messages", "communication", "Messages that are long on average"}, is_big, functions_of(is_big));
+    std::set<std::int32_t> processes;
+    for (const trace::LocationOfTrace& of : trace_.locations())
+      if (of.rank >= 0) processes.insert(of.rank);
+    const auto is_uneven = [&](std::uint32_t node) {
+      const auto n = static_cast<double>(processes.size());
+      if (n < 2) return false;
+      double sum = 0, squares = 0;
+      for (const auto& [rank, ns] : times[node]) sum += ns, squares += ns * ns;
+      const double mean = sum / n, variance = squares / n - mean * mean;
+      return mean > 0 && std::sqrt(std::max(variance, 0.0)) > p.uneven * mean;
+    };
+    add({"uneven_distribution", "communication", "Processes spend unequal time at a call path"}, is_uneven,
+        functions_of(is_uneven));
+  }
+
+  const trace::Trace& trace_;
+  const Naming& naming_;
+  const Request& request_;
+  bool is_sample_ = false;
+  Patterns patterns_;
+  OutputsOf outputs_of_;
+  experiment::RankHandle last_rank_;
+};
+
+}  // namespace
+
+Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request) {
+  return Analyser(trace, naming, request).run();
+}
+
+}  // namespace refrain::patterns

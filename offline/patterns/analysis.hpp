@@ -1,0 +1,74 @@
+#pragma once
+/// A trace analysed: every pattern with its severity by call path and location, for the run.
+///
+/// Where only a sample of iterations was kept, values are estimates of the whole run with their standard errors
+/// (estimate.hpp).
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offline/patterns/pattern.hpp"
+
+namespace refrain::patterns {
+
+/// What call paths are called: those of one name are one node.
+struct Naming {
+  std::function<std::uint32_t(std::uint32_t path)> node_of;
+  std::function<std::vector<std::string>(std::uint32_t node)> names_of;  ///< from the root
+};
+
+struct Request {
+  Parameters parameters;
+  SearchLimits limits;
+  std::optional<std::int64_t> iteration;  ///< only this one, of any loop
+  std::string region;                     ///< only call paths with this name in them
+  std::function<void(std::int64_t time_ns)> progress;
+};
+
+inline constexpr double not_known = -1;
+struct Severity {
+  double ns = 0, error_ns = 0;  ///< error: not_known, too
+};
+
+struct PatternResult {
+  About about;
+  Severity all;
+  double confidence = 1;
+  bool is_sampled = false;  ///< an estimate from kept iterations
+  struct ByNode {
+    std::uint32_t node;
+    Severity severity;
+  };
+  struct ByLocation {
+    std::uint32_t location;
+    Severity severity;
+  };
+  struct Cell {
+    std::uint32_t node, location;
+    double ns;
+  };
+  std::vector<ByNode> by_node;          ///< largest first
+  std::vector<ByLocation> by_location;  ///< largest first
+  std::vector<Cell> cells;              ///< ascending by node and location
+  std::vector<std::string> names;       ///< of operations or call paths that the pattern is about
+};
+
+struct Analysis {
+  double total_ns = 0;                  ///< of all locations
+  std::vector<PatternResult> patterns;  ///< parents first
+  SearchCounts counts;
+  bool is_sampled = false;
+  /// Time in MPI for which nothing that was kept stands. Nanoseconds.
+  double not_covered_ns = 0;
+  std::uint64_t merged_strata = 0;  ///< held too few kept iterations, and were put to others
+  bool has_iteration = false;       ///< that was asked for
+  bool has_region = true;           ///< that was asked for
+};
+
+/// `naming` must know all call paths of the trace.
+Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request);
+
+}  // namespace refrain::patterns

@@ -1,0 +1,84 @@
+#pragma once
+/// The compound events that a search publishes: what several events of a trace are together. Patterns subscribe to
+/// these, and publish further ones.
+///
+/// Call: a call is left.
+/// Received: a call is left that has received messages; once for each of them.
+/// Receiving: such a call is left, and the send of each message is known.
+/// Sending: a call is left that has completed sends, and it is known when their receives were posted.
+/// Collective: the last process has left a collective operation.
+/// JobWide: all processes have left MPI_Init, or MPI_Finalize.
+/// LateSender, by late_sender: a Receiving that has waited.
+/// LateReceiver, by late_receiver: a Sending that has waited.
+///
+/// References in them are valid during the callback.
+
+#include <cstdint>
+#include <span>
+
+#include "offline/trace/collectives.hpp"
+#include "offline/trace/functions.hpp"
+
+namespace refrain::patterns {
+
+/// An instance of a region, from its Enter to its Leave.
+struct Call {
+  std::uint32_t location = 0;
+  std::uint32_t path = trace::no_path;
+  std::uint32_t region = 0;  ///< index into Trace::regions()
+  trace::CallClass call_class{};
+  std::uint32_t span = 0;  ///< which one of the location's it was entered in
+  std::int64_t enter_ns = 0, leave_ns = 0;
+  std::int64_t inner_ns = 0;  ///< of that in calls within it
+  std::int64_t time_ns() const { return leave_ns - enter_ns; }
+};
+
+/// A message, as its receiver sees it.
+struct Received {
+  const Call& call;  ///< has received it, or completed its receive
+  std::uint32_t sender = 0;
+  std::uint32_t send_path = trace::no_path;
+  std::int64_t send_enter_ns = 0;  ///< of the call that has begun the send
+  std::int64_t sent_ns = 0;        ///< of the event in it
+  std::int64_t posted_ns = 0;      ///< the call was entered that has posted the receive
+  std::int64_t bytes = 0;
+  std::int32_t tag = 0;
+  bool older_of_source = false,
+       older_of_others = false;  ///< messages to the same process that were sent earlier are on their way
+};
+
+/// A call that has received messages.
+struct Receiving {
+  const Call& call;
+  const Received& latest;   ///< the message whose send has begun last
+  std::int64_t waiting_ns;  ///< until that, at most until the call was left; 0: none
+};
+
+/// A call that has sent messages, or completed their sends.
+struct Sending {
+  const Call& call;
+  std::uint32_t receiver;  ///< that has posted its receive last
+  std::int64_t posted_ns;
+  std::int64_t waiting_ns;  ///< until that; 0: it was posted after all, or before the call
+};
+
+struct LateSender {
+  const Receiving& receiving;
+};
+struct LateReceiver {
+  const Sending& sending;
+};
+
+struct Collective {
+  const trace::CollectiveOperation& operation;
+  std::int64_t last_enter_ns, first_leave_ns;  ///< of all parts
+};
+
+/// MPI_Init or MPI_Finalize of all processes.
+struct JobWide {
+  bool is_init;
+  std::span<const Call> calls;
+  std::int64_t last_enter_ns;
+};
+
+}  // namespace refrain::patterns

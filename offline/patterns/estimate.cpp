@@ -1,0 +1,438 @@
+#include "offline/patterns/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "format/kept_iterations.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/run_totals.hpp"
+#include "offline/analysis/time_rules.hpp"
+
+namespace refrain::patterns {
+
+Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const OutputsOf& outputs_of, std::size_t outputs)
+    : trace_(trace),
+      naming_(naming),
+      outputs_of_(outputs_of),
+      values_(outputs),
+      residuals_(outputs),
+      node_residuals_(outputs),
+      location_variance_(outputs) {}
+
+double Estimate::Residuals::variance() const {
+  double sum = 0;
+  for (const auto& [iteration, residual] : of) sum += residual * residual;
+  return sum;
+}
+
+std::uint32_t Estimate::iteration_index(std::uint16_t loop, std::int64_t number) {
+  return iterations_.try_emplace({loop, number}, static_cast<std::uint32_t>(iterations_.size())).first->second;
+}
+
+void Estimate::add_value(std::uint32_t output, std::uint32_t path, std::uint32_t location, double ns) {
+  const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
+  values_[output][{node, location}] += ns;
+}
+
+/// A location of a sample.
+struct Estimate::Location {
+  std::uint32_t number;
+  const Findings::OfLocation& found;
+  const experiment::Rank& rank;
+  const experiment::Location& profile;
+  std::vector<std::size_t> first_row;  ///< by span, and the end
+  std::vector<std::uint32_t> cell_of_path;
+  double ns_per_tick;
+
+  Location(std::uint32_t number_, const Findings::OfLocation& found_, const experiment::Rank& rank_,
+           const experiment::Location& profile_)
+      : number(number_),
+        found(found_),
+        rank(rank_),
+        profile(profile_),
+        first_row(found_.spans.size() + 2, 0),
+        ns_per_tick(1e9 / rank_.ticks_per_second) {
+    std::size_t row = 0;
+    for (std::size_t span = 0; span + 1 < first_row.size(); ++span) {
+      first_row[span] = row;
+      while (row < found.rows.size() && found.rows[row].span == span) ++row;
+    }
+    first_row.back() = row;
+  }
+  std::span<const Findings::Row> rows(std::uint32_t span) const {
+    return {found.rows.data() + first_row[span], first_row[span + 1] - first_row[span]};
+  }
+  static constexpr std::uint32_t none = 0xffffffff;
+  std::uint32_t cell(std::uint32_t path) const {
+    const std::size_t place = std::size_t{path} + 1;
+    const std::uint32_t at = place < found.cell_of_path.size() ? found.cell_of_path[place] : 0;
+    return at == 0 ? none : at - 1;
+  }
+};
+
+void Estimate::add_exact(std::uint32_t location, const Findings::OfLocation& found,
+                         const std::function<bool(const SpanEnd*)>& is_wanted) {
+  const auto add = [&](Quantity quantity, std::uint32_t path, std::int64_t ns) {
+    for (const std::uint32_t output : outputs_of_[quantity]) add_value(output, path, location, static_cast<double>(ns));
+  };
+  if (!is_wanted) {
+    for (const Findings::Cell& cell : found.cells)
+      for (const Findings::Value& value : cell.values) add(value.quantity, cell.path, value.ns);
+    return;
+  }
+  for (const Findings::Row& row : found.rows)
+    if (is_wanted(row.span < found.spans.size() ? &found.spans[row.span] : nullptr))
+      add(row.quantity, found.cells[row.cell].path, row.ns);
+}
+
+void Estimate::add_census(std::uint32_t location, const Location& of, std::uint32_t span) {
+  for (const Findings::Row& row : of.rows(span))
+    for (const std::uint32_t output : outputs_of_[row.quantity])
+      add_value(output, of.found.cells[row.cell].path, location, static_cast<double>(row.ns));
+}
+
+namespace {
+
+constexpr std::size_t least_kept = 5;
+bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
+
+}  // namespace
+
+/// The ratio of each quantity at each call path, and what members differ from it by.
+void Estimate::add_block(const Location& of, Block& block) {
+  struct Sums {
+    double time = 0;
+    std::map<Quantity, double> of;
+  };
+  std::unordered_map<std::uint32_t, Sums> sums;  // by cell, weighted
+  for (const Stratum& stratum : block.strata) {
+    if (stratum.kept.empty()) continue;
+    const double weight = stratum.count / static_cast<double>(stratum.kept.size());
+    for (const std::uint32_t span : stratum.kept)
+      for (const Findings::Row& row : of.rows(span)) {
+        Sums& to = sums[row.cell];
+        to.of[row.quantity] += weight * static_cast<double>(row.ns);
+        if (is_time(row.quantity)) to.time += weight * static_cast<double>(row.ns);
+      }
+  }
+  struct Scaled {
+    double scale = 0;  ///< exact time to that of the members
+    std::map<Quantity, double> ratio;
+  };
+  std::unordered_map<std::uint32_t, Scaled> scaled;
+  for (const auto& [cell, of_cell] : sums) {
+    if (of_cell.time <= 0) continue;
+    const auto exact = block.time_ns.find(cell);
+    Scaled& to = scaled[cell];
+    to.scale = exact == block.time_ns.end() ? 1 : exact->second / of_cell.time;
+    for (const auto& [quantity, sum] : of_cell.of) {
+      to.ratio[quantity] = sum / of_cell.time;
+      for (const std::uint32_t output : outputs_of_[quantity])
+        add_value(output, of.found.cells[cell].path, of.number, sum * to.scale);
+    }
+  }
+  for (const auto& [cell, time_ns] : block.time_ns)
+    if (!scaled.contains(cell)) not_covered_ns_ += time_ns;
+
+  for (const Stratum& stratum : block.strata) {
+    const auto n = static_cast<double>(stratum.kept.size());
+    if (n < 1 || stratum.count <= n) continue;
+    // Of a single member nobody knows how much others differ: by as much as it has.
+    const bool is_single = n < 2;
+    const double factor =
+        is_single ? stratum.count : stratum.count / n * std::sqrt((1 - n / stratum.count) * n / (n - 1));
+    // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
+    struct Residual {
+      std::uint32_t iteration, output, node;
+      double value;
+    };
+    std::vector<Residual> residuals;
+    for (const std::uint32_t span : stratum.kept) {
+      const SpanEnd& end = of.found.spans[span];
+      const std::uint32_t iteration = iteration_index(end.loop, end.number);
+      const auto rows = of.rows(span);
+      for (std::size_t begin = 0; begin < rows.size();) {
+        std::size_t behind = begin;
+        double time = 0;
+        for (; behind < rows.size() && rows[behind].cell == rows[begin].cell; ++behind)
+          if (is_time(rows[behind].quantity)) time += static_cast<double>(rows[behind].ns);
+        const auto at = scaled.find(rows[begin].cell);
+        if (at != scaled.end()) {
+          const std::uint32_t path = of.found.cells[rows[begin].cell].path;
+          const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
+          for (const auto& [quantity, ratio] : at->second.ratio) {
+            double value = 0;
+            for (std::size_t i = begin; i < behind; ++i)
+              if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
+            const double expected = is_single && !is_time(quantity) ? 0 : ratio * time;
+            const double residual = at->second.scale * factor * (value - expected);
+            if (std::abs(residual) < 1e-3) continue;
+            for (const std::uint32_t output : outputs_of_[quantity]) {
+              residuals.push_back({iteration, output, node, residual});
+              if (!is_single) mean[{output, node}] += residual / n;
+            }
+          }
+        }
+        begin = behind;
+      }
+    }
+    for (auto& [key, value] : mean)
+      if (std::abs(value) < 1e-3) value = 0;
+    std::map<std::uint32_t, std::map<std::uint32_t, double>> of_location;  // by output, by iteration
+    const auto take = [&](std::uint32_t iteration, std::uint32_t output, std::uint32_t node, double value) {
+      residuals_[output].of[iteration] += value;
+      node_residuals_[output][node].of[iteration] += value;
+      of_location[output][iteration] += value;
+    };
+    for (const Residual& r : residuals) take(r.iteration, r.output, r.node, r.value);
+    for (const auto& [key, value] : mean)
+      if (value != 0)
+        for (const std::uint32_t span : stratum.kept)
+          take(iteration_index(of.found.spans[span].loop, of.found.spans[span].number), key.first, key.second, -value);
+    for (const auto& [output, by_iteration] : of_location)
+      for (const auto& [iteration, value] : by_iteration) location_variance_[output][of.number] += value * value;
+  }
+}
+
+/// Strata with few kept members go to those whose members spend the most similar time in MPI.
+void Estimate::merge_small(std::vector<Block>& blocks) {
+  const auto mean = [](const Block& of) {
+    return of.strata[0].count > 0 ? of.strata[0].time_ns / of.strata[0].count : 0;
+  };
+  while (blocks.size() > 1) {
+    const auto small = std::ranges::min_element(blocks, {}, [](const Block& of) { return of.strata[0].kept.size(); });
+    const Stratum& few = small->strata[0];
+    // What is there whole needs no others.
+    if (few.kept.size() >= least_kept) break;
+    auto nearest = blocks.end();
+    for (auto at = blocks.begin(); at != blocks.end(); ++at)
+      if (at != small &&
+          (nearest == blocks.end() || std::abs(mean(*at) - mean(*small)) < std::abs(mean(*nearest) - mean(*small))))
+        nearest = at;
+    for (const auto& [cell, ns] : small->time_ns) nearest->time_ns[cell] += ns;
+    Stratum& to = nearest->strata[0];
+    to.count += few.count;
+    to.time_ns += few.time_ns;
+    to.kept.insert(to.kept.end(), few.kept.begin(), few.kept.end());
+    ++merged_strata_;
+    blocks.erase(small);
+  }
+}
+
+namespace {
+
+/// Time in MPI of a unit by call path, nanoseconds.
+template <class Take>
+void for_each_mpi_path(const experiment::Unit& unit, const std::vector<experiment::CallPath>& paths, double ns_per_tick,
+                       const Take& take) {
+  for (const experiment::PathValues& row : unit.values) {
+    const format::NodeKind kind = paths[row.path].kind;
+    if (kind != format::NodeKind::Region) continue;
+    take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick);
+  }
+}
+
+}  // namespace
+
+void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& found,
+                           const std::vector<std::string>& loops, const experiment::Rank& rank) {
+  const std::int32_t thread = trace_.locations()[location].thread;
+  const auto profile = std::ranges::find(rank.locations, thread, &experiment::Location::thread);
+  if (profile == rank.locations.end()) return add_exact(location, found, {});
+  const Location of(location, found, rank, *profile);
+  const auto& paths = trace_.experiment().definitions().paths;
+
+  // Which spans stand for themselves, and which for others.
+  std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;  // by loop
+  std::vector<std::uint32_t> census;
+  const auto processes = static_cast<std::int32_t>(trace_.experiment().ranks().size());
+  std::vector<std::uint32_t> outside;
+  for (std::uint32_t span = 0; span < found.spans.size(); ++span) {
+    const SpanEnd& end = found.spans[span];
+    const std::string& loop = loops[end.loop];
+    if (loop.empty()) {
+      const auto level = trace_.levels().find("");
+      if (level == trace_.levels().end() || level->second == 0) census.push_back(span);
+      else outside.push_back(span);
+      continue;
+    }
+    if (!end.is_whole) continue;
+    const auto slow = trace_.slowest().find({loop, end.number});
+    if (slow != trace_.slowest().end() && slow->second >= processes) census.push_back(span);
+    else if (trace_.is_sampled(loop, end.number)) sampled[end.loop].push_back(span);
+  }
+  census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one
+  for (const std::uint32_t span : census) add_census(location, of, span);
+
+  if (trace_.has_stretches()) {
+    Block block;
+    for (const experiment::Unit& unit : profile->units)
+      for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
+        if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
+        else not_covered_ns_ += ns;
+      });
+    for (const std::uint32_t span : census)
+      for (const Findings::Row& row : of.rows(span))
+        if (is_time(row.quantity))
+          if (const auto at = block.time_ns.find(row.cell); at != block.time_ns.end())
+            at->second = std::max(at->second - static_cast<double>(row.ns), 0.0);
+    std::erase_if(block.time_ns, [](const auto& of_cell) { return of_cell.second <= 0; });
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Stratum> classes;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, double> counts;
+    double all = 0;
+    for (const experiment::EventsOfRank::StretchClass& of_class : rank.events->stretch_classes) {
+      counts[{of_class.opened, of_class.closed}] += static_cast<double>(of_class.count);
+      all += static_cast<double>(of_class.count);
+    }
+    for (const std::uint32_t span : census)
+      if (span < found.spans.size() && found.spans[span].loop != 0) {
+        counts[{found.spans[span].opened, found.spans[span].closed}] -= 1;
+        all -= 1;
+      }
+    std::size_t kept = 0;
+    for (const auto& [loop, spans] : sampled)
+      for (const std::uint32_t span : spans) {
+        const SpanEnd& end = found.spans[span];
+        classes[{end.opened, end.closed}].kept.push_back(span);
+        ++kept;
+      }
+    Stratum few;
+    for (auto& [key, stratum] : classes) {
+      const auto count = counts.find(key);
+      stratum.count = count == counts.end() ? 0 : std::max(count->second, static_cast<double>(stratum.kept.size()));
+      if (count != counts.end()) all -= stratum.count;
+      if (stratum.kept.size() < least_kept && stratum.count > static_cast<double>(stratum.kept.size())) {
+        few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
+        few.count += stratum.count;
+        ++merged_strata_;
+      } else if (stratum.count > 0) {
+        block.strata.push_back(std::move(stratum));
+      } else {
+        few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
+      }
+    }
+    if (!few.kept.empty()) {
+      few.count = std::max(few.count + std::max(all, 0.0), static_cast<double>(few.kept.size()));
+      block.strata.push_back(std::move(few));
+    }
+    add_block(of, block);
+    return;
+  }
+
+  for (const auto& [loop_index, spans] : sampled) {
+    const auto loop = std::ranges::find(profile->loops, loops[loop_index], &experiment::Loop::name);
+    if (loop == profile->loops.end()) {
+      for (const std::uint32_t span : spans) add_census(location, of, span);
+      continue;
+    }
+    const auto loop_place = static_cast<std::int32_t>(loop - profile->loops.begin());
+    std::map<std::int64_t, std::uint32_t> span_of;  // by iteration
+    for (const std::uint32_t span : spans) span_of[found.spans[span].number] = span;
+    std::map<std::int32_t, Block> by_cluster;
+    for (const experiment::Unit& unit : profile->units) {
+      if (unit.loop != loop_place) continue;
+      Block& block = by_cluster[unit.cluster];
+      if (block.strata.empty()) block.strata.emplace_back();
+      for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
+        block.strata[0].time_ns += ns;
+        if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
+        else not_covered_ns_ += ns;
+      });
+      if (unit.cluster >= 0 && static_cast<std::size_t>(unit.cluster) < loop->clusters.size())
+        block.strata[0].count = static_cast<double>(loop->clusters[static_cast<std::size_t>(unit.cluster)].members);
+    }
+    // The slowest ones that stand for themselves are taken out.
+    std::set<std::int64_t> taken_out;
+    std::map<std::int64_t, std::uint32_t> census_of;
+    for (const std::uint32_t span : census)
+      if (span < found.spans.size() && found.spans[span].loop == loop_index) census_of[found.spans[span].number] = span;
+    analysis::for_each_iteration(
+        *loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
+          const auto block = by_cluster.find(cluster);
+          if (block == by_cluster.end()) return;
+          Stratum& stratum = block->second.strata[0];
+          if (const auto at = span_of.find(iteration); at != span_of.end()) stratum.kept.push_back(at->second);
+          if (const auto at = census_of.find(iteration); at != census_of.end()) {
+            stratum.count -= 1;
+            for (const Findings::Row& row : of.rows(at->second)) {
+              if (!is_time(row.quantity)) continue;
+              stratum.time_ns -= static_cast<double>(row.ns);
+              if (const auto time = block->second.time_ns.find(row.cell); time != block->second.time_ns.end())
+                time->second = std::max(time->second - static_cast<double>(row.ns), 0.0);
+            }
+          }
+        });
+    std::vector<Block> blocks;
+    for (auto& [cluster, block] : by_cluster) {
+      std::erase_if(block.time_ns, [](const auto& of_cell) { return of_cell.second <= 0; });
+      Stratum& stratum = block.strata[0];
+      stratum.count = std::max(stratum.count, static_cast<double>(stratum.kept.size()));
+      if (stratum.count > 0) blocks.push_back(std::move(block));
+    }
+    // Those that are there whole stand for themselves.
+    std::vector<Block> rest;
+    for (Block& block : blocks) {
+      const Stratum& stratum = block.strata[0];
+      if (static_cast<double>(stratum.kept.size()) >= stratum.count) add_block(of, block);
+      else rest.push_back(std::move(block));
+    }
+    merge_small(rest);
+    for (Block& block : rest) add_block(of, block);
+  }
+  if (outside.empty()) {
+    std::unordered_map<std::uint32_t, double> rest;
+    for (const experiment::Unit& unit : profile->units)
+      if (unit.loop < 0)
+        for_each_mpi_path(unit, paths, of.ns_per_tick,
+                          [&](std::uint32_t path, double ns) { rest[of.cell(path)] += ns; });
+    for (const std::uint32_t span : census)
+      if (span >= found.spans.size() || found.spans[span].loop == 0)
+        for (const Findings::Row& row : of.rows(span))
+          if (is_time(row.quantity)) rest[row.cell] -= static_cast<double>(row.ns);
+    for (const auto& [cell, ns] : rest) not_covered_ns_ += std::max(ns, 0.0);
+  } else {
+    Block block;
+    block.strata.emplace_back();
+    block.strata[0].kept = outside;
+    block.strata[0].count =
+        static_cast<double>(outside.size()) * static_cast<double>(std::uint64_t{1} << trace_.levels().at(""));
+    for (const experiment::Unit& unit : profile->units)
+      if (unit.loop < 0)
+        for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
+          if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
+        });
+    add_block(of, block);
+  }
+}
+
+void Estimate::finish(std::vector<PatternResult>& outputs,
+                      const std::function<bool(std::uint32_t node)>& is_wanted) const {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    PatternResult& to = outputs[i];
+    std::map<std::uint32_t, double> by_node, by_location;
+    for (const auto& [key, ns] : values_[i]) {
+      if (is_wanted && !is_wanted(key.first)) continue;
+      to.all.ns += ns;
+      by_node[key.first] += ns;
+      by_location[key.second] += ns;
+      to.cells.push_back({key.first, key.second, ns});
+    }
+    to.all.error_ns = std::sqrt(residuals_[i].variance());
+    for (const auto& [node, ns] : by_node) {
+      const auto residuals = node_residuals_[i].find(node);
+      to.by_node.push_back(
+          {node, {ns, residuals == node_residuals_[i].end() ? 0 : std::sqrt(residuals->second.variance())}});
+    }
+    for (const auto& [location, ns] : by_location) {
+      const auto variance = location_variance_[i].find(location);
+      to.by_location.push_back(
+          {location, {ns, variance == location_variance_[i].end() ? 0 : std::sqrt(variance->second)}});
+    }
+    std::ranges::stable_sort(to.by_node, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
+    std::ranges::stable_sort(to.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
+  }
+}
+
+}  // namespace refrain::patterns

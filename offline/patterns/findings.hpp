@@ -1,0 +1,85 @@
+#pragma once
+/// What a search adds up: quantities of time by call path and location, and where it is asked for by span (iteration,
+/// stretch, time outside of them), too.
+///
+/// Belongs to one thread.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "offline/trace/event.hpp"
+
+namespace refrain::patterns {
+
+/// Which of the things that are added up; see Catalogue.
+using Quantity = std::uint16_t;
+
+/// A span that has ended.
+struct SpanEnd {
+  std::uint16_t loop = 0;  ///< index into Findings::loops(); 0: time outside of iterations
+  std::int64_t number = 0;
+  std::uint32_t opened = trace::no_path, closed = trace::no_path;  ///< of stretches: the calls around it
+  bool is_whole = true;                                            ///< no events of it are missing
+};
+
+class Findings {
+ public:
+  struct Value {
+    Quantity quantity;
+    std::int64_t ns;       ///< of all spans
+    std::int64_t span_ns;  ///< of the span `span`
+    std::uint32_t span;
+  };
+  struct Cell {
+    std::uint32_t path;
+    std::uint64_t visits = 0, messages = 0, bytes = 0;
+    std::vector<Value> values;
+  };
+  /// Of a span.
+  struct Row {
+    std::uint32_t span, cell;
+    Quantity quantity;
+    std::int64_t ns;
+  };
+  struct OfLocation {
+    std::vector<std::uint32_t> cell_of_path;  ///< 1 more than the place; 0: none
+    std::vector<Cell> cells;
+    std::uint32_t span = 0;                                        ///< the one in progress
+    std::vector<SpanEnd> spans;                                    ///< with by_span
+    std::vector<Row> rows;                                         ///< with by_span
+    std::vector<std::pair<std::uint32_t, std::uint16_t>> touched;  ///< values of the span in progress
+    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;        ///< of its events
+    std::int64_t counted_until_ns = INT64_MIN;                     ///< the last call that counts is left
+  };
+
+  using IsWanted = std::function<bool(const SpanEnd&)>;
+  /// `wanted`: of these spans rows are kept; empty: of all.
+  Findings(std::size_t locations, bool by_span, IsWanted wanted = {})
+      : by_span_(by_span), wanted_(std::move(wanted)), of_(locations) {}
+
+  void add(Quantity quantity, std::uint32_t location, std::uint32_t path, std::uint32_t span, std::int64_t ns);
+  /// A call that was left, with what it has moved.
+  void add_call(Quantity quantity, std::uint32_t location, std::uint32_t path, std::uint32_t span, std::int64_t ns,
+                std::uint64_t messages, std::uint64_t bytes);
+  /// The number of the span in progress.
+  std::uint32_t span(std::uint32_t location) const { return of_[location].span; }
+  void end_span(std::uint32_t location, const SpanEnd& end);
+  /// After all was added.
+  void finish();
+
+  bool by_span() const { return by_span_; }
+  OfLocation& of(std::uint32_t location) { return of_[location]; }
+  const std::vector<OfLocation>& locations() const { return of_; }
+
+ private:
+  static Cell& cell(OfLocation& of, std::uint32_t path);
+  void add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns) const;
+  void keep_span(OfLocation& of);
+  bool by_span_;
+  IsWanted wanted_;
+  std::vector<OfLocation> of_;
+};
+
+}  // namespace refrain::patterns

@@ -1,0 +1,291 @@
+#include "offline/patterns/messages.hpp"
+
+#include <algorithm>
+
+#include "format/hashing.hpp"
+
+namespace refrain::patterns {
+
+using events::Kind;
+using events::Phase;
+
+Search::Messages::Messages(Search& search)
+    : search_(search),
+      pairing_(trace::pairing_of(
+          search.trace_, [this](const trace::MessagePair& of) { pair(of); },
+          [this](const trace::MessageEvent& event, bool is_send) { alone(event, is_send); })) {
+  nodes_.emplace_back();
+  operations_.emplace_back();
+  std::int32_t last = -1;
+  for (const trace::LocationOfTrace& of : search.trace_.locations()) last = std::max(last, of.rank);
+  flights_.resize(static_cast<std::size_t>(std::int64_t{last} + 2));
+}
+
+std::uint32_t Search::Messages::make_operation() {
+  if (free_operations_.empty()) {
+    operations_.emplace_back();
+    return static_cast<std::uint32_t>(operations_.size() - 1);
+  }
+  const std::uint32_t at = free_operations_.back();
+  free_operations_.pop_back();
+  operations_[at] = {};
+  return at;
+}
+
+void Search::Messages::free_operation(std::uint32_t operation) { free_operations_.push_back(operation); }
+
+std::uint32_t Search::Messages::node_of(const Call& call, std::uint32_t& node) {
+  if (node != none) return node;
+  if (free_nodes_.empty()) {
+    nodes_.emplace_back();
+    node = static_cast<std::uint32_t>(nodes_.size() - 1);
+  } else {
+    node = free_nodes_.back();
+    free_nodes_.pop_back();
+  }
+  Node& made = nodes_[node];
+  made.call = call;
+  made.is_left = made.has_receiving = false;
+  made.receives = none;
+  made.receives_pending = made.sends_pending = made.sends = 0;
+  made.holders = 1;
+  made.posted_ns = INT64_MIN;
+  return node;
+}
+
+void Search::Messages::let_go(std::uint32_t node) {
+  if (--nodes_[node].holders == 0) free_nodes_.push_back(node);
+}
+
+/// Requests are numbered by process, in an archive by location.
+std::uint64_t Search::Messages::request_key(const trace::Event& event) const {
+  const trace::Trace& trace = search_.trace_;
+  const std::uint32_t owner =
+      trace.archive() ? event.location : static_cast<std::uint32_t>(trace.locations()[event.location].rank);
+  return format::mixed(event.record.request ^ format::mixed(owner));
+}
+
+void Search::Messages::add(const trace::Event& event, const Call& call, std::uint32_t& node) {
+  const events::Record& r = event.record;
+  if (r.kind == Kind::Send) {
+    if (r.phase >= Phase::Completed) {
+      pairing_.add(event);
+      const auto begun = begun_.find(request_key(event));
+      if (begun == begun_.end()) return;
+      const std::uint32_t send = begun->second;
+      begun_.erase(begun);
+      Operation& of = operations_[send];
+      if (r.phase == Phase::Cancelled) {
+        land(of);
+        of.is_completed = true;
+        return complete_send(send);
+      }
+      of.completed = node_of(call, node);
+      Node& by = nodes_[of.completed];
+      ++by.holders, ++by.sends_pending, ++by.sends;
+      of.is_completed = true;
+      return complete_send(send);
+    }
+    const std::uint32_t send = make_operation();
+    Operation& of = operations_[send];
+    of.call = node_of(call, node);
+    ++nodes_[of.call].holders;
+    of.sender = event.location;
+    of.send_path = call.path;
+    of.send_enter_ns = call.enter_ns;
+    of.sent_ns = event.time_ns;
+    of.bytes = r.bytes_sent;
+    of.tag = r.tag;
+    of.to = pairing_.ends_of(event).other;
+    Flights& flights = flights_to(of.to);
+    of.flight = flights.next;
+    flights.add(of.sent_ns, of.sender);
+    if (r.phase == Phase::Whole) {
+      of.completed = of.call;
+      Node& by = nodes_[of.completed];
+      ++by.holders, ++by.sends_pending, ++by.sends;
+      of.is_completed = true;
+    } else {
+      begun_.insert_or_assign(request_key(event), send);
+      forget_unfinished();
+    }
+    return pairing_.add(event, send);
+  }
+  if (r.phase == Phase::Begun) {
+    posted_.insert_or_assign(request_key(event), call.enter_ns);
+    forget_unfinished();
+    return pairing_.add(event);
+  }
+  std::int64_t posted_ns = call.enter_ns;
+  if (r.phase >= Phase::Completed) {
+    // When it was posted before what is known nobody has waited for that.
+    const auto at = posted_.find(request_key(event));
+    posted_ns = at == posted_.end() ? INT64_MIN : at->second;
+    if (at != posted_.end()) posted_.erase(at);
+  }
+  if (r.phase == Phase::Cancelled) return pairing_.add(event);
+  const std::uint32_t receive = make_operation();
+  Operation& of = operations_[receive];
+  of.call = node_of(call, node);
+  Node& by = nodes_[of.call];
+  ++by.holders, ++by.receives_pending;
+  by.has_receiving = true;
+  of.next = by.receives;
+  by.receives = receive;
+  of.posted_ns = posted_ns;
+  of.bytes = r.bytes_received;
+  of.tag = r.tag;
+  pairing_.add(event, receive);
+}
+
+/// Requests that are freed are never completed, and of a sample some are completed later than is known.
+void Search::Messages::forget_unfinished() {
+  constexpr std::size_t most_unfinished = std::size_t{1} << 20;
+  if (posted_.size() > most_unfinished) posted_.clear();
+  if (begun_.size() <= most_unfinished) return;
+  for (const auto& [request, send] : std::exchange(begun_, {})) {
+    operations_[send].is_completed = true;
+    complete_send(send);
+  }
+}
+
+/// Ranks that are not in the trace are one.
+Search::Messages::Flights& Search::Messages::flights_to(std::int32_t rank) {
+  const auto place = static_cast<std::size_t>(std::int64_t{rank} + 1);
+  return flights_[rank < 0 || place >= flights_.size() ? 0 : place];
+}
+
+void Search::Messages::Flights::land(std::uint64_t place) {
+  if (flights.empty() || place < flights.front().place) return;
+  // Where none was taken out yet its place is plain.
+  auto at = flights.begin() +
+            static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(place - flights.front().place, flights.size() - 1));
+  if (at->place != place) at = std::ranges::lower_bound(flights, place, {}, &Flight::place);
+  if (at == flights.end() || at->place != place || at->is_gone) return;
+  at->is_gone = true;
+  --open;
+  while (!flights.empty() && flights.front().is_gone) flights.pop_front();
+  constexpr std::size_t few = 256;
+  if (flights.size() > 2 * open + few) std::erase_if(flights, [](const Flight& of) { return of.is_gone; });
+}
+
+/// It has arrived, or nobody knows where it has gone.
+void Search::Messages::land(const Operation& send) { flights_to(send.to).land(send.flight); }
+
+void Search::Messages::pair(const trace::MessagePair& pair) {
+  Operation& send = operations_[pair.send.token];
+  Operation& receive = operations_[pair.receive.token];
+  send.is_paired = receive.is_paired = true;
+  send.posted_ns = receive.posted_ns;
+  send.receiver = pair.receive.location;
+  receive.sender = send.sender, receive.send_path = send.send_path;
+  receive.send_enter_ns = send.send_enter_ns, receive.sent_ns = send.sent_ns;
+  receive.to = send.to, receive.flight = send.flight;
+  const std::uint32_t by = receive.call;
+  if (nodes_[by].is_left) land(receive);
+  if (--nodes_[by].receives_pending == 0 && nodes_[by].is_left) tell_receiving(by);
+  complete_send(pair.send.token);
+}
+
+void Search::Messages::alone(const trace::MessageEvent& event, bool is_send) {
+  Operation& of = operations_[event.token];
+  of.is_alone = true;
+  if (is_send) {
+    land(of);
+    return complete_send(event.token);
+  }
+  const std::uint32_t by = of.call;
+  // Some message has arrived, nobody knows which.
+  Flights& flights = flights_to(search_.trace_.locations()[event.location].rank);
+  flights.known_since_ns = std::max(flights.known_since_ns, event.time_ns);
+  if (--nodes_[by].receives_pending == 0 && nodes_[by].is_left) tell_receiving(by);
+}
+
+/// A send is done with when its call has completed it, and its receive is known or never will be.
+void Search::Messages::complete_send(std::uint32_t operation) {
+  Operation& of = operations_[operation];
+  if (!of.is_completed || !(of.is_paired || of.is_alone)) return;
+  const std::uint32_t by = of.completed, begun = of.call;
+  if (by != none) {
+    Node& node = nodes_[by];
+    // A receive that was posted after the call was left was not what it has waited for.
+    if (of.is_paired && of.posted_ns > node.posted_ns && (!node.is_left || of.posted_ns < node.call.leave_ns)) {
+      node.posted_ns = of.posted_ns;
+      node.receiver = of.receiver;
+    }
+    if (--node.sends_pending == 0 && node.is_left) tell_sending(by);
+    let_go(by);
+  }
+  let_go(begun);
+  free_operation(operation);
+}
+
+void Search::Messages::leave(const Call& call, std::uint32_t node) {
+  Node& of = nodes_[node];
+  of.call = call;
+  of.is_left = true;
+  // Of what one call completes nothing is older than the rest.
+  for (std::uint32_t at = of.receives; at != none; at = operations_[at].next)
+    if (operations_[at].is_paired) land(operations_[at]);
+  if (of.has_receiving && of.receives_pending == 0) tell_receiving(node);
+  if (of.sends > 0 && of.sends_pending == 0) tell_sending(node);
+  let_go(node);
+}
+
+/// Whether messages to the same rank that are not received yet were sent earlier.
+void Search::Messages::find_older(Received& received, std::int32_t to, std::int64_t since_ns) {
+  const Flights& flights = flights_to(to);
+  constexpr std::size_t most_looked_at = 1024;
+  std::size_t looked_at = 0;
+  for (const Flight& flight : flights.flights) {
+    if (flight.sent_ns >= received.sent_ns || ++looked_at > most_looked_at) break;
+    if (flight.is_gone || flight.sent_ns < since_ns || flight.sent_ns < flights.known_since_ns) continue;
+    (flight.sender == received.sender ? received.older_of_source : received.older_of_others) = true;
+    if (received.older_of_source && received.older_of_others) break;
+  }
+}
+
+void Search::Messages::tell_receiving(std::uint32_t node) {
+  // Subscribers do not change nodes, which stay where they are.
+  const Node& of = nodes_[node];
+  const Operation* latest = nullptr;
+  const std::int64_t since_ns = search_.begin_of_span(of.call.location);
+  const auto received_of = [&](const Operation& receive) {
+    return Received{of.call,         receive.sender,    receive.send_path, receive.send_enter_ns,
+                    receive.sent_ns, receive.posted_ns, receive.bytes,     receive.tag};
+  };
+  for (std::uint32_t at = of.receives; at != none; at = operations_[at].next) {
+    const Operation& receive = operations_[at];
+    if (!receive.is_paired) continue;
+    violations_ += receive.send_enter_ns > of.call.leave_ns;
+    Received received = received_of(receive);
+    find_older(received, receive.to, since_ns);
+    search_.publish(received);
+    if (!latest || receive.send_enter_ns > latest->send_enter_ns) latest = &receive;
+  }
+  if (latest) {
+    Received received = received_of(*latest);
+    find_older(received, latest->to, since_ns);
+    const std::int64_t until = std::min(latest->send_enter_ns, of.call.leave_ns);
+    search_.publish(Receiving{of.call, received, std::max(until - of.call.enter_ns, std::int64_t{0})});
+  }
+  std::uint32_t at = of.receives;
+  nodes_[node].receives = none;
+  while (at != none) {
+    const std::uint32_t next = operations_[at].next;
+    free_operation(at);
+    let_go(node);
+    at = next;
+  }
+}
+
+void Search::Messages::tell_sending(std::uint32_t node) {
+  const Node& of = nodes_[node];
+  if (of.posted_ns == INT64_MIN) return;
+  const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
+  search_.publish(Sending{of.call, of.receiver, of.posted_ns, has_waited ? of.posted_ns - of.call.enter_ns : 0});
+}
+
+void Search::Messages::finish() { pairing_.finish(); }
+
+}  // namespace refrain::patterns

@@ -1,0 +1,99 @@
+#pragma once
+/// Messages of a search: from sends and receives, and what is known later of each, to Received, Receiving and Sending.
+///
+/// A call that has moved messages is a node here until all that concerns it is known: the send of each message that it
+/// has received, and when the receive of each message was posted whose send it has completed.
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "offline/patterns/search.hpp"
+
+namespace refrain::patterns {
+
+class Search::Messages {
+ public:
+  explicit Messages(Search& search);
+
+  /// A Communication event of a message within a call. `node`: that of the call, made when it is 0.
+  void add(const trace::Event& event, const Call& call, std::uint32_t& node);
+  /// The call is left.
+  void leave(const Call& call, std::uint32_t node);
+  void finish();
+  const trace::MessageCounts& counts() const { return pairing_.counts(); }
+  std::uint64_t violations() const { return violations_; }
+
+ private:
+  static constexpr std::uint32_t none = 0;
+  struct Node {
+    Call call;
+    bool is_left = false;
+    std::uint32_t receives = none;  ///< first of its list, see Operation::next
+    std::uint32_t receives_pending = 0, sends_pending = 0, sends = 0;
+    std::uint32_t holders = 0;  ///< operations that refer to it, and its frame
+    std::uint32_t receiver = 0;
+    std::int64_t posted_ns = INT64_MIN;  ///< the last receive of its sends
+    bool has_receiving = false;
+  };
+  /// A send or a receive.
+  struct Operation {
+    std::uint32_t call = none;  ///< of a send the one that has begun it, of a receive the one that has completed it
+    std::uint32_t completed = none;  ///< of a send: the call that has completed it
+    std::uint32_t next = none;       ///< of a receive: the next one of its call
+    bool is_paired = false, is_alone = false, is_completed = false;
+    std::int64_t posted_ns = 0;
+    // Of the message, once it is paired, or of the send.
+    std::uint32_t sender = 0, send_path = trace::no_path, receiver = 0;
+    std::int64_t send_enter_ns = 0, sent_ns = 0, bytes = 0;
+    std::int32_t tag = 0;
+    std::int32_t to = -1;      ///< of a send: rank of the job
+    std::uint64_t flight = 0;  ///< of a send: its place among those to that rank
+  };
+  /// What was sent to a rank and not yet received, in order of time.
+  struct Flight {
+    std::uint64_t place;
+    std::int64_t sent_ns;
+    std::uint32_t sender;
+    bool is_gone;
+  };
+  struct Flights {
+    std::deque<Flight> flights;  ///< ascending by place; some are gone
+    std::uint64_t next = 0;
+    std::size_t open = 0;
+    std::int64_t known_since_ns = INT64_MIN;  ///< what was sent before may have arrived, unseen
+    void add(std::int64_t sent_ns, std::uint32_t sender) {
+      flights.push_back({next++, sent_ns, sender, false});
+      ++open;
+    }
+    void land(std::uint64_t place);
+  };
+
+  std::uint32_t make_operation();
+  void free_operation(std::uint32_t operation);
+  std::uint32_t node_of(const Call& call, std::uint32_t& node);
+  void let_go(std::uint32_t node);
+  std::uint64_t request_key(const trace::Event& event) const;
+  void pair(const trace::MessagePair& pair);
+  void alone(const trace::MessageEvent& event, bool is_send);
+  void land(const Operation& send);
+  void complete_send(std::uint32_t operation);
+  void forget_unfinished();
+  void tell_receiving(std::uint32_t node);
+  void tell_sending(std::uint32_t node);
+  void find_older(Received& received, std::int32_t to, std::int64_t since_ns);
+
+  Search& search_;
+  trace::Pairing pairing_;
+  Flights& flights_to(std::int32_t rank);
+  std::vector<Node> nodes_;            ///< the first one is none
+  std::vector<Operation> operations_;  ///< likewise
+  std::vector<std::uint32_t> free_nodes_, free_operations_;
+  std::unordered_map<std::uint64_t, std::uint32_t> begun_;  ///< sends
+  std::unordered_map<std::uint64_t, std::int64_t> posted_;  ///< receives
+  std::vector<Flights> flights_;                            ///< by rank; the first one: of none
+  std::uint64_t violations_ = 0;
+};
+
+}  // namespace refrain::patterns

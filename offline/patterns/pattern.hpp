@@ -1,0 +1,54 @@
+#pragma once
+/// A pattern of inefficiency: what it is called, whose special case it is, and what it does with compound events.
+///
+/// Each pattern of a search has a quantity of its own (Findings), to which found() adds; its severity is what stands
+/// there in the end, and contained in its parent's as intervals of time are.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "offline/patterns/search.hpp"
+
+namespace refrain::patterns {
+
+/// What users may set.
+struct Parameters {
+  std::int32_t master = 0;     ///< rank of the job
+  double frequent_s = 1e-5;    ///< calls that are shorter on average are frequent communication
+  double big_bytes = 1 << 20;  ///< messages that are longer on average are big
+  double uneven = 0.5;         ///< standard deviation over processes, in shares of the mean
+};
+
+struct About {
+  std::string name, parent;  ///< parent: empty for a root
+  std::string title;         ///< in a few words
+};
+
+class Pattern {
+ public:
+  explicit Pattern(About about) : about_(std::move(about)) {}
+  virtual ~Pattern() = default;
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  const About& about() const { return about_; }
+  virtual void subscribe(Search& search) = 0;
+  /// From 0, it says nothing, to 1. Asked for after the pass.
+  virtual double confidence(const SearchCounts&) const { return 1; }
+
+  Quantity quantity() const { return quantity_; }
+  void set_quantity(Quantity quantity) { quantity_ = quantity; }
+
+ private:
+  About about_;
+  Quantity quantity_ = 0;
+};
+
+using Patterns = std::vector<std::unique_ptr<Pattern>>;
+
+/// Patterns of waiting that come with Refrain, parents first.
+Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameters);
+
+}  // namespace refrain::patterns

@@ -1,0 +1,214 @@
+#include "offline/patterns/search.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "offline/patterns/messages.hpp"
+
+namespace refrain::patterns {
+
+using events::Kind;
+using trace::CallClass;
+using trace::Type;
+
+bool is_sample_of_iterations(const trace::Trace& trace) {
+  const auto is_sampled = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::Sampled; };
+  // Without a level above 0 all iterations are there.
+  return std::ranges::any_of(trace.ranks(), is_sampled) &&
+         std::ranges::any_of(trace.levels(), [](const auto& of) { return of.second > 0; });
+}
+
+Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limits, Findings::IsWanted wanted)
+    : trace_(trace),
+      limits_(limits),
+      findings_(trace.locations().size(), by_span, std::move(wanted)),
+      stacks_(trace.locations().size()),
+      collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }),
+      span_begin_(trace.locations().size(), INT64_MIN),
+      has_gap_(trace.locations().size()) {
+  for (const trace::RegionOfTrace& region : trace.regions()) {
+    const bool is_mpi = region.paradigm == trace::Paradigm::Mpi;
+    trace::FunctionOfMpi function = trace::function_of_mpi(region.name);
+    if (!is_mpi) function = {CallClass::NotMpi};
+    else if (function.call_class == CallClass::NotMpi) function.call_class = CallClass::OtherMpi;
+    if (!is_mpi && (region.role == trace::Role::FileIo || region.role == trace::Role::FileIoMetadata))
+      function.call_class = CallClass::OtherIo;
+    functions_.push_back(function);
+    std::string name = region.name;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name.starts_with("pmpi_")) name.erase(0, 1);
+    job_calls_.push_back(name == "mpi_init" || name == "mpi_init_thread" ? JobCall::Init
+                         : name == "mpi_finalize"                        ? JobCall::Finalize
+                                                                         : JobCall::None);
+  }
+  std::set<std::int32_t> ranks;
+  for (const trace::LocationOfTrace& of : trace.locations())
+    if (of.rank >= 0) ranks.insert(of.rank);
+  processes_ = ranks.size();
+  counts_.is_sample = is_sample_ = is_sample_of_iterations(trace);
+  messages_ = std::make_unique<Messages>(*this);
+}
+
+Search::~Search() = default;
+
+void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
+  constexpr std::uint64_t events_for_progress = 1 << 20;
+  std::uint64_t count = 0;
+  struct Extent {
+    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  };
+  std::vector<Extent> extents(trace_.locations().size());
+  auto reader = trace_.read();
+  while (const trace::Event* event = reader.next()) {
+    if (progress && ++count % events_for_progress == 0) progress(event->time_ns);
+    for (const auto& callback : event_callbacks_) callback(*event);
+    switch (event->type) {
+      case Type::Enter: enter(*event); break;
+      case Type::Leave: leave(*event); break;
+      case Type::Communication: communication(*event); break;
+      case Type::SpanEnd: span_end(*event); break;
+      case Type::Gap: gap(*event); break;
+      default: break;
+    }
+    Extent& extent = extents[event->location];
+    if (extent.first_ns > extent.last_ns) [[unlikely]]
+      extent.first_ns = event->time_ns;
+    extent.last_ns = event->time_ns;
+  }
+  for (std::uint32_t location = 0; location < extents.size(); ++location) {
+    findings_.of(location).first_ns = extents[location].first_ns;
+    findings_.of(location).last_ns = extents[location].last_ns;
+  }
+  messages_->finish();
+  collectives_.finish();
+  findings_.finish();
+  counts_.messages = messages_->counts();
+  counts_.violations = messages_->violations();
+  counts_.collectives = collectives_.whole();
+  counts_.collectives_left_out = collectives_.left_out();
+}
+
+/// A call whose end is not known: it has waited for nothing.
+void Search::abandon(const Frame& frame) {
+  Call call = frame.call;
+  call.leave_ns = call.enter_ns;
+  if (frame.node != 0) messages_->leave(call, frame.node);
+}
+
+void Search::gap(const trace::Event& event) {
+  ++counts_.gaps;
+  has_gap_[event.location] = true;
+  // An experiment has calls as wholes.
+  if (!trace_.archive()) return;
+  for (const Frame& frame : std::exchange(stacks_[event.location], {})) abandon(frame);
+  collectives_.abandon(event.location);
+}
+
+void Search::enter(const trace::Event& event) {
+  Frame& frame = stacks_[event.location].emplace_back();
+  const std::uint32_t region = trace_.region_index(event.path);
+  frame.call.location = event.location;
+  frame.call.path = event.path;
+  frame.call.region = region;
+  frame.call.call_class = region < functions_.size() ? functions_[region].call_class : CallClass::NotMpi;
+  frame.call.span = findings_.span(event.location);
+  frame.call.enter_ns = event.time_ns;
+}
+
+void Search::communication(const trace::Event& event) {
+  std::vector<Frame>& stack = stacks_[event.location];
+  if (stack.empty()) return;
+  Frame& frame = stack.back();
+  if (events::is_message(event.record.kind)) {
+    messages_->add(event, frame.call, frame.node);
+    frame.completes_message = true;
+    if (!events::has_number(event.record.kind, event.record.phase)) return;  // the other event of it counts
+    ++frame.messages;
+    frame.bytes +=
+        static_cast<std::uint64_t>(std::max<std::int64_t>(event.record.bytes_sent + event.record.bytes_received, 0));
+  } else if (event.record.kind == Kind::Collective) {
+    const trace::OpenCall open{frame.call.enter_ns, frame.call.path, frame.call.span};
+    if (!collectives_.add(event, open)) return;
+    const events::Record& r = event.record;
+    const std::uint32_t begun =
+        r.phase == events::Phase::Whole ? event.path : trace_.path_of(event.location, r.begun_thread, r.begun_node);
+    const std::uint32_t region = trace_.region_index(begun);
+    const CallClass of = region < functions_.size() && functions_[region].call_class == CallClass::Barrier
+                             ? CallClass::Barrier
+                             : CallClass::Collective;
+    frame.completes_both = frame.completes_collective && frame.collective_class != of;
+    frame.completes_collective = true;
+    frame.collective_class = frame.completes_both ? CallClass::Collective : of;
+  }
+}
+
+void Search::leave(const trace::Event& event) {
+  std::vector<Frame>& stack = stacks_[event.location];
+  // After a gap calls may end that were not seen to begin.
+  while (!stack.empty() && stack.back().call.path != event.path) {
+    if (std::ranges::find(stack, event.path, [](const Frame& of) { return of.call.path; }) == stack.end()) return;
+    abandon(stack.back());
+    stack.pop_back();
+  }
+  if (stack.empty()) return;
+  Frame frame = stack.back();
+  stack.pop_back();
+  Call& call = frame.call;
+  call.leave_ns = event.time_ns;
+  // Waiting for a collective operation is a part of it.
+  if (frame.completes_collective && !frame.completes_message && call.call_class == CallClass::PointToPoint)
+    call.call_class = frame.collective_class;
+  if (!stack.empty()) stack.back().call.inner_ns += call.time_ns();
+  if (is_within(call.enter_ns))
+    findings_.add_call(static_cast<Quantity>(call.call_class), call.location, call.path, call.span,
+                       call.time_ns() - call.inner_ns, frame.messages, frame.bytes);
+  collectives_.leave(event, call.enter_ns, call.inner_ns, frame.completes_message || frame.completes_both);
+  if (is_within(call.enter_ns)) {
+    std::int64_t& until = findings_.of(call.location).counted_until_ns;
+    until = std::max(until, call.leave_ns);
+  }
+  publish(call);
+  if (frame.node != 0) messages_->leave(call, frame.node);
+  const JobCall job_call = call.region < job_calls_.size() ? job_calls_[call.region] : JobCall::None;
+  if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
+}
+
+void Search::span_end(const trace::Event& event) {
+  SpanEnd end;
+  const std::string loop = trace_.loop_of(event);
+  const auto at = std::ranges::find(loops_, loop);
+  end.loop = static_cast<std::uint16_t>(at - loops_.begin());
+  if (at == loops_.end()) loops_.push_back(loop);
+  end.number = event.record.value;
+  if (!trace_.archive() && event.record.region == events::stretches) {
+    const std::int32_t thread = trace_.locations()[event.location].thread;
+    end.closed = trace_.path_of(event.location, thread, event.record.node);
+    if (event.record.begun_node != events::no_node)
+      end.opened = trace_.path_of(event.location, thread, event.record.begun_node);
+  }
+  end.is_whole = !has_gap_[event.location];
+  has_gap_[event.location] = false;
+  findings_.end_span(event.location, end);
+  span_begin_[event.location] = event.time_ns;
+}
+
+void Search::collective(const trace::CollectiveOperation& operation) {
+  std::int64_t last = INT64_MIN, first = INT64_MAX;
+  for (const trace::CollectivePart& part : operation.parts) {
+    last = std::max(last, part.begin_ns);
+    first = std::min(first, part.leave_ns);
+  }
+  publish(Collective{operation, last, first});
+}
+
+void Search::job_wide(const Call& call, bool is_init) {
+  std::vector<Call>& calls = is_init ? init_ : finalize_;
+  calls.push_back(call);
+  if (calls.size() != processes_) return;
+  std::int64_t last = INT64_MIN;
+  for (const Call& of : calls) last = std::max(last, of.enter_ns);
+  publish(JobWide{is_init, calls, last});
+}
+
+}  // namespace refrain::patterns

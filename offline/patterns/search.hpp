@@ -1,0 +1,123 @@
+#pragma once
+/// The search: one pass over the events of a trace, in chronological order over all locations. From events it makes
+/// compound events (compound_events.hpp) and hands them to the patterns that have subscribed to them, which may publish
+/// further ones: so each step of refinement is done once, and what does not match is not looked at again.
+///
+/// Memory: what is in flight, and what Findings hold. Belongs to one thread; the trace must outlive it.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "offline/patterns/compound_events.hpp"
+#include "offline/patterns/findings.hpp"
+#include "offline/trace/collectives.hpp"
+#include "offline/trace/pairing.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::patterns {
+
+/// How far events are to be trusted.
+struct SearchCounts {
+  trace::MessageCounts messages;
+  std::uint64_t collectives = 0, collectives_left_out = 0;
+  std::uint64_t violations = 0;  ///< receives that ended before their send was begun
+  std::uint64_t gaps = 0;        ///< places where events are missing
+  bool is_sample = false;        ///< what came before an iteration is not known
+};
+
+/// Whether some iterations of the run are not in the trace, which were left out at random.
+bool is_sample_of_iterations(const trace::Trace& trace);
+
+struct SearchLimits {
+  std::int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;  ///< calls that are entered in this time
+};
+
+class Search {
+ public:
+  /// `by_span`: Findings keep what belongs to each span.
+  /// ... of those that are `wanted`; empty: all.
+  Search(const trace::Trace& trace, bool by_span, const SearchLimits& limits = {}, Findings::IsWanted wanted = {});
+  ~Search();
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  /// `callback` gets every compound event of this type.
+  template <class Event>
+  void subscribe(std::function<void(const Event&)> callback) {
+    std::get<Subscribers<Event>>(subscribers_).push_back(std::move(callback));
+  }
+  template <class Event>
+  void publish(const Event& event) const {
+    for (const auto& callback : std::get<Subscribers<Event>>(subscribers_)) callback(event);
+  }
+  /// Gets every event of the trace, before what follows from it.
+  void subscribe_to_events(std::function<void(const trace::Event&)> callback) {
+    event_callbacks_.push_back(std::move(callback));
+  }
+
+  /// The pass. `progress`: now and then, with the time that was reached.
+  void run(const std::function<void(std::int64_t time_ns)>& progress = {});
+
+  const trace::Trace& trace() const { return trace_; }
+  Findings& findings() { return findings_; }
+  /// So much of the call, but no more than it has itself.
+  void add(Quantity quantity, const Call& call, std::int64_t ns) {
+    if (is_within(call.enter_ns))
+      findings_.add(quantity, call.location, call.path, call.span, std::min(ns, call.time_ns() - call.inner_ns));
+  }
+  bool is_within(std::int64_t enter_ns) const { return enter_ns >= limits_.from_ns && enter_ns < limits_.to_ns; }
+  const SearchCounts& counts() const { return counts_; }
+  /// Names of loops by SpanEnd::loop.
+  const std::vector<std::string>& loops() const { return loops_; }
+
+ private:
+  template <class Event>
+  using Subscribers = std::vector<std::function<void(const Event&)>>;
+  class Messages;
+  struct Frame {
+    Call call;
+    std::uint32_t node = 0;  ///< of Messages; 0: it has moved none
+    bool completes_collective = false, completes_message = false, completes_both = false;
+    trace::CallClass collective_class{};
+    std::uint64_t messages = 0, bytes = 0;
+  };
+
+  void enter(const trace::Event& event);
+  void communication(const trace::Event& event);
+  void leave(const trace::Event& event);
+  void span_end(const trace::Event& event);
+  void gap(const trace::Event& event);
+  void abandon(const Frame& frame);
+  void collective(const trace::CollectiveOperation& operation);
+  void job_wide(const Call& call, bool is_init);
+  /// Where orders of messages are known from: in a sample nobody knows what came before.
+  std::int64_t begin_of_span(std::uint32_t location) const { return is_sample_ ? span_begin_[location] : INT64_MIN; }
+
+  const trace::Trace& trace_;
+  SearchLimits limits_;
+  std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
+             Subscribers<Collective>, Subscribers<JobWide>, Subscribers<LateSender>, Subscribers<LateReceiver>>
+      subscribers_;
+  std::vector<std::function<void(const trace::Event&)>> event_callbacks_;
+  Findings findings_;
+  SearchCounts counts_;
+  std::vector<trace::FunctionOfMpi> functions_;  ///< by region
+  enum class JobCall : std::uint8_t { None, Init, Finalize };
+  std::vector<JobCall> job_calls_;          ///< by region
+  std::vector<std::vector<Frame>> stacks_;  ///< by location
+  std::unique_ptr<Messages> messages_;
+  trace::Collectives collectives_;
+  std::vector<Call> init_, finalize_;
+  std::size_t processes_ = 0;
+  std::vector<std::string> loops_{{}};
+  bool is_sample_ = false;
+  std::vector<std::int64_t> span_begin_;  ///< by location
+  std::vector<bool> has_gap_;             ///< by location: events of the span in progress are missing
+};
+
+}  // namespace refrain::patterns

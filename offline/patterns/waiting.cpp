@@ -1,0 +1,313 @@
+// Patterns of waiting: a call that cannot go on before another process has done something.
+#include <algorithm>
+
+#include "offline/patterns/pattern.hpp"
+
+namespace refrain::patterns {
+namespace {
+
+using trace::CollectivePart;
+using trace::Exchange;
+
+/// How many of the messages are known as pairs.
+double share_of_pairs(const SearchCounts& counts) {
+  std::uint64_t alone = 0;
+  for (const std::uint64_t of : counts.messages.left_out) alone += of;
+  const auto paired = static_cast<double>(2 * counts.messages.paired);
+  return paired + static_cast<double>(alone) > 0 ? paired / (paired + static_cast<double>(alone)) : 1;
+}
+
+class OfMessages : public Pattern {
+ public:
+  using Pattern::Pattern;
+  double confidence(const SearchCounts& counts) const override { return share_of_pairs(counts); }
+};
+
+/// Of a sample nobody knows what was on its way before an iteration.
+class OfOrders : public OfMessages {
+ public:
+  using OfMessages::OfMessages;
+  double confidence(const SearchCounts& counts) const override {
+    return counts.is_sample ? std::min(share_of_pairs(counts), 0.5) : share_of_pairs(counts);
+  }
+};
+
+class OfCollectives : public Pattern {
+ public:
+  using Pattern::Pattern;
+  double confidence(const SearchCounts& counts) const override {
+    const auto whole = static_cast<double>(counts.collectives), rest = static_cast<double>(counts.collectives_left_out);
+    return whole + rest > 0 ? whole / (whole + rest) : 1;
+  }
+};
+
+/// Of one call only the longest waiting counts, whatever it has waited for.
+class LongestOfCall {
+ public:
+  /// By what `ns` is more than what was added for this call before.
+  std::int64_t excess(const Call& call, std::int64_t ns) {
+    std::vector<Recent>& recent = of_location_[call.location];
+    const auto at = std::ranges::find(recent, call.enter_ns, &Recent::enter_ns);
+    if (at != recent.end()) {
+      const std::int64_t more = std::max(ns - at->ns, std::int64_t{0});
+      at->ns += more;
+      return more;
+    }
+    constexpr std::size_t most_recent = 64;
+    if (recent.size() == most_recent) recent.erase(recent.begin(), recent.begin() + most_recent / 2);
+    recent.push_back({call.enter_ns, ns});
+    return ns;
+  }
+
+ private:
+  struct Recent {
+    std::int64_t enter_ns, ns;
+  };
+  std::unordered_map<std::uint32_t, std::vector<Recent>> of_location_;
+};
+
+class LateSenderPattern final : public OfMessages {
+ public:
+  LateSenderPattern() : OfMessages({"late_sender", "p2p", "Receivers wait for senders"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<Receiving>([this, &search](const Receiving& receiving) {
+      if (receiving.waiting_ns <= 0) return;
+      search.add(quantity(), receiving.call, receiving.waiting_ns);
+      search.publish(LateSender{receiving});
+    });
+  }
+};
+
+/// Messages that could have been received meanwhile were on their way.
+class WrongOrder final : public OfOrders {
+ public:
+  enum class Of : std::uint8_t { Any, SameSource, OtherSources };
+  WrongOrder(About about, Of of) : OfOrders(std::move(about)), of_(of) {}
+  void subscribe(Search& search) override {
+    search.subscribe<LateSender>([this, &search](const LateSender& late) {
+      const Received& latest = late.receiving.latest;
+      // Where both are, the same source is the closer cause.
+      const bool same = latest.older_of_source, others = latest.older_of_others && !same;
+      if (of_ == Of::Any ? same || others : of_ == Of::SameSource ? same : others)
+        search.add(quantity(), late.receiving.call, late.receiving.waiting_ns);
+    });
+  }
+
+ private:
+  Of of_;
+};
+
+class LateReceiverPattern final : public OfMessages {
+ public:
+  LateReceiverPattern() : OfMessages({"late_receiver", "p2p", "Senders wait for receivers"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<Sending>([this, &search](const Sending& sending) {
+      if (sending.waiting_ns <= 0) return;
+      search.add(quantity(), sending.call, sending.waiting_ns);
+      search.publish(LateReceiver{sending});
+    });
+  }
+};
+
+class SlowSlaves final : public OfMessages {
+ public:
+  SlowSlaves(const trace::Trace& trace, std::int32_t master)
+      : OfMessages({"slow_slaves", "late_sender", "The master waits for results"}), trace_(trace), master_(master) {}
+  void subscribe(Search& search) override {
+    search.subscribe<LateSender>([this, &search](const LateSender& late) {
+      const Call& call = late.receiving.call;
+      if (trace_.locations()[call.location].rank == master_) search.add(quantity(), call, late.receiving.waiting_ns);
+    });
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::int32_t master_;
+};
+
+class OverloadedMaster final : public OfMessages {
+ public:
+  OverloadedMaster(const trace::Trace& trace, std::int32_t master)
+      : OfMessages({"overloaded_master", "p2p", "Slaves wait for the master"}), trace_(trace), master_(master) {}
+  void subscribe(Search& search) override {
+    search.subscribe<LateSender>([this, &search](const LateSender& late) {
+      const Call& call = late.receiving.call;
+      if (is_master(late.receiving.latest.sender) && !is_master(call.location))
+        search.add(quantity(), call, longest_.excess(call, late.receiving.waiting_ns));
+    });
+    search.subscribe<LateReceiver>([this, &search](const LateReceiver& late) {
+      const Call& call = late.sending.call;
+      if (is_master(late.sending.receiver) && !is_master(call.location))
+        search.add(quantity(), call, longest_.excess(call, late.sending.waiting_ns));
+    });
+  }
+
+ private:
+  bool is_master(std::uint32_t location) const { return trace_.locations()[location].rank == master_; }
+  const trace::Trace& trace_;
+  std::int32_t master_;
+  LongestOfCall longest_;  ///< it may have sent and received
+};
+
+/// Each receive of a message while older ones to the same process were on their way costs its call, once.
+class MessagesInWrongOrder final : public OfOrders {
+ public:
+  MessagesInWrongOrder()
+      : OfOrders({"messages_in_wrong_order", "p2p", "Messages are received in another order than they were sent"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<Received>([this, &search](const Received& received) {
+      if (!received.older_of_source && !received.older_of_others) return;
+      const Call& call = received.call;
+      if (last_location_ == call.location && last_enter_ns_ == call.enter_ns) return;
+      last_location_ = call.location;
+      last_enter_ns_ = call.enter_ns;
+      search.add(quantity(), call, call.time_ns() - call.inner_ns);
+    });
+  }
+
+ private:
+  std::uint32_t last_location_ = 0xffffffff;
+  std::int64_t last_enter_ns_ = 0;
+};
+
+/// Of a part the time in its call from its enter until `until_ns`.
+std::int64_t waiting_until(const CollectivePart& part, std::int64_t until_ns) {
+  return std::max(std::min(until_ns, part.leave_ns) - part.enter_ns, std::int64_t{0});
+}
+
+Call call_of(const CollectivePart& part) {
+  Call call;
+  call.location = part.location;
+  call.path = part.path;
+  call.span = part.span;
+  call.enter_ns = part.enter_ns;
+  call.leave_ns = part.leave_ns;
+  call.inner_ns = part.inner_ns;
+  return call;
+}
+
+class CollectivePattern final : public OfCollectives {
+ public:
+  /// Adds what it finds with `add(part, ns)`.
+  using Find = void (*)(const Collective& of, const std::function<void(const CollectivePart&, std::int64_t)>& add);
+  CollectivePattern(About about, Exchange exchange, Find find)
+      : OfCollectives(std::move(about)), exchange_(exchange), find_(find) {}
+  void subscribe(Search& search) override {
+    search.subscribe<Collective>([this, &search](const Collective& of) {
+      if (of.operation.exchange != exchange_) return;
+      find_(of, [&](const CollectivePart& part, std::int64_t ns) {
+        if (ns <= 0 || part.is_with_others) return;
+        const Call call = call_of(part);
+        search.add(quantity(), call, part.is_blocking ? ns : longest_.excess(call, ns));
+      });
+    });
+  }
+
+ private:
+  Exchange exchange_;
+  Find find_;
+  LongestOfCall longest_;
+};
+
+using Add = std::function<void(const CollectivePart&, std::int64_t)>;
+
+void find_wait_for_last(const Collective& of, const Add& add) {
+  for (const CollectivePart& part : of.operation.parts) add(part, waiting_until(part, of.last_enter_ns));
+}
+
+void find_completion(const Collective& of, const Add& add) {
+  for (const CollectivePart& part : of.operation.parts)
+    add(part, part.leave_ns - std::max(of.first_leave_ns, part.enter_ns));
+}
+
+/// As the paper has it: by how much longer than the shortest one a process is in the barrier.
+void find_imbalance(const Collective& of, const Add& add) {
+  std::int64_t shortest = INT64_MAX;
+  for (const CollectivePart& part : of.operation.parts) shortest = std::min(shortest, part.leave_ns - part.enter_ns);
+  for (const CollectivePart& part : of.operation.parts) add(part, part.leave_ns - part.enter_ns - shortest);
+}
+
+void find_late_root(const Collective& of, const Add& add) {
+  const auto root = std::ranges::find(of.operation.parts, true, &CollectivePart::is_root);
+  if (root == of.operation.parts.end()) return;
+  for (const CollectivePart& part : of.operation.parts)
+    if (!part.is_root) add(part, waiting_until(part, root->begin_ns));
+}
+
+void find_early_root(const Collective& of, const Add& add) {
+  const auto root = std::ranges::find(of.operation.parts, true, &CollectivePart::is_root);
+  if (root == of.operation.parts.end()) return;
+  std::int64_t last = INT64_MIN;
+  for (const CollectivePart& part : of.operation.parts)
+    if (!part.is_root) last = std::max(last, part.begin_ns);
+  add(*root, last == INT64_MIN ? 0 : waiting_until(*root, last));
+}
+
+void find_early_scan(const Collective& of, const Add& add) {
+  std::vector<const CollectivePart*> parts;
+  for (const CollectivePart& part : of.operation.parts) parts.push_back(&part);
+  std::ranges::sort(parts, {}, [](const CollectivePart* part) { return part->position; });
+  std::int64_t last = INT64_MIN;
+  for (const CollectivePart* part : parts) {
+    if (last != INT64_MIN) add(*part, waiting_until(*part, last));
+    last = std::max(last, part->begin_ns);
+  }
+}
+
+class JobWideWait final : public Pattern {
+ public:
+  JobWideWait(About about, bool is_init) : Pattern(std::move(about)), is_init_(is_init) {}
+  void subscribe(Search& search) override {
+    search.subscribe<JobWide>([this, &search](const JobWide& of) {
+      if (of.is_init != is_init_) return;
+      for (const Call& call : of.calls)
+        search.add(quantity(), call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns);
+    });
+  }
+
+ private:
+  bool is_init_;
+};
+
+}  // namespace
+
+Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameters) {
+  Patterns all;
+  const auto add = [&](auto pattern) { all.push_back(std::move(pattern)); };
+  const auto add_collective = [&](About about, Exchange exchange, CollectivePattern::Find find) {
+    add(std::make_unique<CollectivePattern>(std::move(about), exchange, find));
+  };
+  using Of = WrongOrder::Of;
+  add(std::make_unique<LateSenderPattern>());
+  add(std::make_unique<WrongOrder>(
+      About{"late_sender_wrong_order", "late_sender", "... while older messages were on their way"}, Of::Any));
+  add(std::make_unique<WrongOrder>(
+      About{"wrong_order_same_source", "late_sender_wrong_order", "... of the same sender"}, Of::SameSource));
+  add(std::make_unique<WrongOrder>(
+      About{"wrong_order_different_sources", "late_sender_wrong_order", "... of other senders"}, Of::OtherSources));
+  add(std::make_unique<SlowSlaves>(trace, parameters.master));
+  add(std::make_unique<LateReceiverPattern>());
+  add(std::make_unique<OverloadedMaster>(trace, parameters.master));
+  add(std::make_unique<MessagesInWrongOrder>());
+  add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all"},
+                 Exchange::AllToAll, find_wait_for_last);
+  add_collective({"nxn_completion", "collective", "An operation of all after the first process has left it"},
+                 Exchange::AllToAll, find_completion);
+  add_collective({"late_broadcast", "collective", "Receivers wait for the root"}, Exchange::OneToAll, find_late_root);
+  add_collective({"early_reduce", "collective", "The root waits for senders"}, Exchange::AllToOne, find_early_root);
+  add_collective({"early_scan", "collective", "Processes wait for those before them"}, Exchange::Prefix,
+                 find_early_scan);
+  add_collective({"wait_at_barrier", "barrier", "All wait for the last process"}, Exchange::Barrier,
+                 find_wait_for_last);
+  add_collective({"barrier_completion", "barrier", "A barrier after the first process has left it"}, Exchange::Barrier,
+                 find_completion);
+  add_collective({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"},
+                 Exchange::Barrier, find_imbalance);
+  add(std::make_unique<JobWideWait>(About{"wait_at_init", "init_finalize", "Waiting for the last process to begin"},
+                                    true));
+  add(std::make_unique<JobWideWait>(About{"wait_at_finalize", "init_finalize", "Waiting for the last process to end"},
+                                    false));
+  return all;
+}
+
+}  // namespace refrain::patterns

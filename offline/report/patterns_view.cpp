@@ -1,0 +1,229 @@
+// `refrain analyze`: patterns by severity.
+#include "offline/report/patterns_view.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <map>
+
+#include "offline/report/human_cells.hpp"
+#include "offline/report/json_tables.hpp"
+#include "offline/report/text_page.hpp"
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using patterns::Analysis;
+using patterns::PatternResult;
+
+double seconds_of_ns(double ns) { return ns / 1e9; }
+
+/// What a view needs; all of it outlives the tables.
+struct PatternsShown {
+  const Analysis& analysis;
+  const trace::Trace& trace;
+  const patterns::Naming& naming;
+  const PatternOptions& options;
+
+  bool has(const PatternResult& of) const {
+    return options.patterns.empty() || std::ranges::find(options.patterns, of.about.name) != options.patterns.end();
+  }
+  std::size_t rows(std::size_t all) const { return options.most_rows == 0 ? all : std::min(all, options.most_rows); }
+  double share(double ns) const { return analysis.total_ns > 0 ? ns / analysis.total_ns : 0; }
+  std::vector<std::string> path(std::uint32_t node) const {
+    auto names = naming.names_of(node);
+    if (names.empty()) names.emplace_back("(unknown)");
+    return names;
+  }
+  std::string place(std::uint32_t location) const {
+    const trace::LocationOfTrace& of = trace.locations()[location];
+    if (of.rank < 0) return of.name;
+    return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {}, thread {}", of.rank, of.thread);
+  }
+};
+
+Table by_callpath_table(const PatternsShown& shown, const PatternResult& of) {
+  return {"by_callpath",
+          {{"path", Kind::Path}, {"severity_s", Kind::Seconds}, {"standard_error_s", Kind::Seconds}},
+          [&shown, &of](const TakeRow& take) {
+            for (std::size_t i = 0; i < shown.rows(of.by_node.size()); ++i) {
+              const auto& row = of.by_node[i];
+              take({{shown.path(row.node), seconds_of_ns(row.severity.ns), seconds_of_ns(row.severity.error_ns)}});
+            }
+          }};
+}
+
+Table by_location_table(const PatternsShown& shown, const PatternResult& of) {
+  return {"by_location",
+          {{"rank", Kind::Id},
+           {"thread", Kind::Id},
+           {"severity_s", Kind::Seconds, InJson},
+           {"standard_error_s", Kind::Seconds, InJson},
+           {"location_severity_s", Kind::Seconds, InCsv},
+           {"location_standard_error_s", Kind::Seconds, InCsv}},
+          [&shown, &of](const TakeRow& take) {
+            for (std::size_t i = 0; i < shown.rows(of.by_location.size()); ++i) {
+              const auto& row = of.by_location[i];
+              const trace::LocationOfTrace& location = shown.trace.locations()[row.location];
+              const Cell ns = seconds_of_ns(row.severity.ns);
+              const Cell error =
+                  row.severity.error_ns == patterns::not_known ? Cell() : Cell(seconds_of_ns(row.severity.error_ns));
+              take({{std::int64_t{location.rank}, std::int64_t{location.thread}, ns, error, ns, error}});
+            }
+          }};
+}
+
+Table patterns_table(const PatternsShown& shown) {
+  return {"patterns",
+          {{"name"},
+           {"parent"},
+           {"severity_s", Kind::Seconds},
+           {"share", Kind::Share},
+           {"confidence", Kind::Number},
+           {"stands_for"},
+           {"standard_error_s", Kind::Seconds},
+           {"names", Kind::Path}},
+          [&shown](const TakeRow& take) {
+            for (const PatternResult& of : shown.analysis.patterns) {
+              if (!shown.has(of)) continue;
+              take({{of.about.name, of.about.parent, seconds_of_ns(of.all.ns), shown.share(of.all.ns), of.confidence,
+                     of.is_sampled ? "sampled" : "all", seconds_of_ns(of.all.error_ns),
+                     of.names.empty() ? Cell() : Cell(of.names)},
+                    {by_callpath_table(shown, of), by_location_table(shown, of)}});
+            }
+          }};
+}
+
+Table summary_table(const PatternsShown& shown) {
+  Table table{
+      "",
+      {{"total_time_s", Kind::Seconds},
+       {"not_covered_s", Kind::Seconds},
+       {"merged_strata", Kind::Count},
+       {"clock_violations", Kind::Count},
+       {"gaps", Kind::Count}},
+      [&shown](const TakeRow& take) {
+        const Analysis& a = shown.analysis;
+        take({{seconds_of_ns(a.total_ns), seconds_of_ns(a.not_covered_ns), static_cast<std::int64_t>(a.merged_strata),
+               static_cast<std::int64_t>(a.counts.violations), static_cast<std::int64_t>(a.counts.gaps)}});
+      }};
+  table.shape = Table::Object;
+  return table;
+}
+
+class PatternsPage : TextPage {
+ public:
+  PatternsPage(const Terminal& terminal, const PatternsShown& shown) : TextPage(terminal), shown_(shown) {}
+
+  std::string render() {
+    const Analysis& a = shown_.analysis;
+    line(fmt::format("{} of {} {}{}", human_time(seconds_of_ns(a.total_ns)), shown_.trace.locations().size(),
+                     shown_.trace.locations().size() == 1 ? "location" : "locations",
+                     a.is_sampled ? "; estimated from the iterations that were kept" : ""));
+    doubts();
+    line();
+    line(fmt::format("{}{}{}  {}  mostly", right("time", 10), right("+-", 10), right("%", 7),
+                     left("pattern", longest_pattern)));
+    tree([this](const Row& row) { print_row(row); });
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t longest_pattern = 38;
+
+  void print_row(const Row& row) {
+    const std::string numbers = right(human_cell(row.cells[0], Kind::Seconds), 10) +
+                                right(human_cell(row.cells[1], Kind::Seconds), 10) +
+                                right(human_cell(row.cells[2], Kind::Share), 7);
+    const std::string pattern = left(std::get<std::string>(row.cells[3]), longest_pattern);
+    constexpr std::size_t before = 10 + 10 + 7 + 2 + longest_pattern + 2, least_room = 20;
+    const std::size_t room = width() > before + least_room ? width() - before : least_room;
+    line(numbers + "  " + pattern + "  " + shorten_path(std::get<std::string>(row.cells[4]), room));
+  }
+
+  /// The end of a call path says most.
+  std::string shorten_path(const std::string& text, std::size_t room) const {
+    if (text.size() <= room) return text;
+    const std::size_t mark = std::string_view(glyphs_.ellipsis).size();
+    std::size_t from = text.size() - (room > mark ? room - mark : 0);
+    if (const std::size_t step = text.find(" > ", from); step != std::string::npos) from = step + 1;
+    return glyphs_.ellipsis + text.substr(from);
+  }
+
+  void doubts() {
+    const Analysis& a = shown_.analysis;
+    std::uint64_t alone = 0;
+    for (const std::uint64_t of : a.counts.messages.left_out) alone += of;
+    if (alone > 0)
+      line(fmt::format("{} of {} sends and receives have no known partner, and are not looked at.", alone,
+                       a.counts.messages.sends + a.counts.messages.receives));
+    if (a.counts.collectives_left_out > 0)
+      line(fmt::format("{} collective operations are not looked at, as not all parts of them are there.",
+                       a.counts.collectives_left_out));
+    if (a.counts.violations > 0)
+      line(fmt::format("{} messages were received before they were sent, by the clocks.", a.counts.violations));
+    if (a.not_covered_ns > 0.001 * a.total_ns)
+      line(fmt::format("{} in MPI: nothing that was kept stands for it.", human_time(seconds_of_ns(a.not_covered_ns))));
+    if (a.merged_strata > 0)
+      line(fmt::format("{} held few kept iterations, and were put to others.",
+                       plural(static_cast<std::int64_t>(a.merged_strata), "stratum", "strata")));
+    if (a.counts.gaps > 0)
+      line(fmt::format("At {} events are missing.",
+                       plural(static_cast<std::int64_t>(a.counts.gaps), "place", "places")));
+  }
+
+  void tree(const TakeRow& take) const {
+    std::map<std::string, std::vector<const PatternResult*>> children;
+    std::map<std::string, bool> is_shown;
+    for (const PatternResult& of : shown_.analysis.patterns)
+      if (shown_.has(of) && of.all.ns > 0) is_shown[of.about.name] = true;
+    for (const PatternResult& of : shown_.analysis.patterns)
+      if (is_shown.contains(of.about.name))
+        children[is_shown.contains(of.about.parent) ? of.about.parent : ""].push_back(&of);
+    for (auto& [parent, of] : children)
+      std::ranges::stable_sort(of, std::greater<>{}, [](const PatternResult* p) { return p->all.ns; });
+    const std::function<void(const std::string&, std::size_t)> below = [&](const std::string& parent,
+                                                                           std::size_t depth) {
+      for (const PatternResult* of : children[parent]) {
+        take(row_of(*of, depth));
+        below(of->about.name, depth + 1);
+      }
+    };
+    below("", 0);
+  }
+
+  Row row_of(const PatternResult& of, std::size_t depth) const {
+    std::string mostly;
+    if (!of.names.empty()) mostly = fmt::format("{}: ", fmt::join(of.names, ", "));
+    if (!of.by_node.empty()) mostly += fmt::format("{}", fmt::join(shown_.path(of.by_node[0].node), " > "));
+    if (of.by_location.size() > 1 && of.about.name != "time")
+      mostly += fmt::format("{}{}", mostly.empty() ? "" : ", ", shown_.place(of.by_location[0].location));
+    return {{seconds_of_ns(of.all.ns), of.all.error_ns > 0 ? Cell(seconds_of_ns(of.all.error_ns)) : Cell(),
+             shown_.share(of.all.ns), std::string(2 * depth, ' ') + of.about.name, mostly}};
+  }
+
+  const PatternsShown& shown_;
+};
+
+}  // namespace
+
+void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
+                    const PatternOptions& options, const Terminal& terminal, const Sink& out) {
+  for (const std::string& name : options.patterns)
+    if (std::ranges::find(analysis.patterns, name, [](const PatternResult& of) { return of.about.name; }) ==
+        analysis.patterns.end()) {
+      std::vector<std::string> all;
+      for (const PatternResult& of : analysis.patterns) all.push_back(of.about.name);
+      throw UsageError(
+          fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
+    }
+  const PatternsShown shown{analysis, trace, naming, options};
+  if (options.format == Format::Text) return out(PatternsPage(terminal, shown).render());
+  if (options.format == Format::Json) return write_json({summary_table(shown), patterns_table(shown)}, out);
+  options.table_format->write(patterns_table(shown), out);
+}
+
+}  // namespace refrain::report

@@ -1,0 +1,20 @@
+#pragma once
+/// `refrain analyze`: patterns of inefficiency and what they cost, for people or for programs.
+
+#include "offline/patterns/analysis.hpp"
+#include "offline/report/report.hpp"
+
+namespace refrain::report {
+
+struct PatternOptions {
+  Format format = Format::Text;
+  const TableFormat* table_format = &table_formats[0];
+  std::vector<std::string> patterns;  ///< only these; empty: all
+  std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
+};
+
+/// Names of patterns, as JSON has them. Throws UsageError when one of `options` is none.
+void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
+                    const PatternOptions& options, const Terminal& terminal, const Sink& out);
+
+}  // namespace refrain::report

@@ -1,0 +1,847 @@
+"""`refrain analyze` of small OTF2 archives: its values are, to the nanosecond, those that docs/patterns.md defines, computed
+by hand.
+
+An archive is a list of calls for each rank; a call has its enter and its leave in nanoseconds, its region, and what it
+communicates. Around all of them is a region `main`. python3-otf2 writes it, in an interpreter that has the package.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from typing import Any, Sequence
+
+from refrain_testing import REFRAIN, TestCase, clean_environment
+
+# Writes the archive that stands on stdin: lists of events of each rank, and of further threads.
+WRITE = """
+import json, sys
+import otf2
+from otf2.enums import *
+
+given = json.load(sys.stdin)
+
+def role(name):
+    if not name.startswith("MPI_"):
+        return RegionRole.FILE_IO if name == "write" else RegionRole.FUNCTION
+    word = name[4:].lower()
+    word = word[1:] if word in ("ibarrier", "iallreduce", "ibcast", "ireduce") else word
+    if word == "barrier":
+        return RegionRole.BARRIER
+    if word in ("allreduce", "reduce_scatter", "reduce_scatter_block") or word.startswith(("allgather", "alltoall")):
+        return RegionRole.COLL_ALL2ALL
+    if word in ("bcast", "scatter", "scatterv"):
+        return RegionRole.COLL_ONE2ALL
+    if word in ("reduce", "gather", "gatherv"):
+        return RegionRole.COLL_ALL2ONE
+    if word in ("scan", "exscan", "init", "init_thread", "finalize"):
+        return RegionRole.COLL_OTHER
+    if word in ("send", "recv", "isend", "irecv", "wait", "waitall", "sendrecv", "test"):
+        return RegionRole.POINT2POINT
+    return RegionRole.RMA if word in ("put", "win_fence") else RegionRole.FUNCTION
+
+with otf2.writer.open(given["directory"], timer_resolution=10**9) as archive:
+    known = archive.definitions
+    machine = known.system_tree_node("machine")
+    processes = [known.location_group(f"MPI Rank {n}", system_tree_parent=machine) for n in range(len(given["ranks"]))]
+    locations = [known.location("Master thread", group=process) for process in processes]
+    threads = [known.location(f"Thread {n}", group=processes[rank]) for n, (rank, _) in enumerate(given["threads"], 1)]
+    known.groups.create("", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=locations)
+    communicators = {}
+    for name, members in given["communicators"].items():
+        group = known.groups.create(name, GroupType.COMM_GROUP, Paradigm.MPI, members=[locations[n] for n in members])
+        communicators[name] = known.comm(name, group=group)
+    regions = {}
+    for location, events in zip(locations + threads, given["ranks"] + [events for _, events in given["threads"]]):
+        writer = archive.event_writer_from_location(location)
+        for time, kind, *values in events:
+            if kind in ("enter", "leave"):
+                name = values[0]
+                if name not in regions:
+                    regions[name] = known.region(name, region_role=role(name),
+                                                 paradigm=Paradigm.MPI if name.startswith("MPI_") else Paradigm.USER)
+                values = [regions[name]]
+            if kind in ("mpi_collective_end", "non_blocking_collective_complete"):
+                values[0] = getattr(CollectiveOp, values[0])
+                values[2] = Undefined.UINT32.value if values[2] is None else values[2]
+            values = [communicators.get(value, value) if isinstance(value, str) else value for value in values]
+            getattr(writer, kind)(time, *values)
+"""
+
+
+def python_with_otf2() -> str | None:
+    """Debian's has the package; the one that runs this may be another."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import otf2"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+PYTHON = python_with_otf2()
+WORLD = "MPI_COMM_WORLD"
+BEGIN = 7_000_000_000  # of the clock
+END = 100_000  # of main, in nanoseconds since its begin
+
+Act = tuple[bool, list[Any]]  # whether it happens at the end of its call, and what is written
+Call = tuple[Any, ...]  # enter, leave, region, acts
+
+
+def send(to: int, tag: int = 0, size: int = 8, on: str = WORLD) -> Act:
+    return False, ["mpi_send", to, on, tag, size]
+
+
+def receive(source: int, tag: int = 0, size: int = 8, on: str = WORLD) -> Act:
+    return True, ["mpi_recv", source, on, tag, size]
+
+
+def isend(request: int, to: int, tag: int = 0, size: int = 8, on: str = WORLD) -> Act:
+    return False, ["mpi_isend", to, on, tag, size, request]
+
+
+def sent(request: int) -> Act:
+    return True, ["mpi_isend_complete", request]
+
+
+def irecv(request: int) -> Act:
+    return False, ["mpi_irecv_request", request]
+
+
+def received(request: int, source: int, tag: int = 0, size: int = 8, on: str = WORLD) -> Act:
+    return True, ["mpi_irecv", source, on, tag, size, request]
+
+
+def icollective(request: int) -> Act:
+    return False, ["non_blocking_collective_request", request]
+
+
+def done(request: int, operation: str, root: int | None = None, on: str = WORLD) -> Act:
+    return True, ["non_blocking_collective_complete", operation, on, root, 8, 8, request]
+
+
+def collective(enter: int, leave: int | None, operation: str, root: int | None = None, on: str = WORLD) -> Call:
+    """A call of a blocking operation; without a leave it has begun only."""
+    name = "MPI_" + operation.capitalize()
+    begin: Act = False, ["mpi_collective_begin"]
+    return enter, leave, name, begin, (True, ["mpi_collective_end", operation, on, root, 8, 8])
+
+
+def barriers(*times: tuple[int, int]) -> list[list[Call]]:
+    """One barrier; the enter and the leave of each rank."""
+    return [[collective(enter, leave, "BARRIER")] for enter, leave in times]
+
+
+def events_of(calls: list[Call]) -> list[list[Any]]:
+    """Of calls that lie in one another by their times. A call without a leave is never left, nor are those around it."""
+    events: list[list[Any]] = []
+    open_calls: list[Call] = []
+
+    def leave() -> None:
+        _, time, region, *acts = open_calls.pop()
+        if time is not None:
+            events.extend([BEGIN + time, *what] for at_end, what in acts if at_end)
+            events.append([BEGIN + time, "leave", region])
+
+    endless = any(call[1] is None for call in calls)
+    for call in [(0, None if endless else END, "main"), *calls]:
+        while open_calls and open_calls[-1][1] is not None and open_calls[-1][1] <= call[0]:
+            leave()
+        open_calls.append(call)
+        events.append([BEGIN + call[0], "enter", call[2]])
+        events.extend([BEGIN + call[0], *what] for at_end, what in call[3:] if not at_end)
+    while open_calls:
+        leave()
+    return events
+
+
+def period(begin: int, end: int) -> str:
+    return f"{begin / 1e9:.9f}:{end / 1e9:.9f}"
+
+
+# Patterns of single calls. Those that depend on a master are apart.
+WAITING = ["late_sender", "late_sender_wrong_order", "wrong_order_same_source", "wrong_order_different_sources",
+           "late_receiver", "messages_in_wrong_order", "wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier",
+           "wait_at_nxn", "nxn_completion", "late_broadcast", "early_reduce", "early_scan", "wait_at_init", "wait_at_finalize"]
+CHILDREN = {
+    "": ["time"],
+    "time": ["costs", "mpi", "io"],
+    "mpi": ["communication", "synchronization", "init_finalize", "mpi_other"],
+    "communication": ["p2p", "collective", "one_sided", "dominating_communication", "frequent_communication", "big_messages",
+                      "uneven_distribution"],
+    "synchronization": ["barrier", "one_sided_synchronization"],
+    "p2p": ["late_sender", "late_receiver", "overloaded_master", "messages_in_wrong_order"],
+    "late_sender": ["late_sender_wrong_order", "slow_slaves"],
+    "late_sender_wrong_order": ["wrong_order_same_source", "wrong_order_different_sources"],
+    "barrier": ["wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier"],
+    "collective": ["wait_at_nxn", "nxn_completion", "late_broadcast", "early_reduce", "early_scan"],
+    "init_finalize": ["wait_at_init", "wait_at_finalize"],
+}
+PARENTS = {child: parent for parent, children in CHILDREN.items() for child in children}
+
+Ranks = list[list[Call]]
+Communicators = dict[str, list[int]]  # ranks of all, by name
+Threads = Sequence[tuple[int, list[Call]]]  # further ones, each with its rank
+
+
+def severity(of: dict[str, Any]) -> int:
+    """In nanoseconds."""
+    return round(of["severity_s"] * 1e9)
+
+
+@unittest.skipIf(PYTHON is None, "python3-otf2 is not there")
+class Analyzed(TestCase):
+    def write(self, ranks: Ranks, communicators: Communicators | None = None, threads: Threads = ()) -> Path:
+        return self.write_events([events_of(calls) for calls in ranks], communicators, threads)
+
+    def write_events(self, ranks: list[list[list[Any]]], communicators: Communicators | None = None,
+                     threads: Threads = ()) -> Path:
+        self._runs += 1
+        directory = self.directory / f"archive-{self._runs}"
+        given = {"directory": str(directory), "ranks": ranks, "threads": [(rank, events_of(calls)) for rank, calls in threads],
+                 "communicators": {WORLD: list(range(len(ranks))), **(communicators or {})}}
+        written = subprocess.run([PYTHON, "-c", WRITE], input=json.dumps(given), capture_output=True, text=True, timeout=60)
+        self.assertEqual((0, ""), (written.returncode, written.stderr))
+        return directory / "traces.otf2"
+
+    def refrain(self, archive: Path, *options: Any, code: int = 0) -> str:
+        done = subprocess.run([REFRAIN, "analyze", archive, *map(str, options)], capture_output=True, text=True,
+                              env=clean_environment(), timeout=60)
+        self.stderr = done.stderr
+        self.assertEqual(code, done.returncode, done.stderr)
+        return done.stdout
+
+    def findings(self, archive: Path, *options: Any) -> dict[str, dict[str, Any]]:
+        """By name, after what holds for all archives was checked. The rest of the output is in `whole`."""
+        self.whole = json.loads(self.refrain(archive, "--format", "json", *options))
+        found = {pattern["name"]: pattern for pattern in self.whole["patterns"]}
+        self.assertEqual(len(found), len(self.whole["patterns"]))
+        for name, pattern in found.items():
+            self.assertEqual(PARENTS[name], pattern["parent"], name)
+            self.check_parts(pattern)
+            if pattern["parent"] in found:
+                self.check_part_of(pattern, found[pattern["parent"]])
+        return found
+
+    def check_parts(self, pattern: dict[str, Any]) -> None:
+        name, total = pattern["name"], severity(pattern)
+        self.assertGreaterEqual(total, 0, name)
+        self.assertEqual((0, "all"), (pattern["standard_error_s"], pattern["stands_for"]), name)
+        self.assertTrue(0 <= pattern["confidence"] <= 1, (name, pattern["confidence"]))
+        self.assertAlmostEqual(pattern["severity_s"], pattern["share"] * self.whole["total_time_s"], delta=1e-12, msg=name)
+        for parts in ("by_location", "by_callpath"):
+            values = [severity(part) for part in pattern[parts]]
+            self.assertEqual(sorted(values, reverse=True), values, (name, parts))
+            if (name, parts) != ("time", "by_callpath"):
+                self.assertEqual(total, sum(values), (name, parts))
+
+    def check_part_of(self, child: dict[str, Any], parent: dict[str, Any]) -> None:
+        names = child["name"], parent["name"]
+        self.assertLessEqual(severity(child), severity(parent), names)
+        for parts in ("by_location", "by_callpath"):
+            whole = values(parent, parts)
+            if parent["name"] != "time" or parts == "by_location":
+                for part, value in values(child, parts).items():
+                    self.assertLessEqual(value, whole.get(part, 0), (names, part))
+
+    def check(self, ranks: Ranks, expected: dict[str, int], *options: Any, communicators: Communicators | None = None,
+              threads: Threads = ()) -> dict[str, dict[str, Any]]:
+        """Severities in nanoseconds; patterns of single calls that are not named are 0."""
+        found = self.findings(self.write(ranks, communicators, threads), *options)
+        self.assertEqual(PARENTS.keys(), found.keys())
+        wanted = {name: 0 for name in WAITING} | expected
+        self.assertEqual(wanted, {name: severity(found[name]) for name in wanted})
+        return found
+
+
+def values(pattern: dict[str, Any], parts: str) -> dict[Any, int]:
+    """By rank, or by the path's names; threads other than the first one have a number beside the rank's."""
+    def key(part: dict[str, Any]) -> Any:
+        if parts == "by_callpath":
+            return " > ".join(part["path"])
+        return (part["rank"], part["thread"]) if part["thread"] else part["rank"]
+    return {key(part): severity(part) for part in pattern[parts]}
+
+
+class PointToPoint(Analyzed):
+    def test_late_sender(self) -> None:
+        found = self.check([[(3000, 3500, "MPI_Send", send(1))], [(1000, 4000, "MPI_Recv", receive(0))]],
+                           {"late_sender": 2000, "p2p": 3500})
+        self.assertEqual({1: 2000}, values(found["late_sender"], "by_location"))
+        self.assertEqual({"main > MPI_Recv": 2000}, values(found["late_sender"], "by_callpath"))
+        self.assertEqual(0, self.whole["clock_violations"])
+
+    def test_a_sender_that_was_first_is_not_late(self) -> None:
+        for at in (500, 1000):
+            with self.subTest(at):
+                self.check([[(at, at + 50, "MPI_Send", send(1))], [(1000, 4000, "MPI_Recv", receive(0))]], {"p2p": 3050})
+
+    def test_what_was_sent_after_it_was_received_counts_to_the_leave(self) -> None:
+        self.check([[(5000, 5500, "MPI_Send", send(1))], [(1000, 4000, "MPI_Recv", receive(0))]], {"late_sender": 3000})
+        self.assertEqual(1, self.whole["clock_violations"])
+
+    def test_late_sender_of_a_wait(self) -> None:
+        self.check([[(3000, 3500, "MPI_Isend", isend(7, 1)), (3600, 3700, "MPI_Wait", sent(7))],
+                    [(100, 150, "MPI_Irecv", irecv(7)), (1000, 4000, "MPI_Wait", received(7, 0))]], {"late_sender": 2000})
+
+    def test_of_several_receives_the_latest_send_counts_once(self) -> None:
+        for order in (received(1, 0), received(2, 2)), (received(2, 2), received(1, 0)):
+            found = self.check([[(3000, 3500, "MPI_Send", send(1))],
+                                [(100, 150, "MPI_Irecv", irecv(1)), (200, 250, "MPI_Irecv", irecv(2)),
+                                 (1000, 6000, "MPI_Waitall", *order)],
+                                [(5000, 5500, "MPI_Send", send(1))]], {"late_sender": 4000})
+            self.assertEqual({"main > MPI_Waitall": 4000}, values(found["late_sender"], "by_callpath"))
+
+    def test_late_sender_of_a_test(self) -> None:
+        self.check([[(3000, 3010, "MPI_Send", send(1))],
+                    [(100, 110, "MPI_Irecv", irecv(1)), (500, 600, "MPI_Test"), (2500, 3600, "MPI_Test", received(1, 0))]],
+                   {"late_sender": 500, "p2p": 10 + 10 + 100 + 1100})
+
+    def test_numbers_of_requests_are_used_again(self) -> None:
+        sends: list[Call] = []
+        receives: list[Call] = []
+        for at in (0, 5000, 10000):
+            sends += [(at + 3000, at + 3010, "MPI_Isend", isend(1, 1)), (at + 3100, at + 3110, "MPI_Wait", sent(1))]
+            receives += [(at + 100, at + 110, "MPI_Irecv", irecv(1)), (at + 1000, at + 4000, "MPI_Wait", received(1, 0))]
+        self.check([sends, receives], {"late_sender": 3 * 2000})
+
+    def test_other_threads_than_the_first(self) -> None:
+        found = self.check([[], [(1000, 4000, "MPI_Recv", receive(0))]], {"late_sender": 2000, "time": 3 * END, "p2p": 3500},
+                           threads=[(0, [(3000, 3500, "MPI_Send", send(1))])])
+        self.assertEqual({(0, 1): 500, 1: 3000}, values(found["p2p"], "by_location"))
+
+    def test_messages_meet_in_the_order_in_which_receives_were_posted(self) -> None:
+        # The first message, of 500, is that of request 1, which is completed last: so it is an older one that waits.
+        self.check([[(500, 550, "MPI_Send", send(1)), (3000, 3050, "MPI_Send", send(1))],
+                    [(100, 150, "MPI_Irecv", irecv(1)), (200, 250, "MPI_Irecv", irecv(2)),
+                     (1000, 4000, "MPI_Wait", received(2, 0)), (5000, 8000, "MPI_Wait", received(1, 0))]],
+                   {"late_sender": 2000, "late_sender_wrong_order": 2000, "wrong_order_same_source": 2000,
+                    "messages_in_wrong_order": 3000})
+
+    def test_tags_communicators_and_directions_are_kept_apart(self) -> None:
+        # In `turned` rank 1 is 2, rank 2 is 0.
+        self.check([[(1000, 1100, "MPI_Send", send(1, 5)), (2000, 2100, "MPI_Send", send(2, 5, on="turned"))],
+                    [(1500, 2500, "MPI_Recv", receive(1, 5, on="turned")), (2600, 2700, "MPI_Recv", receive(0, 5)),
+                     (2800, 2900, "MPI_Recv", receive(0, 5, on="turned"))],
+                    [(2200, 2300, "MPI_Send", send(2, 5, on="turned"))]],
+                   # The message of 1000 is older, and the first one that is received is that of 2000.
+                   {"late_sender": 500, "late_sender_wrong_order": 500, "wrong_order_same_source": 500,
+                    "messages_in_wrong_order": 1000}, communicators={"turned": [2, 0, 1]})
+
+    def test_late_receiver(self) -> None:
+        for how, posted in (("blocking", [(4000, 5500, "MPI_Recv", receive(0))]),
+                            ("request", [(4000, 4100, "MPI_Irecv", irecv(1)), (4500, 5500, "MPI_Wait", received(1, 0))])):
+            with self.subTest(how):
+                found = self.check([[(1000, 5000, "MPI_Send", send(1))], posted], {"late_receiver": 3000})
+                self.assertEqual({0: 3000}, values(found["late_receiver"], "by_location"))
+                self.assertEqual({"main > MPI_Send": 3000}, values(found["late_receiver"], "by_callpath"))
+
+    def test_late_receiver_of_a_wait(self) -> None:
+        found = self.check([[(500, 600, "MPI_Isend", isend(1, 1)), (1000, 5000, "MPI_Wait", sent(1))],
+                            [(4000, 5500, "MPI_Recv", receive(0))]], {"late_receiver": 3000})
+        self.assertEqual({"main > MPI_Wait": 3000}, values(found["late_receiver"], "by_callpath"))
+
+    def test_of_several_sends_the_latest_receive_counts_once(self) -> None:
+        self.check([[(500, 600, "MPI_Isend", isend(1, 1)), (700, 800, "MPI_Isend", isend(2, 2)),
+                     (1000, 5000, "MPI_Waitall", sent(1), sent(2))],
+                    [(4000, 5500, "MPI_Recv", receive(0))], [(3000, 5600, "MPI_Recv", receive(0))]], {"late_receiver": 3000})
+
+    def test_a_receiver_outside_of_the_call_is_not_late(self) -> None:
+        for how, calls in (("after it", [(1000, 2000, "MPI_Send", send(1))]),
+                           ("before it", [(3500, 3600, "MPI_Isend", isend(1, 1)), (4100, 5000, "MPI_Wait", sent(1))]),
+                           ("between both", [(100, 600, "MPI_Isend", isend(1, 1)), (4500, 5000, "MPI_Wait", sent(1))])):
+            with self.subTest(how):
+                self.check([calls, [(4000, 5500, "MPI_Recv", receive(0))]], {})
+
+    def test_a_receive_may_be_late_and_wait(self) -> None:
+        # Both directions in one call. The second rank is late: the first one waits for its message, and for its receive.
+        self.check([[(1000, 5000, "MPI_Sendrecv", send(1), receive(1))], [(3000, 5200, "MPI_Sendrecv", send(0), receive(0))]],
+                   {"late_sender": 2000, "late_receiver": 2000, "p2p": 6200})
+
+    def test_wrong_order_of_one_sender(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(1, 1)), (3000, 3100, "MPI_Send", send(1, 2))],
+                    [(2000, 3500, "MPI_Recv", receive(0, 2)), (4000, 4100, "MPI_Recv", receive(0, 1))]],
+                   {"late_sender": 1000, "late_sender_wrong_order": 1000, "wrong_order_same_source": 1000,
+                    "messages_in_wrong_order": 1500})
+
+    def test_wrong_order_of_tags_of_one_class(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(1, 1)), (3000, 3100, "MPI_Send", send(1, 33))],
+                    [(2000, 3500, "MPI_Recv", receive(0, 33)), (4000, 4100, "MPI_Recv", receive(0, 1))]],
+                   {"late_sender": 1000, "late_sender_wrong_order": 1000, "wrong_order_same_source": 1000,
+                    "messages_in_wrong_order": 1500})
+
+    def test_wrong_order_of_several_senders(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(1))],
+                    [(2000, 3500, "MPI_Recv", receive(2)), (4000, 4100, "MPI_Recv", receive(0))],
+                    [(3000, 3100, "MPI_Send", send(1))]],
+                   {"late_sender": 1000, "late_sender_wrong_order": 1000, "wrong_order_different_sources": 1000,
+                    "messages_in_wrong_order": 1500})
+
+    def test_an_older_message_of_the_sender_is_the_reason_beside_those_of_others(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(1))],
+                    [(2000, 3500, "MPI_Recv", receive(2, 2)), (4000, 4100, "MPI_Recv", receive(0)),
+                     (4200, 4300, "MPI_Recv", receive(2, 1))],
+                    [(1500, 1600, "MPI_Send", send(1, 1)), (3000, 3100, "MPI_Send", send(1, 2))]],
+                   {"late_sender": 1000, "late_sender_wrong_order": 1000, "wrong_order_same_source": 1000,
+                    "messages_in_wrong_order": 1500})
+
+    def test_wrong_order_without_waiting(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(1, 1)), (1200, 1300, "MPI_Send", send(1, 2))],
+                    [(2000, 2070, "MPI_Recv", receive(0, 2)), (4000, 4100, "MPI_Recv", receive(0, 1))]],
+                   {"messages_in_wrong_order": 70})
+
+    def test_a_call_that_takes_several_in_wrong_order_counts_once(self) -> None:
+        self.check([[(1000, 1010, "MPI_Send", send(1, 1)), (1200, 1210, "MPI_Send", send(1, 2)),
+                     (3000, 3010, "MPI_Send", send(1, 3))],
+                    [(100, 110, "MPI_Irecv", irecv(2)), (200, 210, "MPI_Irecv", irecv(3)),
+                     (2000, 4000, "MPI_Waitall", received(2, 0, 2), received(3, 0, 3)),
+                     (5000, 5050, "MPI_Recv", receive(0, 1))]],
+                   {"late_sender": 1000, "late_sender_wrong_order": 1000, "wrong_order_same_source": 1000,
+                    "messages_in_wrong_order": 2000})
+
+    def test_what_one_call_completes_is_in_order(self) -> None:
+        self.check([[(3000, 3010, "MPI_Send", send(1, 1)), (4000, 4010, "MPI_Send", send(1, 2))],
+                    [(100, 110, "MPI_Irecv", irecv(1)), (200, 210, "MPI_Irecv", irecv(2)),
+                     (1000, 5000, "MPI_Waitall", received(2, 0, 2), received(1, 0, 1))]], {"late_sender": 3000})
+
+    def test_younger_messages_and_those_to_others_are_in_order(self) -> None:
+        self.check([[(1000, 1100, "MPI_Send", send(2, 1)), (3000, 3100, "MPI_Send", send(1, 2)),
+                     (3200, 3300, "MPI_Send", send(1, 3))],
+                    [(2000, 3500, "MPI_Recv", receive(0, 2)), (4000, 4100, "MPI_Recv", receive(0, 3))],
+                    [(5000, 5100, "MPI_Recv", receive(0, 1))]], {"late_sender": 1000})
+
+    def test_a_master_and_its_slaves(self) -> None:
+        # Late: 1 for 0 by 300, 0 for 2 by 500; 2 for 1 by 700; receives: 0 for 1 by 1100, 2 for 0 by 1300, 1 for 2 by 1700.
+        ranks = [[(1000, 2000, "MPI_Recv", receive(1, 1)), (3500, 3600, "MPI_Send", send(2, 2)),
+                  (8100, 9100, "MPI_Recv", receive(1, 4)), (11000, 13000, "MPI_Send", send(2, 5))],
+                 [(1300, 1400, "MPI_Send", send(0, 1)), (5000, 6000, "MPI_Recv", receive(2, 3)),
+                  (7000, 9000, "MPI_Send", send(0, 4)), (16700, 17700, "MPI_Recv", receive(2, 6))],
+                 [(3000, 4000, "MPI_Recv", receive(0, 2)), (5700, 5800, "MPI_Send", send(1, 3)),
+                  (12300, 13300, "MPI_Recv", receive(0, 5)), (15000, 17000, "MPI_Send", send(1, 6))]]
+        all_of_them = {"late_sender": 300 + 500 + 700, "late_receiver": 1100 + 1300 + 1700}
+        for master, slow, overloaded in ((0, 300, 500 + 1100), (1, 700, 300 + 1700), (2, 500, 700 + 1300)):
+            with self.subTest(master):
+                self.check(ranks, {**all_of_them, "slow_slaves": slow, "overloaded_master": overloaded}, "--master", master)
+        self.check(ranks, {**all_of_them, "slow_slaves": 300, "overloaded_master": 1600})
+
+    def test_a_slave_does_not_wait_twice_for_its_master(self) -> None:
+        # Both for its message and for its receive, in one call, for the same 3500 ns.
+        self.check([[(4500, 5000, "MPI_Sendrecv", send(1), receive(1))], [(1000, 5000, "MPI_Sendrecv", send(0), receive(0))]],
+                   {"late_sender": 3500, "late_receiver": 3500, "overloaded_master": 3500, "p2p": 4500})
+
+
+class Collective(Analyzed):
+    def test_barrier(self) -> None:
+        found = self.check(barriers((1000, 4500), (2000, 4600), (4000, 4700)),
+                           {"wait_at_barrier": 3000 + 2000, "barrier_completion": 100 + 200,
+                            "load_imbalance_at_barrier": 2800 + 1900, "barrier": 3500 + 2600 + 700})
+        self.assertEqual({0: 3000, 1: 2000}, values(found["wait_at_barrier"], "by_location"))
+        self.assertEqual({1: 100, 2: 200}, values(found["barrier_completion"], "by_location"))
+        self.assertEqual({0: 2800, 1: 1900}, values(found["load_imbalance_at_barrier"], "by_location"))
+        self.assertEqual({"main > MPI_Barrier": 5000}, values(found["wait_at_barrier"], "by_callpath"))
+
+    def test_barrier_that_is_left_before_the_last_one_enters(self) -> None:
+        self.check(barriers((1000, 3000), (4000, 4700)),
+                   {"wait_at_barrier": 2000, "barrier_completion": 700, "load_imbalance_at_barrier": 1300})
+
+    def test_barriers_of_some_are_apart_from_those_of_all(self) -> None:
+        of_two = lambda enter, leave: collective(enter, leave, "BARRIER", on="pair")
+        of_all = lambda enter, leave: collective(enter, leave, "BARRIER")
+        # 600 and 10 ns, 2500 and 1500 and 20 and 30, 40 and 0.
+        self.check([[of_two(1000, 1650), of_all(2000, 4600), of_two(5000, 5060)],
+                    [of_all(3000, 4620)],
+                    [of_two(1600, 1660), of_all(4500, 4630), of_two(5040, 5060)]],
+                   {"wait_at_barrier": 600 + 2500 + 1500 + 40, "barrier_completion": 10 + 20 + 30,
+                    "load_imbalance_at_barrier": (650 - 60) + (2600 - 130) + (1620 - 130) + (60 - 20)},
+                   communicators={"pair": [2, 0]})
+
+    def test_all_to_all(self) -> None:
+        for operation in ("ALLREDUCE", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "REDUCE_SCATTER",
+                          "REDUCE_SCATTER_BLOCK"):
+            with self.subTest(operation):
+                found = self.check([[collective(1000, 4500, operation)], [collective(2000, 4600, operation)],
+                                    [collective(4000, 4700, operation)]],
+                                   {"wait_at_nxn": 5000, "nxn_completion": 300, "collective": 6800})
+                self.assertEqual({0: 3000, 1: 2000}, values(found["wait_at_nxn"], "by_location"))
+
+    def test_late_broadcast(self) -> None:
+        for operation in ("BCAST", "SCATTER", "SCATTERV"):
+            with self.subTest(operation):
+                # The root is 1. The last one comes after it, and the third one leaves before it comes.
+                found = self.check([[collective(1000, 3500, operation, 1)], [collective(3000, 3600, operation, 1)],
+                                    [collective(2000, 2500, operation, 1)], [collective(3300, 3700, operation, 1)]],
+                                   {"late_broadcast": 2000 + 500})
+                self.assertEqual({0: 2000, 2: 500}, values(found["late_broadcast"], "by_location"))
+
+    def test_the_root_is_a_rank_of_its_communicator(self) -> None:
+        # In `turned` the root 0 is rank 2.
+        self.check([[collective(1000, 3500, "BCAST", 0, "turned")], [collective(2000, 3550, "BCAST", 0, "turned")],
+                    [collective(3000, 3600, "BCAST", 0, "turned")]], {"late_broadcast": 3000},
+                   communicators={"turned": [2, 0, 1]})
+
+    def test_early_reduce(self) -> None:
+        for operation in ("REDUCE", "GATHER", "GATHERV"):
+            with self.subTest(operation):
+                found = self.check([[collective(3000, 3500, operation, 1)], [collective(1000, 5000, operation, 1)],
+                                    [collective(4000, 4100, operation, 1)]], {"early_reduce": 3000})
+                self.assertEqual({1: 3000}, values(found["early_reduce"], "by_location"))
+        with self.subTest("the root is last"):
+            self.check([[collective(3000, 3500, "REDUCE", 1)], [collective(5000, 6000, "REDUCE", 1)]], {})
+        with self.subTest("left before the last one comes"):
+            self.check([[collective(3000, 3500, "REDUCE", 1)], [collective(1000, 2500, "REDUCE", 1)]], {"early_reduce": 1500})
+
+    def test_early_scan(self) -> None:
+        for operation in ("SCAN", "EXSCAN"):
+            with self.subTest(operation):
+                found = self.check([[collective(3000, 3100, operation)], [collective(1000, 3200, operation)],
+                                    [collective(4000, 4100, operation)], [collective(2000, 4200, operation)]],
+                                   {"early_scan": 2000 + 2000})
+                self.assertEqual({1: 2000, 3: 2000}, values(found["early_scan"], "by_location"))
+
+    def test_lower_ranks_are_those_of_the_communicator(self) -> None:
+        # In `turned` the order is 2, 0, 1: 0 waits for 2, 1 for both, and 2 for none.
+        found = self.check([[collective(1000, 4300, "SCAN", on="turned")], [collective(3000, 4400, "SCAN", on="turned")],
+                            [collective(2500, 4200, "SCAN", on="turned")]], {"early_scan": 1500},
+                           communicators={"turned": [2, 0, 1]})
+        self.assertEqual({0: 1500}, values(found["early_scan"], "by_location"))
+
+    def test_init_and_finalize(self) -> None:
+        for function in ("MPI_Init", "MPI_Init_thread"):
+            with self.subTest(function):
+                found = self.check([[(100, 1000, function), (9000, 9900, "MPI_Finalize")],
+                                    [(300, 1000, function), (9700, 9900, "MPI_Finalize")],
+                                    [(700, 1100, function), (9100, 9200, "MPI_Finalize")]],
+                                   {"wait_at_init": 600 + 400, "wait_at_finalize": 700 + 100,
+                                    "init_finalize": 2000 + 1200, "mpi": 3200, "communication": 0, "costs": 0})
+                self.assertEqual({0: 600, 1: 400}, values(found["wait_at_init"], "by_location"))
+                self.assertEqual({0: 700, 2: 100}, values(found["wait_at_finalize"], "by_location"))
+
+    def test_a_barrier_that_a_wait_completes(self) -> None:
+        found = self.check([[(100, 150, "MPI_Ibarrier", icollective(1)), (1000, 4000, "MPI_Wait", done(1, "BARRIER"))],
+                            [(3000, 3050, "MPI_Ibarrier", icollective(1)), (3500, 4100, "MPI_Wait", done(1, "BARRIER"))]],
+                           {"wait_at_barrier": 2000, "barrier_completion": 100, "load_imbalance_at_barrier": 2400,
+                            "barrier": 50 + 3000 + 50 + 600, "p2p": 0})
+        self.assertEqual({"main > MPI_Wait": 2000}, values(found["wait_at_barrier"], "by_callpath"))
+
+    def test_other_operations_that_a_wait_completes(self) -> None:
+        for operation, root, expected in (("ALLREDUCE", None, {"wait_at_nxn": 2000, "nxn_completion": 100}),
+                                          ("BCAST", 1, {"late_broadcast": 2000}), ("REDUCE", 0, {"early_reduce": 2000})):
+            name = "MPI_I" + operation.lower()
+            with self.subTest(name):
+                self.check([[(100, 150, name, icollective(1)), (1000, 4000, "MPI_Wait", done(1, operation, root))],
+                            [(3000, 3050, name, icollective(1)), (3500, 4100, "MPI_Wait", done(1, operation, root))]],
+                           {**expected, "collective": 3700, "p2p": 0})
+
+    def test_operations_are_one_by_the_order_of_their_begins(self) -> None:
+        with self.subTest("waits in another order"):
+            # The first one: nobody waits, the first rank leaves last by 100. The second one: 2000, 50, and 3000 - 750.
+            self.check([[(100, 110, "MPI_Ibarrier", icollective(1)), (200, 210, "MPI_Ibarrier", icollective(2)),
+                         (1000, 4000, "MPI_Wait", done(2, "BARRIER")), (4100, 4200, "MPI_Wait", done(1, "BARRIER"))],
+                        [(500, 510, "MPI_Ibarrier", icollective(1)), (3000, 3010, "MPI_Ibarrier", icollective(2)),
+                         (3100, 3200, "MPI_Wait", done(1, "BARRIER")), (3300, 4050, "MPI_Wait", done(2, "BARRIER"))]],
+                       {"wait_at_barrier": 2000, "barrier_completion": 100 + 50, "load_imbalance_at_barrier": 2250})
+        with self.subTest("a blocking one before the wait"):
+            # The first one: 0, 20, 100 - 20. The second one: 700, 50, 1000 - 350.
+            self.check([[(100, 110, "MPI_Ibarrier", icollective(1)), collective(1000, 2000, "BARRIER"),
+                         (3000, 3020, "MPI_Wait", done(1, "BARRIER"))],
+                        [(200, 210, "MPI_Ibarrier", icollective(1)), (500, 600, "MPI_Wait", done(1, "BARRIER")),
+                         collective(1700, 2050, "BARRIER")]],
+                       {"wait_at_barrier": 700, "barrier_completion": 70, "load_imbalance_at_barrier": 730})
+
+    def test_a_wait_for_two_barriers_is_one_wait(self) -> None:
+        # Their last begins are 4000 and 4500; what is waited for both counts once.
+        self.check([[(100, 110, "MPI_Ibarrier", icollective(1)), (200, 210, "MPI_Ibarrier", icollective(2)),
+                     (1000, 5000, "MPI_Waitall", done(1, "BARRIER"), done(2, "BARRIER"))],
+                    [(4000, 4010, "MPI_Ibarrier", icollective(1)), (4500, 4510, "MPI_Ibarrier", icollective(2)),
+                     (4600, 5000, "MPI_Waitall", done(1, "BARRIER"), done(2, "BARRIER"))]],
+                   {"wait_at_barrier": 3500, "load_imbalance_at_barrier": 3600, "barrier": 20 + 4000 + 20 + 400})
+
+    def test_a_wait_for_a_barrier_and_a_message_is_point_to_point(self) -> None:
+        found = self.findings(self.write([
+            [(100, 110, "MPI_Ibarrier", icollective(1)), (200, 210, "MPI_Irecv", irecv(2)),
+             (1000, 5000, "MPI_Waitall", done(1, "BARRIER"), received(2, 1))],
+            [(3000, 3010, "MPI_Ibarrier", icollective(1)), (3500, 3600, "MPI_Send", send(0)),
+             (4000, 5000, "MPI_Wait", done(1, "BARRIER"))]]))
+        # What waits for the barrier in the first call is no part of the time of barriers, so it cannot stand below it.
+        expected = {"p2p": 10 + 4000 + 100, "barrier": 10 + 10 + 1000, "late_sender": 2500}
+        self.assertEqual(expected, {name: severity(found[name]) for name in expected})
+
+    def test_functions_of_the_program_within_an_operation(self) -> None:
+        # As of MPI_Op_create: the first call's own time is 2000 of 4000. Nothing below it is longer than that.
+        found = self.findings(self.write([[collective(1000, 5000, "ALLREDUCE"), (2000, 4000, "operator")],
+                                          [collective(4500, 5000, "ALLREDUCE")]]))
+        self.assertEqual(2500, severity(found["collective"]))
+
+
+class TimeAndSums(Analyzed):
+    def test_classes(self) -> None:
+        ranks = [[(100, 600, "MPI_Init"), (1000, 1700, "MPI_Send", send(1)), collective(2000, 2900, "BARRIER"),
+                  collective(3000, 4100, "ALLREDUCE"), (5000, 5013, "MPI_Comm_rank"), (6000, 6029, "MPI_Put"),
+                  (7000, 7037, "MPI_Win_fence"), (8000, 8041, "write"), (9000, 9017, "MPI_Finalize")],
+                 [(500, 600, "MPI_Init"), (1000, 1710, "MPI_Recv", receive(0)), collective(2000, 2900, "BARRIER"),
+                  collective(3000, 4100, "ALLREDUCE"), (9000, 9017, "MPI_Finalize")]]
+        p2p, collectives, one_sided, barrier, fences, files, init, other = 1410, 2200, 29, 1800, 37, 41, 634, 13
+        found = self.check(ranks, {
+            "time": 2 * END, "p2p": p2p, "collective": collectives, "one_sided": one_sided, "barrier": barrier,
+            "one_sided_synchronization": fences,
+            "io": files, "init_finalize": init, "mpi_other": other, "synchronization": barrier + fences,
+            "communication": p2p + collectives + one_sided, "costs": p2p + collectives + one_sided + barrier + fences + files,
+            "mpi": p2p + collectives + one_sided + barrier + fences + init + other,
+            "wait_at_init": 400})
+        self.assertAlmostEqual(2 * END / 1e9, self.whole["total_time_s"], delta=1e-12)
+        self.assertEqual({0: END, 1: END}, values(found["time"], "by_location"))
+        self.assertEqual({0: 700 + 1100 + 29, 1: 710 + 1100}, values(found["communication"], "by_location"))
+
+    def test_call_paths_and_locations(self) -> None:
+        ranks = [[(1000, 9000, "smooth"), (2000, 2300, "MPI_Send", send(1)), (3000, 3200, "exchange"),
+                  (3010, 3110, "MPI_Send", send(1)), (10000, 10700, "MPI_Send", send(1))],
+                 [(1000, 9000, "smooth"), (1500, 2400, "MPI_Recv", receive(0)), (2500, 3300, "exchange"),
+                  (2600, 3200, "MPI_Recv", receive(0)), (9900, 10800, "MPI_Recv", receive(0))]]
+        found = self.check(ranks, {"late_sender": 500 + 410 + 100})
+        self.assertEqual({"main > smooth > MPI_Recv": 500, "main > smooth > exchange > MPI_Recv": 410, "main > MPI_Recv": 100},
+                         values(found["late_sender"], "by_callpath"))
+        self.assertEqual({"main > smooth > MPI_Recv": 900, "main > MPI_Recv": 900, "main > MPI_Send": 700,
+                          "main > smooth > exchange > MPI_Recv": 600, "main > smooth > MPI_Send": 300,
+                          "main > smooth > exchange > MPI_Send": 100}, values(found["p2p"], "by_callpath"))
+        self.assertEqual({0: 1100, 1: 2400}, values(found["p2p"], "by_location"))
+        self.assertEqual({1: 1010}, values(found["late_sender"], "by_location"))
+
+        archive = self.write(ranks)
+        for region, late, p2p in (("smooth", 910, 1900), ("exchange", 410, 700), ("MPI_Recv", 1010, 2400),
+                                  ("main", 1010, 3500)):
+            with self.subTest(region):
+                chosen = self.findings(archive, "--region", region)
+                self.assertEqual((late, p2p), (severity(chosen["late_sender"]), severity(chosen["p2p"])))
+
+    def test_dominating_communication(self) -> None:
+        # Of all paths: MPI_Send 3500, MPI_Allreduce 3000. A barrier, 9000, is no communication.
+        together = [collective(6000, 7500, "ALLREDUCE"), collective(10000, 14500, "BARRIER")]
+        calls = [(1000, 5000, "smooth"), (1000, 1800, "MPI_Send", send(1)), (5000, 5900, "MPI_Send", send(1)), *together]
+        others = [(2000, 2100, "MPI_Recv", receive(0)), (5910, 5920, "MPI_Recv", receive(0)), *together,
+                  (15000, 16800, "MPI_Send", send(0))]
+        found = self.check([[*calls, (16810, 16820, "MPI_Recv", receive(1))], others],
+                           {"dominating_communication": 800 + 900 + 1800, "communication": 3500 + 120 + 3000})
+        dominating = found["dominating_communication"]
+        self.assertEqual(["MPI_Send"], dominating["names"])
+        self.assertEqual({"main > MPI_Send": 2700, "main > smooth > MPI_Send": 800}, values(dominating, "by_callpath"))
+
+    def test_frequent_communication(self) -> None:
+        # Means: MPI_Send 9.5 us, MPI_Recv 10 us.
+        ranks = [[(1000, 6000, "MPI_Send", send(1)), (10000, 24000, "MPI_Send", send(1))],
+                 [(1000, 12000, "MPI_Recv", receive(0)), (20000, 29000, "MPI_Recv", receive(0))]]
+        expected = {"late_receiver": 10000}
+        for options, names, frequent in (((), ["MPI_Send"], 19000), (("--frequent", "9.5"), [], 0),
+                                         (("--frequent", "9.6"), ["MPI_Send"], 19000),
+                                         (("--frequent", "10.1"), ["MPI_Recv", "MPI_Send"], 39000)):
+            with self.subTest(options):
+                found = self.check(ranks, {**expected, "frequent_communication": frequent}, *options)
+                self.assertEqual(names, sorted(found["frequent_communication"].get("names", [])))
+
+    def test_big_messages(self) -> None:
+        # Means of bytes: 1 MiB + 1 and 1 MiB of two paths on each side; of a third one 100.
+        mebibyte = 1 << 20
+        sizes = [("small", 100, 100), ("least", mebibyte + 50, mebibyte - 50), ("big", mebibyte + 2, mebibyte)]
+        sends, receives, at = [], [], 1000
+        for name, *messages in sizes:
+            for side in sends, receives:
+                side.append((at, at + 1000, name))
+            for size in messages:
+                sends.append((at, at + 100, "MPI_Send", send(1, 0, size)))
+                receives.append((at + 200, at + 230, "MPI_Recv", receive(0, 0, size)))
+                at += 500
+        for options, big in (((), 260), (("--big", 99), 3 * 260), (("--big", 100), 2 * 260), (("--big", mebibyte + 1), 0)):
+            with self.subTest(options):
+                found = self.check([sends, receives], {"big_messages": big}, *options)
+                if not options:
+                    self.assertEqual({"main > big > MPI_Send": 200, "main > big > MPI_Recv": 60},
+                                     values(found["big_messages"], "by_callpath"))
+
+    def test_messages_that_a_call_completes_are_its_messages(self) -> None:
+        # All have 1.5 MiB. An exchange with requests: what the last call completes are a send and a receive.
+        size = 3 << 19
+        calls = lambda other: [(1000, 1010, "MPI_Irecv", irecv(1)), (1100, 1110, "MPI_Isend", isend(2, other, 0, size)),
+                               (2000, 2500, "MPI_Waitall", received(1, other, 0, size), sent(2))]
+        found = self.findings(self.write([calls(1), calls(0)]))
+        by_path = values(found["big_messages"], "by_callpath")
+        self.assertEqual((20, 1000), (by_path.get("main > MPI_Isend"), by_path.get("main > MPI_Waitall")))
+
+    def test_uneven_distribution(self) -> None:
+        # Allreduce: 1000 and 1500, a fifth of the mean. Broadcast: 1000 and 9000, 0.8 of it.
+        ranks = [[collective(1000, 2000, "ALLREDUCE"), collective(3000, 4000, "BCAST", 0)],
+                 [collective(1000, 2500, "ALLREDUCE"), collective(3000, 12000, "BCAST", 0)]]
+        waiting = {"nxn_completion": 500}
+        for options, uneven in (((), 10000), (("--uneven", 0.1), 12500), (("--uneven", 1.5), 0)):
+            with self.subTest(options):
+                self.check(ranks, {**waiting, "uneven_distribution": uneven}, *options)
+        with self.subTest("threads of one process are not processes"):
+            # Two threads of rank 0 spend 1000 each, rank 1 spends nothing.
+            self.check([[(1000, 2000, "MPI_Send")], []], {"uneven_distribution": 2000},
+                       threads=[(0, [(1000, 2000, "MPI_Send")])])
+        with self.subTest("one process alone"):
+            self.check([[(1000, 1500, "MPI_Send", send(1))], [(1600, 1700, "MPI_Recv", receive(0))]],
+                       {"uneven_distribution": 600})
+
+
+class Choosing(Analyzed):
+    # A message of 3000 and one of 13000, late by 2000 and by 3000.
+    RANKS = [[(3000, 3500, "MPI_Send", send(1)), (13000, 13500, "MPI_Send", send(1))],
+             [(1000, 4000, "MPI_Recv", receive(0)), (10000, 14000, "MPI_Recv", receive(0))]]
+
+    def test_time(self) -> None:
+        archive = self.write(self.RANKS)
+        for begin, end, late, p2p in ((0, END, 5000, 8000), (9000, 20000, 3000, 4500), (900, 5000, 2000, 3500),
+                                      (20000, 30000, 0, 0)):
+            with self.subTest((begin, end)):
+                found = self.findings(archive, "--time", period(begin, end))
+                self.assertEqual((late, p2p), (severity(found["late_sender"]), severity(found["p2p"])))
+        with self.subTest("the sender is outside"):
+            found = self.findings(archive, "--time", period(9000, 11000), "--pattern", "p2p,late_sender")
+            self.assertEqual((3000, 4000), (severity(found["late_sender"]), severity(found["p2p"])))
+        with self.subTest("calls that last longer are a part of the time"):
+            self.findings(archive, "--time", period(9000, 11000))
+
+    def test_rank(self) -> None:
+        archive = self.write([[(3000, 3500, "MPI_Send", send(1))],
+                              [(1000, 4000, "MPI_Recv", receive(0)), (10000, 14000, "MPI_Recv", receive(2))],
+                              [(13000, 13500, "MPI_Send", send(1))]])
+        for options, ranks, late, p2p in ((("--rank", "0-2"), {0, 1, 2}, 5000, 8000), (("--rank", "0-1"), {0, 1}, 2000, 7500),
+                                          (("--rank", "1,2"), {1, 2}, 3000, 7500), (("--rank", "1"), {1}, 0, 7000),
+                                          (("--rank", "1", "--rank", "2"), {1, 2}, 3000, 7500)):
+            with self.subTest(options):
+                found = self.findings(archive, *options)
+                self.assertEqual((late, p2p), (severity(found["late_sender"]), severity(found["p2p"])))
+                self.assertEqual(ranks, set(values(found["time"], "by_location")))
+        self.refrain(archive, "--rank", "9", code=1)
+        self.assertRegex(self.stderr, "^refrain analyze: .*9.*\n$")
+
+    def test_pattern(self) -> None:
+        archive = self.write(self.RANKS)
+        for options in ("--pattern", "late_sender,barrier"), ("--pattern", "late_sender", "--pattern", "barrier"):
+            found = self.findings(archive, *options)
+            self.assertEqual({"late_sender": 5000, "barrier": 0}, {name: severity(pattern) for name, pattern in found.items()})
+        for name in PARENTS:
+            self.assertEqual({name}, set(self.findings(archive, "--pattern", name)))
+
+    def test_patterns_that_do_not_exist(self) -> None:
+        archive = self.write(self.RANKS)
+        for names in ("late_singer", "late_sender,late_singer", ""):
+            with self.subTest(names):
+                self.assertEqual("", self.refrain(archive, "--pattern", names, code=1))
+                self.assertRegex(self.stderr, "^refrain analyze: .*\n$")
+                if names:
+                    self.assertIn("late_singer", self.stderr)
+
+    def test_csv_has_a_row_for_each_pattern_and_location(self) -> None:
+        archive = self.write(self.RANKS)
+        found = self.findings(archive)
+        header, *rows = csv.reader(io.StringIO(self.refrain(archive, "--format", "csv")))
+        self.assertEqual(len(header), len(set(header)), header)
+        by_location = {(name, rank): value for name, pattern in found.items()
+                       for rank, value in values(pattern, "by_location").items() if value}
+        of_location = [dict(zip(header, row)) for row in rows if row[header.index("rank")]]
+        self.assertEqual(by_location, {(row["name"], int(row["rank"])): round(float(row["location_severity_s"]) * 1e9)
+                                       for row in of_location if float(row["location_severity_s"])})
+        for row in of_location:
+            self.assertEqual(found[row["name"]]["severity_s"], float(row["severity_s"]))
+
+    def test_text(self) -> None:
+        archive = self.write(self.RANKS)
+        for format in ("text", "markdown"):
+            self.assertRegex(self.refrain(archive, "--format", format), "late_sender")
+
+
+class Nonsense(Analyzed):
+    GOOD = [[(3000, 3500, "MPI_Send", send(1)), collective(5000, 6000, "ALLREDUCE"), collective(7000, 8000, "BARRIER")],
+            [(1000, 4000, "MPI_Recv", receive(0)), collective(5500, 6000, "ALLREDUCE"), collective(7300, 8000, "BARRIER")],
+            [collective(5700, 6000, "ALLREDUCE"), collective(7400, 8000, "BARRIER")]]
+    OF_GOOD = {"late_sender": 2000, "wait_at_nxn": 700 + 200, "wait_at_barrier": 400 + 100}
+    MESSAGES, OPERATIONS = ["late_sender", "late_receiver", "messages_in_wrong_order"], ["wait_at_barrier", "wait_at_nxn"]
+
+    def bad(self, *more: list[Call]) -> dict[str, dict[str, Any]]:
+        """Behind what is good, which is still found."""
+        found = self.findings(self.write([[*good, *calls] for good, calls in zip(self.GOOD, more)]))
+        self.assertEqual(self.OF_GOOD, {name: severity(found[name]) for name in self.OF_GOOD})
+        return found
+
+    def assert_unsure(self, found: dict[str, dict[str, Any]], *names: str) -> None:
+        for name in names:
+            self.assertTrue(0 < found[name]["confidence"] < 1, (name, found[name]["confidence"]))
+
+    def test_without_nonsense_everything_is_sure(self) -> None:
+        self.assertEqual({1}, {pattern["confidence"] for pattern in self.bad([], [], []).values()})
+
+    def test_a_send_that_is_not_received(self) -> None:
+        found = self.bad([(10000, 11000, "MPI_Send", send(1))], [], [])
+        self.assert_unsure(found, *self.MESSAGES)
+        self.assertEqual({1}, {found[name]["confidence"] for name in self.OPERATIONS})
+
+    def test_a_receive_that_was_not_sent(self) -> None:
+        found = self.bad([], [(10000, 11000, "MPI_Recv", receive(2))], [])
+        self.assert_unsure(found, *self.MESSAGES)
+        self.assertEqual(3500 + 1000, severity(found["p2p"]))
+
+    def test_an_operation_without_a_rank(self) -> None:
+        with self.subTest("barrier"):
+            found = self.bad([collective(10000, 11000, "BARRIER")], [collective(10000, 11000, "BARRIER")], [])
+            self.assert_unsure(found, "wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier")
+        with self.subTest("allreduce"):
+            found = self.bad([collective(10000, 11000, "ALLREDUCE")], [], [collective(10000, 11000, "ALLREDUCE")])
+            self.assert_unsure(found, "wait_at_nxn", "nxn_completion")
+        with self.subTest("begun"):
+            found = self.bad(*([collective(10000, leave, "BARRIER")] for leave in (11000, 11000, None)))
+            self.assert_unsure(found, "wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier")
+
+    def test_a_root_that_is_missing(self) -> None:
+        found = self.bad([], [collective(10000, 11000, "BCAST", 0)], [collective(10000, 11000, "BCAST", 0)])
+        self.assertLess(found["late_broadcast"]["confidence"], 1)
+        self.assertEqual(0, severity(found["late_broadcast"]))
+
+    def test_calls_that_are_not_left(self) -> None:
+        with self.subTest("a receive"):
+            found = self.bad([(10000, 11000, "MPI_Send", send(1))], [(10000, None, "MPI_Recv", receive(0))], [])
+            self.assert_unsure(found, *self.MESSAGES)
+        with self.subTest("a send"):
+            self.bad([(10000, None, "MPI_Send", send(1))], [(10000, 20000, "MPI_Recv", receive(0))], [])
+        with self.subTest("all"):
+            self.bad(*[[(10000, None, "MPI_Finalize")]] * 3)
+        with self.subTest("a function"):
+            self.bad(*[[(10000, None, "smooth")]] * 3)
+
+    def test_different_operations_at_a_time(self) -> None:
+        self.bad([collective(10000, 11000, "BARRIER")], [collective(10000, 11000, "ALLREDUCE")],
+                 [collective(10000, 11000, "BCAST", 0)])
+
+    def test_an_operation_with_two_roots(self) -> None:
+        self.bad(*([collective(10000, 11000, "BCAST", root)] for root in (0, 1, 77)))
+
+    def test_completions_of_nothing(self) -> None:
+        self.bad([(10000, 11000, "MPI_Wait", sent(77)), (12000, 13000, "MPI_Wait", received(78, 1))],
+                 [(10000, 11000, "MPI_Wait", done(77, "BARRIER"))], [(10000, 11000, "MPI_Wait", received(79, 2))])
+
+    def test_requests_that_are_never_completed(self) -> None:
+        self.bad([(10000, 11000, "MPI_Isend", isend(77, 1))], [(10000, 11000, "MPI_Irecv", irecv(77))],
+                 [(10000, 11000, "MPI_Ibarrier", icollective(77))])
+
+    def test_messages_to_oneself_and_to_nobody(self) -> None:
+        self.bad([(10000, 11000, "MPI_Sendrecv", send(0), receive(0))], [(10000, 11000, "MPI_Send", send(55))],
+                 [(10000, 11000, "MPI_Recv", receive(66))])
+
+    def test_ranks_without_calls_and_without_events(self) -> None:
+        self.check([[], []], {"time": 2 * END, "mpi": 0})
+        found = self.findings(self.write_events([events_of([(1000, 2000, "MPI_Send", send(1))]), []]))
+        self.assertEqual((END, 1000), (severity(found["time"]), severity(found["p2p"])))
+
+    def test_what_happens_outside_of_calls(self) -> None:
+        events = [events_of(calls) for calls in self.GOOD]
+        events[0] += [[BEGIN + END + 10, *send(1)[1]], [BEGIN + END + 20, "leave", "main"]]
+        events[1] += [[BEGIN + END + 10, *receive(0)[1]], [BEGIN + END + 20, "mpi_collective_begin"]]
+        events[2] = [[BEGIN, "leave", "MPI_Recv"], *events[2]]
+        found = self.findings(self.write_events(events))
+        self.assertEqual(self.OF_GOOD, {name: severity(found[name]) for name in self.OF_GOOD})
+
+
+if __name__ == "__main__":
+    unittest.main()

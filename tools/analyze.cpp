@@ -1,0 +1,161 @@
+/// `refrain analyze EXPERIMENT|ARCHIVE`: searches events for patterns of inefficiency.
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fmt/format.h>
+#include <memory>
+#include <stdexcept>
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/report/patterns_view.hpp"
+#include "tools/subcommands.hpp"
+#include "tools/trace_command.hpp"
+
+namespace refrain::tools {
+namespace {
+
+struct AnalyzeRequest {
+  std::string experiment, format = "text";
+  std::vector<std::string> ranks;
+  std::string time;
+  double frequent_us = 10;
+  double big_bytes = 1 << 20;
+  double uneven = 0.5;
+  patterns::Request search;
+  report::PatternOptions options;
+};
+
+void write_analysis(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw std::runtime_error("standard output cannot be written");
+}
+
+/// "1.5:2": nanoseconds of the trace. Empty: all.
+patterns::SearchLimits limits_of(const std::string& time) {
+  patterns::SearchLimits limits;
+  if (time.empty()) return limits;
+  const auto colon = time.find(':');
+  const auto bad = [&]() -> report::UsageError {
+    return report::UsageError("--time " + time + ": must be FROM:TO in seconds, either of which may be left out");
+  };
+  if (colon == std::string::npos) throw bad();
+  const auto set = [&](std::string_view text, std::int64_t& to) {
+    if (text.empty()) return;
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || value > 1e9) throw bad();
+    to = static_cast<std::int64_t>(value * 1e9);
+  };
+  set(std::string_view(time).substr(0, colon), limits.from_ns);
+  set(std::string_view(time).substr(colon + 1), limits.to_ns);
+  if (limits.from_ns >= limits.to_ns) throw bad();
+  return limits;
+}
+
+/// Call paths of an archive are its regions; those of an experiment are named by its call tree.
+class Names {
+ public:
+  explicit Names(const trace::Trace& trace) : trace_(trace) {
+    if (!trace.archive()) tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_);
+    naming_ = {[this](std::uint32_t path) { return node_of(path); },
+               [this](std::uint32_t node) { return names_of(node); }};
+  }
+  const patterns::Naming& naming() const { return naming_; }
+
+ private:
+  std::uint32_t node_of(std::uint32_t path) const {
+    if (trace_.archive()) return path;
+    return path < tree_.node_of.size() ? tree_.node_of[path] : 0;
+  }
+  std::vector<std::string> names_of(std::uint32_t node) const {
+    if (!trace_.archive()) return analysis::path_to(tree_, node);
+    std::vector<std::string> names;
+    for (std::uint32_t path = node; path != trace::no_path && names.size() < trace::PathTree::deepest;
+         path = trace_.parent_of(path))
+      names.push_back(trace_.region_of(path));
+    return {names.rbegin(), names.rend()};
+  }
+
+  const trace::Trace& trace_;
+  analysis::Symbolizer symbolizer_;
+  analysis::CallTree tree_;
+  patterns::Naming naming_;
+};
+
+int run_analyze(AnalyzeRequest& request) {
+  report::Options common;
+  common.set_format(request.format);
+  request.options.format = common.format;
+  request.options.table_format = common.table_format;
+  request.search.parameters.frequent_s = request.frequent_us / 1e6;
+  request.search.parameters.big_bytes = request.big_bytes;
+  request.search.parameters.uneven = request.uneven;
+  return with_trace_or_archive("analyze", request.experiment, request.ranks, [&](const trace::Trace& trace) {
+    request.search.limits = limits_of(request.time);
+    if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
+      throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
+    const Names names(trace);
+    const std::int32_t master = request.search.parameters.master;
+    if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
+      throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
+    const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request.search);
+    if (request.search.iteration && !analysis.has_iteration)
+      throw report::UsageError(
+          fmt::format("--iteration {}: there are no events of such an iteration", *request.search.iteration));
+    if (!analysis.has_region)
+      throw report::UsageError(
+          fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
+    report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
+                           write_analysis);
+    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+  });
+}
+
+}  // namespace
+
+void add_analyze(Command root, Invocation& invocation) {
+  auto request = std::make_shared<AnalyzeRequest>();
+  Command command = root.add("analyze", "Search the events of an experiment or an OTF2 archive for what costs time");
+  command.option("experiment", request->experiment, "Experiment directory, or an OTF2 archive's .otf2")
+      .type("EXPERIMENT")
+      .required();
+  command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
+  command.option("--pattern", request->options.patterns, "Only these patterns; may be repeated")
+      .type("LIST")
+      .separated_by(',');
+  command.option("--region", request->search.region, "Only calls on call paths with this function or region")
+      .type("NAME");
+  command.option("--iteration", request->search.iteration, "Only calls in this iteration, counted from 0")
+      .type("N")
+      .grouped();
+  command.option("--time", request->time, "Only calls that begin in this time, seconds since the begin of the trace")
+      .type("FROM:TO");
+  command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
+      .type("LIST")
+      .separated_by(',');
+  command
+      .option("--master", request->search.parameters.master,
+              "The master among slaves, of slow_slaves and overloaded_master")
+      .type("RANK")
+      .shows_default();
+  command.option("--frequent", request->frequent_us, "Communication is frequent when a call is shorter on average")
+      .type("MICROSECONDS")
+      .shows_default();
+  command.option("--big", request->big_bytes, "Messages are big when they are longer on average")
+      .type("BYTES")
+      .shows_default();
+  command
+      .option("--uneven", request->uneven,
+              "Communication is uneven when its standard deviation over processes is more than this share of the mean")
+      .type("SHARE")
+      .shows_default();
+  command.footer(
+      "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "
+      "run, with standard errors.\n"
+      "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "
+      "damaged; what is missing is named.");
+  command.when_chosen([request, &invocation] { invocation.exit_code = run_analyze(*request); });
+}
+
+}  // namespace refrain::tools
