@@ -12,6 +12,8 @@
 #include "archive/event_frames.hpp"
 #include "archive/manifest.hpp"
 #include "archive/writer.hpp"
+#include "events/message_numbers.hpp"
+#include "events/metric_values.hpp"
 #include "measurement/regions.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
@@ -37,7 +39,13 @@ events::Record event(events::Kind kind, std::int64_t begin, std::int64_t end) {
 
 /// One iteration of "timestep": a message to the next rank, another one from the rank before by a request, a read of a
 /// file, a sample.
-void append_iteration(events::Buffer& buffer, int rank, int i, std::int64_t begin) {
+/// What the reader knows of a frame.
+struct KnownInFrame {
+  events::MessageNumbers numbers;
+  events::MetricValues metrics;
+};
+
+void append_iteration(events::Buffer& buffer, KnownInFrame& known, int rank, int i, std::int64_t begin) {
   const auto request = static_cast<std::uint64_t>(i + 1) << events::bits_of_thread;
   const auto moved = [&](events::Kind kind, events::Phase phase, std::int32_t peer, std::int64_t sent,
                          std::int64_t received) {
@@ -67,6 +75,16 @@ void append_iteration(events::Buffer& buffer, int rank, int i, std::int64_t begi
   call(4, 300, 400);
   moved(events::Kind::Read, events::Phase::Whole, events::no_peer, 0, 77);
   call(5, 410, 450);
+  events::Record all = event(events::Kind::Collective, 0, 0);
+  all.phase = events::Phase::Whole;
+  all.peer = events::no_peer;
+  all.bytes_sent = all.bytes_received = 8;
+  known.numbers.put(all, {static_cast<std::uint64_t>(i), 0});
+  EXPECT_TRUE(buffer.append(all));
+  call(4, 460, 480);
+  events::Record metric = event(events::Kind::Metric, begin + 490, begin + 490);
+  known.metrics.put(metric, 1000 * i + rank);
+  EXPECT_TRUE(buffer.append(metric));
   events::Record sample = event(events::Kind::Sample, begin + 500, begin + 500);
   sample.node = 6;
   sample.value = 123;
@@ -85,12 +103,14 @@ platform::Bytes golden_events(int rank, std::array<std::uint64_t, 2>& records) {
   for (int thread = 0; thread < 2; ++thread) {
     events::Buffer buffer;
     buffer.create(memory, thread);
+    KnownInFrame known;
     for (int i = 0; i < golden_iterations; ++i) {
-      append_iteration(buffer, rank, i, 1'001'000 + 1000 * i + 10 * rank + thread);
+      append_iteration(buffer, known, rank, i, 1'001'000 + 1000 * i + 10 * rank + thread);
       if (i % 3 == 2 && thread == 0) {
         records[0] += buffer.until(buffer.end()).count;
         EXPECT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor, frames));
         (void)buffer.remove(buffer.end());
+        known = {};
       }
     }
     records[static_cast<std::size_t>(thread)] += buffer.until(buffer.end()).count;
@@ -355,6 +375,33 @@ TEST(Golden, events_2) {
   EXPECT_EQ(60, iterations);
   EXPECT_EQ(0u, requests);  // what completes has the number of what was begun
   EXPECT_EQ(128'849'052'390u, paths);
+  EXPECT_EQ(experiment->damages(), 0u);
+}
+
+TEST(Golden, events_3) {
+  const auto experiment = experiment::Experiment::open(GOLDEN "/events-3", true);
+  const auto trace = trace::Trace::open(experiment);
+  ASSERT_TRUE(trace);
+  // Numbers read off when the file was written, not computed anew.
+  std::map<std::string, int> kinds;
+  std::int64_t times = 0, values = 0;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> ordinals;  // by location
+  auto reader = trace->read();
+  while (const trace::Event* event = reader.next()) {
+    ++kinds[std::string(name_of(event->type))];
+    times += event->time_ns;
+    if (event->type == trace::Type::Communication && event->record.kind == events::Kind::Collective)
+      ordinals[event->location].push_back(event->record.ordinal);
+    if (event->type == trace::Type::Metric) values += event->record.value;
+  }
+  EXPECT_EQ(
+      (std::map<std::string, int>{
+          {"communication", 150}, {"enter", 150}, {"leave", 150}, {"metric", 30}, {"sample", 30}, {"span_end", 30}}),
+      kinds);
+  EXPECT_EQ(1'006'950, times);
+  EXPECT_EQ(6u, ordinals.size());
+  for (const auto& [location, numbers] : ordinals) EXPECT_EQ((std::vector<std::uint64_t>{0, 1, 2, 3, 4}), numbers);
+  EXPECT_EQ(60'030, values);
   EXPECT_EQ(experiment->damages(), 0u);
 }
 
