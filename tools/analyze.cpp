@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <stdexcept>
 
@@ -95,6 +96,11 @@ int run_analyze(AnalyzeRequest& request) {
     request.search.limits = limits_of(request.time);
     if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
       throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
+    const std::vector<std::string> all = patterns::pattern_names(trace);
+    for (const std::string& name : request.options.patterns)
+      if (std::ranges::find(all, name) == all.end())
+        throw report::UsageError(
+            fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
     const Names names(trace);
     const std::int32_t master = request.search.parameters.master;
     if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())

@@ -48,6 +48,14 @@ const std::vector<TimePattern>& time_patterns() {
 
 constexpr std::size_t mpi_place = 2;
 
+/// Patterns of sums at call paths.
+enum ProfilePattern : std::uint8_t { Dominating, Frequent, Big, Uneven };
+const About profile_patterns[] = {
+    {"dominating_communication", "communication", "The function of communication with the most time"},
+    {"frequent_communication", "communication", "Calls that are short, and many"},
+    {"big_messages", "communication", "Messages that are long on average"},
+    {"uneven_distribution", "communication", "Processes spend unequal time at a call path"}};
+
 /// What a call path has at a location; sums of the run.
 struct Statement {
   double ns = 0;
@@ -283,13 +291,12 @@ class Analyser {
       const Statement& of = by_node[node];
       return of.visits > 0 && of.ns / static_cast<double>(of.visits) < p.frequent_s * 1e9;
     };
-    add({"frequent_communication", "communication", "Calls that are short, and many"}, is_frequent,
-        functions_of(is_frequent));
+    add(profile_patterns[Frequent], is_frequent, functions_of(is_frequent));
     const auto is_big = [&](std::uint32_t node) {
       const Statement& of = by_node[node];
       return of.messages > 0 && static_cast<double>(of.bytes) / static_cast<double>(of.messages) > p.big_bytes;
     };
-    add({"big_messages", "communication", "Messages that are long on average"}, is_big, functions_of(is_big));
+    add(profile_patterns[Big], is_big, functions_of(is_big));
     std::set<std::int32_t> processes;
     for (const trace::LocationOfTrace& of : trace_.locations())
       if (of.rank >= 0) processes.insert(of.rank);
@@ -301,8 +308,7 @@ class Analyser {
       const double mean = sum / n, variance = squares / n - mean * mean;
       return mean > 0 && std::sqrt(std::max(variance, 0.0)) > p.uneven * mean;
     };
-    add({"uneven_distribution", "communication", "Processes spend unequal time at a call path"}, is_uneven,
-        functions_of(is_uneven));
+    add(profile_patterns[Uneven], is_uneven, functions_of(is_uneven));
   }
 
   const trace::Trace& trace_;
@@ -315,6 +321,14 @@ class Analyser {
 };
 
 }  // namespace
+
+std::vector<std::string> pattern_names(const trace::Trace& trace) {
+  std::vector<std::string> names;
+  for (const TimePattern& of : time_patterns()) names.push_back(of.about.name);
+  for (const auto& pattern : waiting_patterns(trace, {})) names.push_back(pattern->about().name);
+  for (const About& of : profile_patterns) names.push_back(of.name);
+  return names;
+}
 
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request) {
   return Analyser(trace, naming, request).run();

@@ -68,6 +68,9 @@ struct Analysis {
   bool has_region = true;           ///< that was asked for
 };
 
+/// Names of all patterns, parents first.
+std::vector<std::string> pattern_names(const trace::Trace& trace);
+
 /// `naming` must know all call paths of the trace.
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request);
 

@@ -133,7 +133,7 @@ void Estimate::add_block(const Location& of, Block& block) {
     }
   }
   for (const auto& [cell, time_ns] : block.time_ns)
-    if (!scaled.contains(cell)) not_covered_ns_ += time_ns;
+    if (!scaled.contains(cell)) not_covered_ns_ += std::max(time_ns, 0.0);
 
   for (const Stratum& stratum : block.strata) {
     const auto n = static_cast<double>(stratum.kept.size());
@@ -278,7 +278,6 @@ void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& f
         if (is_time(row.quantity))
           if (const auto at = block.time_ns.find(row.cell); at != block.time_ns.end())
             at->second = std::max(at->second - static_cast<double>(row.ns), 0.0);
-    std::erase_if(block.time_ns, [](const auto& of_cell) { return of_cell.second <= 0; });
     std::map<std::pair<std::uint32_t, std::uint32_t>, Stratum> classes;
     std::map<std::pair<std::uint32_t, std::uint32_t>, double> counts;
     double all = 0;
@@ -366,7 +365,6 @@ void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& f
         });
     std::vector<Block> blocks;
     for (auto& [cluster, block] : by_cluster) {
-      std::erase_if(block.time_ns, [](const auto& of_cell) { return of_cell.second <= 0; });
       Stratum& stratum = block.strata[0];
       stratum.count = std::max(stratum.count, static_cast<double>(stratum.kept.size()));
       if (stratum.count > 0) blocks.push_back(std::move(block));

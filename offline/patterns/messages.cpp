@@ -34,7 +34,7 @@ std::uint32_t Search::Messages::make_operation() {
 
 void Search::Messages::free_operation(std::uint32_t operation) { free_operations_.push_back(operation); }
 
-std::uint32_t Search::Messages::node_of(const Call& call, std::uint32_t& node) {
+std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
   if (node != none) return node;
   if (free_nodes_.empty()) {
     nodes_.emplace_back();
@@ -44,7 +44,6 @@ std::uint32_t Search::Messages::node_of(const Call& call, std::uint32_t& node) {
     free_nodes_.pop_back();
   }
   Node& made = nodes_[node];
-  made.call = call;
   made.is_left = made.has_receiving = false;
   made.receives = none;
   made.receives_pending = made.sends_pending = made.sends = 0;
@@ -80,7 +79,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
         of.is_completed = true;
         return complete_send(send);
       }
-      of.completed = node_of(call, node);
+      of.completed = node_of(node);
       Node& by = nodes_[of.completed];
       ++by.holders, ++by.sends_pending, ++by.sends;
       of.is_completed = true;
@@ -88,7 +87,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     }
     const std::uint32_t send = make_operation();
     Operation& of = operations_[send];
-    of.call = node_of(call, node);
+    of.call = node_of(node);
     ++nodes_[of.call].holders;
     of.sender = event.location;
     of.send_path = call.path;
@@ -126,7 +125,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   if (r.phase == Phase::Cancelled) return pairing_.add(event);
   const std::uint32_t receive = make_operation();
   Operation& of = operations_[receive];
-  of.call = node_of(call, node);
+  of.call = node_of(node);
   Node& by = nodes_[of.call];
   ++by.holders, ++by.receives_pending;
   by.has_receiving = true;

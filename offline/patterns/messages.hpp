@@ -28,7 +28,7 @@ class Search::Messages {
  private:
   static constexpr std::uint32_t none = 0;
   struct Node {
-    Call call;
+    Call call;  ///< once it is left
     bool is_left = false;
     std::uint32_t receives = none;  ///< first of its list, see Operation::next
     std::uint32_t receives_pending = 0, sends_pending = 0, sends = 0;
@@ -72,7 +72,7 @@ class Search::Messages {
 
   std::uint32_t make_operation();
   void free_operation(std::uint32_t operation);
-  std::uint32_t node_of(const Call& call, std::uint32_t& node);
+  std::uint32_t node_of(std::uint32_t& node);
   void let_go(std::uint32_t node);
   std::uint64_t request_key(const trace::Event& event) const;
   void pair(const trace::MessagePair& pair);

@@ -212,14 +212,6 @@ class PatternsPage : TextPage {
 
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out) {
-  for (const std::string& name : options.patterns)
-    if (std::ranges::find(analysis.patterns, name, [](const PatternResult& of) { return of.about.name; }) ==
-        analysis.patterns.end()) {
-      std::vector<std::string> all;
-      for (const PatternResult& of : analysis.patterns) all.push_back(of.about.name);
-      throw UsageError(
-          fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-    }
   const PatternsShown shown{analysis, trace, naming, options};
   if (options.format == Format::Text) return out(PatternsPage(terminal, shown).render());
   if (options.format == Format::Json) return write_json({summary_table(shown), patterns_table(shown)}, out);

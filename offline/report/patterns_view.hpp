@@ -13,7 +13,6 @@ struct PatternOptions {
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
 };
 
-/// Names of patterns, as JSON has them. Throws UsageError when one of `options` is none.
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out);
 

@@ -60,12 +60,12 @@ std::size_t Pairing::WaitingTable::slot_of(const Key& key, std::uint32_t hash) c
   return no_slot;
 }
 
-const Pairing::Waiting* Pairing::WaitingTable::find(const Key& key) const {
-  const std::size_t at = slot_of(key, static_cast<std::uint32_t>(HashOfKey{}(key)));
+const Pairing::Waiting* Pairing::WaitingTable::find(const Key& key, std::uint32_t hash) const {
+  const std::size_t at = slot_of(key, hash);
   return at == no_slot ? nullptr : &entries_[slots_[at]].waiting;
 }
 
-void Pairing::WaitingTable::add(const Waiting& waiting) {
+void Pairing::WaitingTable::add(const Waiting& waiting, std::uint32_t hash) {
   if (2 * (size_ + 1) > slots_.size()) grow();
   std::uint32_t place;
   if (free_.empty()) {
@@ -76,7 +76,7 @@ void Pairing::WaitingTable::add(const Waiting& waiting) {
     free_.pop_back();
   }
   Entry& entry = entries_[place];
-  entry = {waiting, entries_[0].before, 0, static_cast<std::uint32_t>(HashOfKey{}(waiting.key))};
+  entry = {waiting, entries_[0].before, 0, hash};
   entries_[entry.before].next = place;
   entries_[0].before = place;
   const std::size_t mask = slots_.size() - 1;
@@ -86,8 +86,8 @@ void Pairing::WaitingTable::add(const Waiting& waiting) {
   ++size_;
 }
 
-void Pairing::WaitingTable::remove(const Key& key) {
-  std::size_t at = slot_of(key, static_cast<std::uint32_t>(HashOfKey{}(key)));
+void Pairing::WaitingTable::remove(const Key& key, std::uint32_t hash) {
+  std::size_t at = slot_of(key, hash);
   if (at == no_slot) return;
   const std::uint32_t place = slots_[at];
   const Entry& entry = entries_[place];
@@ -175,17 +175,22 @@ void Pairing::count_on(Waiting waiting) {
   match(waiting);
 }
 
+Pairing::Waiting Pairing::take_oldest() {
+  const Waiting oldest = waiting_.oldest();
+  waiting_.remove(oldest.key, WaitingTable::hash_of(oldest.key));
+  return oldest;
+}
+
 void Pairing::match(const Waiting& waiting) {
-  const Waiting* at = waiting_.find(waiting.key);
+  const std::uint32_t hash = WaitingTable::hash_of(waiting.key);
+  const Waiting* at = waiting_.find(waiting.key, hash);
   if (!at) {
-    waiting_.add(waiting);
+    waiting_.add(waiting, hash);
     if (waiting_.size() <= most_waiting_) return;
-    const Waiting oldest = waiting_.oldest();
-    waiting_.remove(oldest.key);
-    return leave_out(oldest, LeftOut::NotKept);
+    return leave_out(take_oldest(), LeftOut::NotKept);
   }
   const Waiting other = *at;
-  waiting_.remove(waiting.key);
+  waiting_.remove(waiting.key, hash);
   if (other.is_send == waiting.is_send) {  // one number twice: neither is known
     leave_out(other, LeftOut::Contradiction);
     return leave_out(waiting, LeftOut::Contradiction);
@@ -212,11 +217,7 @@ void Pairing::finish() {
       if (posted.received) leave_out(*posted.received, LeftOut::Unnumbered);
     of.posted.clear();
   }
-  while (waiting_.size() > 0) {
-    const Waiting oldest = waiting_.oldest();
-    waiting_.remove(oldest.key);
-    leave_out(oldest, LeftOut::NotKept);
-  }
+  while (waiting_.size() > 0) leave_out(take_oldest(), LeftOut::NotKept);
 }
 
 Pairing pairing_of(const Trace& trace, Pairing::Take take, Pairing::TakeAlone alone) {

@@ -116,10 +116,11 @@ class Pairing {
   class WaitingTable {
    public:
     std::size_t size() const { return size_; }
-    /// Null: there is none.
-    const Waiting* find(const Key& key) const;
-    void add(const Waiting& waiting);
-    void remove(const Key& key);
+    /// `hash`: hash_of(key). Null: there is none.
+    const Waiting* find(const Key& key, std::uint32_t hash) const;
+    void add(const Waiting& waiting, std::uint32_t hash);
+    void remove(const Key& key, std::uint32_t hash);
+    static std::uint32_t hash_of(const Key& key) { return static_cast<std::uint32_t>(HashOfKey{}(key)); }
     const Waiting& oldest() const { return entries_[entries_[0].next].waiting; }
 
    private:
@@ -141,6 +142,7 @@ class Pairing {
   void release_posted(OfLocation& of);
   void count_on(Waiting waiting);
   void match(const Waiting& waiting);
+  Waiting take_oldest();
   void leave_out(const Waiting& waiting, LeftOut reason) {
     ++counts_.left_out[static_cast<std::size_t>(reason)];
     if (alone_) alone_(waiting.event, waiting.is_send);
