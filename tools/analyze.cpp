@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
-#include <stdexcept>
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/report/patterns_view.hpp"
@@ -26,11 +25,6 @@ struct AnalyzeRequest {
   patterns::Request search;
   report::PatternOptions options;
 };
-
-void write_analysis(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-    throw std::runtime_error("standard output cannot be written");
-}
 
 /// "1.5:2": nanoseconds of the trace. Empty: all.
 patterns::SearchLimits limits_of(const std::string& time) {
@@ -113,8 +107,8 @@ int run_analyze(AnalyzeRequest& request) {
       throw report::UsageError(
           fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
     report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
-                           write_analysis);
-    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+                           write_out);
+    flush_out();
   });
 }
 

@@ -2,9 +2,7 @@
 
 #include "offline/report/events.hpp"
 
-#include <cstdio>
 #include <memory>
-#include <stdexcept>
 
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
@@ -19,11 +17,6 @@ struct Request {
   bool matched = false;
 };
 
-void write_out(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-    throw std::runtime_error("standard output cannot be written");
-}
-
 int run(Request& request) {
   report::Options common;
   common.set_format(request.format);
@@ -32,7 +25,7 @@ int run(Request& request) {
   return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     if (request.matched) print_matched_messages(trace, request.options, write_out);
     else print_events(trace, request.options, write_out);
-    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+    flush_out();
   });
 }
 

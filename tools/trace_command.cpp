@@ -1,7 +1,9 @@
 #include "tools/trace_command.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
+#include <stdexcept>
 
 #include "offline/report/report.hpp"
 #include "tools/complaints.hpp"
@@ -84,6 +86,15 @@ int with_trace_or_archive(const char* command, const std::string& path, const st
     const auto anchor = trace::find_otf2_anchor(path);
     return anchor ? with_archive(command, *anchor, ranks, use) : with_experiment(command, path, ranks, use);
   });
+}
+
+void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
+    throw std::runtime_error("standard output cannot be written");
+}
+
+void flush_out() {
+  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 }
 
 bool is_archive(const char* command, const std::string& path) {

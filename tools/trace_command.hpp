@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "offline/trace/trace.hpp"
@@ -16,6 +17,9 @@ int with_trace(const char* command, const std::string& experiment, const std::ve
 /// The same, where `path` may also be an OTF2 archive.
 int with_trace_or_archive(const char* command, const std::string& path, const std::vector<std::string>& ranks,
                           const std::function<void(const trace::Trace& trace)>& use);
+/// To standard output. Throws std::runtime_error when that cannot be written.
+void write_out(std::string_view text);
+void flush_out();
 /// Says that `path` is an archive of another tool, where a command needs an experiment. False: it is none.
 bool is_archive(const char* command, const std::string& path);
 

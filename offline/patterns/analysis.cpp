@@ -67,7 +67,6 @@ class Analyser {
  public:
   Analyser(const trace::Trace& trace, const Naming& naming, const Request& request)
       : trace_(trace), naming_(naming), request_(request) {
-    is_sample_ = is_sample_of_iterations(trace);
     patterns_ = waiting_patterns(trace, request.parameters);
     Quantity next = trace::call_classes;
     for (const auto& pattern : patterns_) pattern->set_quantity(next++);
@@ -81,7 +80,7 @@ class Analyser {
   }
 
   Analysis run() {
-    const bool is_extrapolated = is_sample_ && !request_.iteration && !has_limits();
+    const bool is_extrapolated = is_sample_of_iterations(trace_) && !request_.iteration && !has_limits();
     Findings::IsWanted wanted;
     if (request_.iteration)
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
@@ -126,7 +125,7 @@ class Analyser {
     };
   }
 
-  void add_locations(Search& search, Estimate& estimate, bool is_extrapolated) {
+  void add_locations(const Search& search, Estimate& estimate, bool is_extrapolated) {
     const auto& found = search.findings().locations();
     std::function<bool(const SpanEnd*)> is_wanted;
     if (request_.iteration)
@@ -154,7 +153,7 @@ class Analyser {
   /// All time of the locations: of an experiment what its profile says, else from the first event to the last.
   void add_time(const Search& search, Analysis& analysis) {
     PatternResult& time = analysis.patterns[0];
-    const auto& found = const_cast<Search&>(search).findings().locations();
+    const auto& found = search.findings().locations();
     for (std::uint32_t location = 0; location < found.size(); ++location) {
       double ns = static_cast<double>(
           found[location].last_ns >= found[location].first_ns ? found[location].last_ns - found[location].first_ns : 0);
@@ -185,7 +184,7 @@ class Analyser {
 
   // Patterns of the profile: from the sums at call paths alone.
 
-  Statements statements_of(Search& search, const PatternResult& from, bool is_extrapolated) const {
+  Statements statements_of(const Search& search, const PatternResult& from, bool is_extrapolated) const {
     Statements all;
     for (const PatternResult::Cell& cell : from.cells) all[{cell.node, cell.location}].ns += cell.ns;
     const auto add = [&](std::uint32_t path, std::uint32_t location, std::uint64_t visits, std::uint64_t messages,
@@ -225,7 +224,7 @@ class Analyser {
     return all;
   }
 
-  void add_profiling_patterns(Search& search, Analysis& analysis, bool is_extrapolated) {
+  void add_profiling_patterns(const Search& search, Analysis& analysis, bool is_extrapolated) {
     const auto from = std::ranges::find(analysis.patterns, std::string("communication"),
                                         [](const PatternResult& of) { return of.about.name; });
     const PatternResult communication_result = *from;
@@ -314,7 +313,6 @@ class Analyser {
   const trace::Trace& trace_;
   const Naming& naming_;
   const Request& request_;
-  bool is_sample_ = false;
   Patterns patterns_;
   OutputsOf outputs_of_;
   experiment::RankHandle last_rank_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "format/kept_iterations.hpp"
 #include "offline/analysis/iterations.hpp"
@@ -290,12 +289,10 @@ void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& f
         counts[{found.spans[span].opened, found.spans[span].closed}] -= 1;
         all -= 1;
       }
-    std::size_t kept = 0;
     for (const auto& [loop, spans] : sampled)
       for (const std::uint32_t span : spans) {
         const SpanEnd& end = found.spans[span];
         classes[{end.opened, end.closed}].kept.push_back(span);
-        ++kept;
       }
     Stratum few;
     for (auto& [key, stratum] : classes) {
@@ -343,7 +340,6 @@ void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& f
         block.strata[0].count = static_cast<double>(loop->clusters[static_cast<std::size_t>(unit.cluster)].members);
     }
     // The slowest ones that stand for themselves are taken out.
-    std::set<std::int64_t> taken_out;
     std::map<std::int64_t, std::uint32_t> census_of;
     for (const std::uint32_t span : census)
       if (span < found.spans.size() && found.spans[span].loop == loop_index) census_of[found.spans[span].number] = span;

@@ -57,8 +57,6 @@ class Estimate {
   void add_value(std::uint32_t output, std::uint32_t path, std::uint32_t location, double ns);
   void add_census(std::uint32_t location, const Location& of, std::uint32_t span);
   void add_block(const Location& of, Block& block);
-  std::vector<Block> blocks_of_loop(Location& of, std::size_t loop) const;
-  Block block_of_stretches(Location& of) const;
   void merge_small(std::vector<Block>& blocks);
 
   struct Residuals {

@@ -1,8 +1,7 @@
 #include "offline/patterns/messages.hpp"
 
 #include <algorithm>
-
-#include "format/hashing.hpp"
+#include <optional>
 
 namespace refrain::patterns {
 
@@ -56,20 +55,12 @@ void Search::Messages::let_go(std::uint32_t node) {
   if (--nodes_[node].holders == 0) free_nodes_.push_back(node);
 }
 
-/// Requests are numbered by process, in an archive by location.
-std::uint64_t Search::Messages::request_key(const trace::Event& event) const {
-  const trace::Trace& trace = search_.trace_;
-  const std::uint32_t owner =
-      trace.archive() ? event.location : static_cast<std::uint32_t>(trace.locations()[event.location].rank);
-  return format::mixed(event.record.request ^ format::mixed(owner));
-}
-
 void Search::Messages::add(const trace::Event& event, const Call& call, std::uint32_t& node) {
   const events::Record& r = event.record;
   if (r.kind == Kind::Send) {
     if (r.phase >= Phase::Completed) {
       pairing_.add(event);
-      const auto begun = begun_.find(request_key(event));
+      const auto begun = begun_.find(search_.trace_.request_of(event));
       if (begun == begun_.end()) return;
       const std::uint32_t send = begun->second;
       begun_.erase(begun);
@@ -105,20 +96,20 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       ++by.holders, ++by.sends_pending, ++by.sends;
       of.is_completed = true;
     } else {
-      begun_.insert_or_assign(request_key(event), send);
+      begun_.insert_or_assign(search_.trace_.request_of(event), send);
       forget_unfinished();
     }
     return pairing_.add(event, send);
   }
   if (r.phase == Phase::Begun) {
-    posted_.insert_or_assign(request_key(event), call.enter_ns);
+    posted_.insert_or_assign(search_.trace_.request_of(event), call.enter_ns);
     forget_unfinished();
     return pairing_.add(event);
   }
   std::int64_t posted_ns = call.enter_ns;
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
-    const auto at = posted_.find(request_key(event));
+    const auto at = posted_.find(search_.trace_.request_of(event));
     posted_ns = at == posted_.end() ? INT64_MIN : at->second;
     if (at != posted_.end()) posted_.erase(at);
   }
@@ -247,26 +238,21 @@ void Search::Messages::find_older(Received& received, std::int32_t to, std::int6
 void Search::Messages::tell_receiving(std::uint32_t node) {
   // Subscribers do not change nodes, which stay where they are.
   const Node& of = nodes_[node];
-  const Operation* latest = nullptr;
+  std::optional<Received> latest;
   const std::int64_t since_ns = search_.begin_of_span(of.call.location);
-  const auto received_of = [&](const Operation& receive) {
-    return Received{of.call,         receive.sender,    receive.send_path, receive.send_enter_ns,
-                    receive.sent_ns, receive.posted_ns, receive.bytes,     receive.tag};
-  };
   for (std::uint32_t at = of.receives; at != none; at = operations_[at].next) {
     const Operation& receive = operations_[at];
     if (!receive.is_paired) continue;
     violations_ += receive.send_enter_ns > of.call.leave_ns;
-    Received received = received_of(receive);
+    Received received{of.call,         receive.sender,    receive.send_path, receive.send_enter_ns,
+                      receive.sent_ns, receive.posted_ns, receive.bytes,     receive.tag};
     find_older(received, receive.to, since_ns);
     search_.publish(received);
-    if (!latest || receive.send_enter_ns > latest->send_enter_ns) latest = &receive;
+    if (!latest || received.send_enter_ns > latest->send_enter_ns) latest.emplace(received);
   }
   if (latest) {
-    Received received = received_of(*latest);
-    find_older(received, latest->to, since_ns);
     const std::int64_t until = std::min(latest->send_enter_ns, of.call.leave_ns);
-    search_.publish(Receiving{of.call, received, std::max(until - of.call.enter_ns, std::int64_t{0})});
+    search_.publish(Receiving{of.call, *latest, std::max(until - of.call.enter_ns, std::int64_t{0})});
   }
   std::uint32_t at = of.receives;
   nodes_[node].receives = none;

@@ -74,7 +74,6 @@ class Search::Messages {
   void free_operation(std::uint32_t operation);
   std::uint32_t node_of(std::uint32_t& node);
   void let_go(std::uint32_t node);
-  std::uint64_t request_key(const trace::Event& event) const;
   void pair(const trace::MessagePair& pair);
   void alone(const trace::MessageEvent& event, bool is_send);
   void land(const Operation& send);

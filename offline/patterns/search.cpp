@@ -46,7 +46,7 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
   for (const trace::LocationOfTrace& of : trace.locations())
     if (of.rank >= 0) ranks.insert(of.rank);
   processes_ = ranks.size();
-  counts_.is_sample = is_sample_ = is_sample_of_iterations(trace);
+  counts_.is_sample = is_sample_of_iterations(trace);
   messages_ = std::make_unique<Messages>(*this);
 }
 
@@ -62,7 +62,6 @@ void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
   auto reader = trace_.read();
   while (const trace::Event* event = reader.next()) {
     if (progress && ++count % events_for_progress == 0) progress(event->time_ns);
-    for (const auto& callback : event_callbacks_) callback(*event);
     switch (event->type) {
       case Type::Enter: enter(*event); break;
       case Type::Leave: leave(*event); break;

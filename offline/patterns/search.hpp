@@ -55,16 +55,12 @@ class Search {
   void publish(const Event& event) const {
     for (const auto& callback : std::get<Subscribers<Event>>(subscribers_)) callback(event);
   }
-  /// Gets every event of the trace, before what follows from it.
-  void subscribe_to_events(std::function<void(const trace::Event&)> callback) {
-    event_callbacks_.push_back(std::move(callback));
-  }
 
   /// The pass. `progress`: now and then, with the time that was reached.
   void run(const std::function<void(std::int64_t time_ns)>& progress = {});
 
   const trace::Trace& trace() const { return trace_; }
-  Findings& findings() { return findings_; }
+  const Findings& findings() const { return findings_; }
   /// So much of the call, but no more than it has itself.
   void add(Quantity quantity, const Call& call, std::int64_t ns) {
     if (is_within(call.enter_ns))
@@ -96,14 +92,15 @@ class Search {
   void collective(const trace::CollectiveOperation& operation);
   void job_wide(const Call& call, bool is_init);
   /// Where orders of messages are known from: in a sample nobody knows what came before.
-  std::int64_t begin_of_span(std::uint32_t location) const { return is_sample_ ? span_begin_[location] : INT64_MIN; }
+  std::int64_t begin_of_span(std::uint32_t location) const {
+    return counts_.is_sample ? span_begin_[location] : INT64_MIN;
+  }
 
   const trace::Trace& trace_;
   SearchLimits limits_;
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<LateSender>, Subscribers<LateReceiver>>
       subscribers_;
-  std::vector<std::function<void(const trace::Event&)>> event_callbacks_;
   Findings findings_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region
@@ -115,7 +112,6 @@ class Search {
   std::vector<Call> init_, finalize_;
   std::size_t processes_ = 0;
   std::vector<std::string> loops_{{}};
-  bool is_sample_ = false;
   std::vector<std::int64_t> span_begin_;  ///< by location
   std::vector<bool> has_gap_;             ///< by location: events of the span in progress are missing
 };

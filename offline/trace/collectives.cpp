@@ -20,13 +20,6 @@ Collectives::Collectives(const Trace& trace, Take take)
   for (const RegionOfTrace& region : trace.regions()) functions_.push_back(function_of_mpi(region.name));
 }
 
-/// Requests are numbered by process, in an archive by location.
-std::uint64_t Collectives::request_key(const Event& event) const {
-  const std::uint32_t owner =
-      trace_.archive() ? event.location : static_cast<std::uint32_t>(trace_.locations()[event.location].rank);
-  return format::mixed(event.record.request ^ format::mixed(owner));
-}
-
 /// -1: not known, or none of several processes of the job.
 std::int32_t Collectives::communicator_of(const Event& event) const {
   const std::int32_t rank = trace_.locations()[event.location].rank;
@@ -41,7 +34,7 @@ bool Collectives::add(const Event& event, const OpenCall& call) {
   const bool completes = r.phase == Phase::Whole || r.phase == Phase::Completed;
   Part part;
   if (r.phase >= Phase::Completed) {
-    const auto begun = begun_.find(request_key(event));
+    const auto begun = begun_.find(trace_.request_of(event));
     if (begun == begun_.end()) return completes;
     part = begun->second;
     begun_.erase(begun);
@@ -80,7 +73,7 @@ bool Collectives::add(const Event& event, const OpenCall& call) {
     // Requests that are freed are never completed.
     constexpr std::size_t most_begun = std::size_t{1} << 18;
     if (begun_.size() >= most_begun) begun_.clear();
-    begun_.insert_or_assign(request_key(event), std::move(part));
+    begun_.insert_or_assign(trace_.request_of(event), std::move(part));
   }
   return completes;
 }

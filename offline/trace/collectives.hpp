@@ -100,7 +100,6 @@ class Collectives {
   };
   using Place = std::list<CollectiveOperation>::iterator;
   std::int32_t communicator_of(const Event& event) const;
-  std::uint64_t request_key(const Event& event) const;
   void left(Part part);
   void join(const Part& part);
   void end(Place place);

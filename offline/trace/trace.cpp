@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/otf2_stream.hpp"
@@ -196,6 +197,11 @@ double Trace::value_of(const Event& metric) const {
     case MetricOfTrace::Signed: break;
   }
   return static_cast<double>(value);
+}
+
+std::uint64_t Trace::request_of(const Event& event) const {
+  const std::uint32_t owner = archive_ ? event.location : static_cast<std::uint32_t>(locations_[event.location].rank);
+  return format::mixed(event.record.request ^ format::mixed(owner));
 }
 
 std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {

@@ -63,6 +63,9 @@ class Trace {
     if (archive_) return ticks;
     return clocks_[rank_of_location_[location]].time_of(ticks);
   }
+  /// Of a message or collective operation, unique in the trace but for chance: requests are numbered by process, in an
+  /// archive by location.
+  std::uint64_t request_of(const Event& event) const;
   /// The call path behind a node of another thread of the same rank; no_path: not known.
   std::uint32_t path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const;
   /// What a call path ends in; of one that is not known a word for it.

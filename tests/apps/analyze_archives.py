@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 from typing import Any, Sequence
 
-from refrain_testing import REFRAIN, TestCase, clean_environment
+from refrain_testing import REFRAIN, TestCase, clean_environment, python_with_otf2
 
 # Writes the archive that stands on stdin: lists of events of each rank, and of further threads.
 WRITE = """
@@ -72,14 +72,6 @@ with otf2.writer.open(given["directory"], timer_resolution=10**9) as archive:
             values = [communicators.get(value, value) if isinstance(value, str) else value for value in values]
             getattr(writer, kind)(time, *values)
 """
-
-
-def python_with_otf2() -> str | None:
-    """Debian's has the package; the one that runs this may be another."""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import otf2"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 PYTHON = python_with_otf2()

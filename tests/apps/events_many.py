@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from events import MPIS, EventsTest, launched
-from refrain_testing import REFRAIN, clean_environment
+from refrain_testing import REFRAIN, clean_environment, python_with_otf2
 
 MESSAGES = 3_400_000  # of two ranks; each is entered, left, and sent or received on one of them
 MEGABYTE = 1 << 20
@@ -32,14 +32,6 @@ with otf2.reader.open(sys.argv[1], batch_events=10000) as trace:
         counts[type(event).__name__] += 1
 print(json.dumps(counts))
 """
-
-
-def python_with_otf2() -> str | None:
-    """Debian's has the package; the one that runs this may be another."""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import otf2"], capture_output=True).returncode == 0:
-            return python
-    return None
 
 
 PYTHON = python_with_otf2()

@@ -61,6 +61,14 @@ def without_results(stderr: str) -> tuple[str, str]:
     return stderr, ""
 
 
+def python_with_otf2() -> str | None:
+    """Debian's has the package; the one that runs this may be another."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import otf2"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
 class Outcome:
     """How a program ended: exit status, stdout, stderr, and its experiment directory when there is one. What `refrain run` says
     of the results at the end is `last_line`, and not in stderr."""
