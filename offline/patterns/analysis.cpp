@@ -46,7 +46,11 @@ const std::vector<TimePattern>& time_patterns() {
   return all;
 }
 
-constexpr std::size_t mpi_place = 2;
+double all_time_in_mpi(const Analysis& analysis) {
+  return std::ranges::find(analysis.patterns, std::string_view("mpi"),
+                           [](const PatternResult& of) { return of.about.name; })
+      ->all.ns;
+}
 
 /// Patterns of sums at call paths.
 enum ProfilePattern : std::uint8_t { Dominating, Frequent, Big, Uneven };
@@ -104,7 +108,7 @@ class Analyser {
       for (const Findings::OfLocation& of : search.findings().locations())
         for (const SpanEnd& span : of.spans)
           analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
-    analysis.has_region = request_.region.empty() || analysis.patterns[mpi_place].all.ns > 0;
+    analysis.has_region = request_.region.empty() || all_time_in_mpi(analysis) > 0;
     add_profiling_patterns(search, analysis, is_extrapolated);
     return analysis;
   }

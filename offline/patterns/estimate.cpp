@@ -41,16 +41,17 @@ struct Estimate::Location {
   const experiment::Rank& rank;
   const experiment::Location& profile;
   std::vector<std::size_t> first_row;  ///< by span, and the end
-  std::vector<std::uint32_t> cell_of_path;
+  const std::vector<experiment::CallPath>& paths;
   double ns_per_tick;
 
   Location(std::uint32_t number_, const Findings::OfLocation& found_, const experiment::Rank& rank_,
-           const experiment::Location& profile_)
+           const experiment::Location& profile_, const std::vector<experiment::CallPath>& paths_)
       : number(number_),
         found(found_),
         rank(rank_),
         profile(profile_),
         first_row(found_.spans.size() + 2, 0),
+        paths(paths_),
         ns_per_tick(1e9 / rank_.ticks_per_second) {
     std::size_t row = 0;
     for (std::size_t span = 0; span + 1 < first_row.size(); ++span) {
@@ -67,6 +68,15 @@ struct Estimate::Location {
     const std::size_t place = std::size_t{path} + 1;
     const std::uint32_t at = place < found.cell_of_path.size() ? found.cell_of_path[place] : 0;
     return at == 0 ? none : at - 1;
+  }
+  /// Time in MPI of a unit: takes the call path and nanoseconds.
+  template <class Take>
+  void for_each_mpi_path(const experiment::Unit& unit, const Take& take) const {
+    for (const experiment::PathValues& row : unit.values) {
+      const format::NodeKind kind = paths[row.path].kind;
+      if (kind != format::NodeKind::Region) continue;
+      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick);
+    }
   }
 };
 
@@ -98,7 +108,13 @@ bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
 
 }  // namespace
 
-/// The ratio of each quantity at each call path, and what members differ from it by.
+/// What a call path has in a block.
+struct Estimate::Scaled {
+  double scale = 0;                  ///< exact time to that of the kept members
+  std::map<Quantity, double> ratio;  ///< to the time, by kept members
+};
+
+/// The ratio of each quantity at each call path.
 void Estimate::add_block(const Location& of, Block& block) {
   struct Sums {
     double time = 0;
@@ -115,10 +131,6 @@ void Estimate::add_block(const Location& of, Block& block) {
         if (is_time(row.quantity)) to.time += weight * static_cast<double>(row.ns);
       }
   }
-  struct Scaled {
-    double scale = 0;  ///< exact time to that of the members
-    std::map<Quantity, double> ratio;
-  };
   std::unordered_map<std::uint32_t, Scaled> scaled;
   for (const auto& [cell, of_cell] : sums) {
     if (of_cell.time <= 0) continue;
@@ -134,65 +146,69 @@ void Estimate::add_block(const Location& of, Block& block) {
   for (const auto& [cell, time_ns] : block.time_ns)
     if (!scaled.contains(cell)) not_covered_ns_ += std::max(time_ns, 0.0);
 
-  for (const Stratum& stratum : block.strata) {
-    const auto n = static_cast<double>(stratum.kept.size());
-    if (n < 1 || stratum.count <= n) continue;
-    // Of a single member nobody knows how much others differ: by as much as it has.
-    const bool is_single = n < 2;
-    const double factor =
-        is_single ? stratum.count : stratum.count / n * std::sqrt((1 - n / stratum.count) * n / (n - 1));
-    // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
-    struct Residual {
-      std::uint32_t iteration, output, node;
-      double value;
-    };
-    std::vector<Residual> residuals;
-    for (const std::uint32_t span : stratum.kept) {
-      const SpanEnd& end = of.found.spans[span];
-      const std::uint32_t iteration = iteration_index(end.loop, end.number);
-      const auto rows = of.rows(span);
-      for (std::size_t begin = 0; begin < rows.size();) {
-        std::size_t behind = begin;
-        double time = 0;
-        for (; behind < rows.size() && rows[behind].cell == rows[begin].cell; ++behind)
-          if (is_time(rows[behind].quantity)) time += static_cast<double>(rows[behind].ns);
-        const auto at = scaled.find(rows[begin].cell);
-        if (at != scaled.end()) {
-          const std::uint32_t path = of.found.cells[rows[begin].cell].path;
-          const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
-          for (const auto& [quantity, ratio] : at->second.ratio) {
-            double value = 0;
-            for (std::size_t i = begin; i < behind; ++i)
-              if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
-            const double expected = is_single && !is_time(quantity) ? 0 : ratio * time;
-            const double residual = at->second.scale * factor * (value - expected);
-            if (std::abs(residual) < 1e-3) continue;
-            for (const std::uint32_t output : outputs_of_[quantity]) {
-              residuals.push_back({iteration, output, node, residual});
-              if (!is_single) mean[{output, node}] += residual / n;
-            }
+  for (const Stratum& stratum : block.strata) add_errors(of, stratum, scaled);
+}
+
+/// What kept members differ from the ratio by.
+void Estimate::add_errors(const Location& of, const Stratum& stratum,
+                          const std::unordered_map<std::uint32_t, Scaled>& scaled) {
+  const auto n = static_cast<double>(stratum.kept.size());
+  if (n < 1 || stratum.count <= n) return;
+  // Of a single member nobody knows how much others differ: by as much as it has.
+  const bool is_single = n < 2;
+  const double factor =
+      is_single ? stratum.count : stratum.count / n * std::sqrt((1 - n / stratum.count) * n / (n - 1));
+  // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
+  struct Residual {
+    std::uint32_t iteration, output, node;
+    double value;
+  };
+  std::vector<Residual> residuals;
+  for (const std::uint32_t span : stratum.kept) {
+    const SpanEnd& end = of.found.spans[span];
+    const std::uint32_t iteration = iteration_index(end.loop, end.number);
+    const auto rows = of.rows(span);
+    for (std::size_t begin = 0; begin < rows.size();) {
+      std::size_t behind = begin;
+      double time = 0;
+      for (; behind < rows.size() && rows[behind].cell == rows[begin].cell; ++behind)
+        if (is_time(rows[behind].quantity)) time += static_cast<double>(rows[behind].ns);
+      const auto at = scaled.find(rows[begin].cell);
+      if (at != scaled.end()) {
+        const std::uint32_t path = of.found.cells[rows[begin].cell].path;
+        const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
+        for (const auto& [quantity, ratio] : at->second.ratio) {
+          double value = 0;
+          for (std::size_t i = begin; i < behind; ++i)
+            if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
+          const double expected = is_single && !is_time(quantity) ? 0 : ratio * time;
+          const double residual = at->second.scale * factor * (value - expected);
+          if (std::abs(residual) < 1e-3) continue;
+          for (const std::uint32_t output : outputs_of_[quantity]) {
+            residuals.push_back({iteration, output, node, residual});
+            if (!is_single) mean[{output, node}] += residual / n;
           }
         }
-        begin = behind;
       }
+      begin = behind;
     }
-    for (auto& [key, value] : mean)
-      if (std::abs(value) < 1e-3) value = 0;
-    std::map<std::uint32_t, std::map<std::uint32_t, double>> of_location;  // by output, by iteration
-    const auto take = [&](std::uint32_t iteration, std::uint32_t output, std::uint32_t node, double value) {
-      residuals_[output].of[iteration] += value;
-      node_residuals_[output][node].of[iteration] += value;
-      of_location[output][iteration] += value;
-    };
-    for (const Residual& r : residuals) take(r.iteration, r.output, r.node, r.value);
-    for (const auto& [key, value] : mean)
-      if (value != 0)
-        for (const std::uint32_t span : stratum.kept)
-          take(iteration_index(of.found.spans[span].loop, of.found.spans[span].number), key.first, key.second, -value);
-    for (const auto& [output, by_iteration] : of_location)
-      for (const auto& [iteration, value] : by_iteration) location_variance_[output][of.number] += value * value;
   }
+  for (auto& [key, value] : mean)
+    if (std::abs(value) < 1e-3) value = 0;
+  std::map<std::uint32_t, std::map<std::uint32_t, double>> of_location;  // by output, by iteration
+  const auto take = [&](std::uint32_t iteration, std::uint32_t output, std::uint32_t node, double value) {
+    residuals_[output].of[iteration] += value;
+    node_residuals_[output][node].of[iteration] += value;
+    of_location[output][iteration] += value;
+  };
+  for (const Residual& r : residuals) take(r.iteration, r.output, r.node, r.value);
+  for (const auto& [key, value] : mean)
+    if (value != 0)
+      for (const std::uint32_t span : stratum.kept)
+        take(iteration_index(of.found.spans[span].loop, of.found.spans[span].number), key.first, key.second, -value);
+  for (const auto& [output, by_iteration] : of_location)
+    for (const auto& [iteration, value] : by_iteration) location_variance_[output][of.number] += value * value;
 }
 
 /// Strata with few kept members go to those whose members spend the most similar time in MPI.
@@ -220,185 +236,186 @@ void Estimate::merge_small(std::vector<Block>& blocks) {
   }
 }
 
-namespace {
+/// Which spans of a location stand for themselves, and which for others.
+struct Estimate::Parts {
+  std::vector<std::uint32_t> census;
+  std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;  ///< iterations or stretches, by loop
+  std::vector<std::uint32_t> outside;                           ///< of iterations, where only some was recorded
+};
 
-/// Time in MPI of a unit by call path, nanoseconds.
-template <class Take>
-void for_each_mpi_path(const experiment::Unit& unit, const std::vector<experiment::CallPath>& paths, double ns_per_tick,
-                       const Take& take) {
-  for (const experiment::PathValues& row : unit.values) {
-    const format::NodeKind kind = paths[row.path].kind;
-    if (kind != format::NodeKind::Region) continue;
-    take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick);
+Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found, const std::vector<std::string>& loops) const {
+  const auto level_outside = trace_.levels().find("");
+  const bool is_outside_whole = level_outside == trace_.levels().end() || level_outside->second == 0;
+  const auto processes = static_cast<std::int32_t>(trace_.experiment().ranks().size());
+  Parts parts;
+  for (std::uint32_t span = 0; span < found.spans.size(); ++span) {
+    const SpanEnd& end = found.spans[span];
+    const std::string& loop = loops[end.loop];
+    if (loop.empty()) {
+      (is_outside_whole ? parts.census : parts.outside).push_back(span);
+      continue;
+    }
+    if (!end.is_whole) continue;
+    const auto slow = trace_.slowest().find({loop, end.number});
+    if (slow != trace_.slowest().end() && slow->second >= processes) parts.census.push_back(span);
+    else if (trace_.is_sampled(loop, end.number)) parts.sampled[end.loop].push_back(span);
   }
+  parts.census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one
+  return parts;
 }
 
-}  // namespace
+void Estimate::add_time_in_mpi(const Location& of, const experiment::Unit& unit, Block& block) {
+  of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) {
+    if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
+    else not_covered_ns_ += ns;
+  });
+}
+
+/// What stands for itself has used that up.
+void Estimate::take_out(const Location& of, std::uint32_t span, Block& block) {
+  for (const Findings::Row& row : of.rows(span)) {
+    if (!is_time(row.quantity)) continue;
+    if (const auto at = block.time_ns.find(row.cell); at != block.time_ns.end())
+      at->second = std::max(at->second - static_cast<double>(row.ns), 0.0);
+  }
+}
 
 void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& found,
                            const std::vector<std::string>& loops, const experiment::Rank& rank) {
   const std::int32_t thread = trace_.locations()[location].thread;
   const auto profile = std::ranges::find(rank.locations, thread, &experiment::Location::thread);
   if (profile == rank.locations.end()) return add_exact(location, found, {});
-  const Location of(location, found, rank, *profile);
-  const auto& paths = trace_.experiment().definitions().paths;
+  const Location of(location, found, rank, *profile, trace_.experiment().definitions().paths);
+  const Parts parts = parts_of(found, loops);
+  for (const std::uint32_t span : parts.census) add_census(location, of, span);
+  if (trace_.has_stretches()) return add_stretches(of, parts);
+  for (const auto& [loop, spans] : parts.sampled) add_loop(of, loop, loops[loop], parts);
+  if (parts.outside.empty()) count_not_covered_outside(of, parts);
+  else add_outside(of, parts);
+}
 
-  // Which spans stand for themselves, and which for others.
-  std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;  // by loop
-  std::vector<std::uint32_t> census;
-  const auto processes = static_cast<std::int32_t>(trace_.experiment().ranks().size());
-  std::vector<std::uint32_t> outside;
-  for (std::uint32_t span = 0; span < found.spans.size(); ++span) {
-    const SpanEnd& end = found.spans[span];
-    const std::string& loop = loops[end.loop];
-    if (loop.empty()) {
-      const auto level = trace_.levels().find("");
-      if (level == trace_.levels().end() || level->second == 0) census.push_back(span);
-      else outside.push_back(span);
+/// One block: of the classes only the numbers are known.
+void Estimate::add_stretches(const Location& of, const Parts& parts) {
+  Block block;
+  for (const experiment::Unit& unit : of.profile.units) add_time_in_mpi(of, unit, block);
+  for (const std::uint32_t span : parts.census) take_out(of, span, block);
+
+  using Class = std::pair<std::uint32_t, std::uint32_t>;  // the call paths that opened and closed it
+  const auto class_of = [&](std::uint32_t span) {
+    return Class{of.found.spans[span].opened, of.found.spans[span].closed};
+  };
+  std::map<Class, double> counts;
+  double all = 0;
+  for (const experiment::EventsOfRank::StretchClass& of_class : of.rank.events->stretch_classes) {
+    counts[{of_class.opened, of_class.closed}] += static_cast<double>(of_class.count);
+    all += static_cast<double>(of_class.count);
+  }
+  for (const std::uint32_t span : parts.census)
+    if (span < of.found.spans.size() && of.found.spans[span].loop != 0) {
+      counts[class_of(span)] -= 1;
+      all -= 1;
+    }
+  std::map<Class, Stratum> classes;
+  for (const auto& [loop, spans] : parts.sampled)
+    for (const std::uint32_t span : spans) classes[class_of(span)].kept.push_back(span);
+
+  Stratum few;  // classes with few kept members, and those with none
+  for (auto& [key, stratum] : classes) {
+    const auto kept = static_cast<double>(stratum.kept.size());
+    const auto count = counts.find(key);
+    stratum.count = count == counts.end() ? 0 : std::max(count->second, kept);
+    if (count != counts.end()) all -= stratum.count;
+    const bool is_small = stratum.kept.size() < least_kept && stratum.count > kept;
+    if (!is_small && stratum.count > 0) {
+      block.strata.push_back(std::move(stratum));
       continue;
     }
-    if (!end.is_whole) continue;
-    const auto slow = trace_.slowest().find({loop, end.number});
-    if (slow != trace_.slowest().end() && slow->second >= processes) census.push_back(span);
-    else if (trace_.is_sampled(loop, end.number)) sampled[end.loop].push_back(span);
+    few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
+    few.count += stratum.count;
+    if (is_small) ++merged_strata_;
   }
-  census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one
-  for (const std::uint32_t span : census) add_census(location, of, span);
+  if (!few.kept.empty()) {
+    few.count = std::max(few.count + std::max(all, 0.0), static_cast<double>(few.kept.size()));
+    block.strata.push_back(std::move(few));
+  }
+  add_block(of, block);
+}
 
-  if (trace_.has_stretches()) {
-    Block block;
-    for (const experiment::Unit& unit : profile->units)
-      for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
-        if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
-        else not_covered_ns_ += ns;
-      });
-    for (const std::uint32_t span : census)
-      for (const Findings::Row& row : of.rows(span))
-        if (is_time(row.quantity))
-          if (const auto at = block.time_ns.find(row.cell); at != block.time_ns.end())
-            at->second = std::max(at->second - static_cast<double>(row.ns), 0.0);
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Stratum> classes;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double> counts;
-    double all = 0;
-    for (const experiment::EventsOfRank::StretchClass& of_class : rank.events->stretch_classes) {
-      counts[{of_class.opened, of_class.closed}] += static_cast<double>(of_class.count);
-      all += static_cast<double>(of_class.count);
-    }
-    for (const std::uint32_t span : census)
-      if (span < found.spans.size() && found.spans[span].loop != 0) {
-        counts[{found.spans[span].opened, found.spans[span].closed}] -= 1;
-        all -= 1;
-      }
-    for (const auto& [loop, spans] : sampled)
-      for (const std::uint32_t span : spans) {
-        const SpanEnd& end = found.spans[span];
-        classes[{end.opened, end.closed}].kept.push_back(span);
-      }
-    Stratum few;
-    for (auto& [key, stratum] : classes) {
-      const auto count = counts.find(key);
-      stratum.count = count == counts.end() ? 0 : std::max(count->second, static_cast<double>(stratum.kept.size()));
-      if (count != counts.end()) all -= stratum.count;
-      if (stratum.kept.size() < least_kept && stratum.count > static_cast<double>(stratum.kept.size())) {
-        few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
-        few.count += stratum.count;
-        ++merged_strata_;
-      } else if (stratum.count > 0) {
-        block.strata.push_back(std::move(stratum));
-      } else {
-        few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
-      }
-    }
-    if (!few.kept.empty()) {
-      few.count = std::max(few.count + std::max(all, 0.0), static_cast<double>(few.kept.size()));
-      block.strata.push_back(std::move(few));
-    }
-    add_block(of, block);
+/// A block for each cluster of its iterations.
+void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std::string& name, const Parts& parts) {
+  const std::vector<std::uint32_t>& spans = parts.sampled.at(loop_index);
+  const auto loop = std::ranges::find(of.profile.loops, name, &experiment::Loop::name);
+  if (loop == of.profile.loops.end()) {
+    for (const std::uint32_t span : spans) add_census(of.number, of, span);
     return;
   }
+  std::map<std::int32_t, Block> by_cluster;
+  for (const experiment::Unit& unit : of.profile.units) {
+    if (unit.loop != loop - of.profile.loops.begin()) continue;
+    Block& block = by_cluster[unit.cluster];
+    if (block.strata.empty()) block.strata.emplace_back();
+    of.for_each_mpi_path(unit, [&](std::uint32_t, double ns) { block.strata[0].time_ns += ns; });
+    add_time_in_mpi(of, unit, block);
+    if (unit.cluster >= 0 && static_cast<std::size_t>(unit.cluster) < loop->clusters.size())
+      block.strata[0].count = static_cast<double>(loop->clusters[static_cast<std::size_t>(unit.cluster)].members);
+  }
 
-  for (const auto& [loop_index, spans] : sampled) {
-    const auto loop = std::ranges::find(profile->loops, loops[loop_index], &experiment::Loop::name);
-    if (loop == profile->loops.end()) {
-      for (const std::uint32_t span : spans) add_census(location, of, span);
-      continue;
+  std::map<std::int64_t, std::uint32_t> sampled, census;  // spans by iteration
+  for (const std::uint32_t span : spans) sampled[of.found.spans[span].number] = span;
+  for (const std::uint32_t span : parts.census)
+    if (span < of.found.spans.size() && of.found.spans[span].loop == loop_index)
+      census[of.found.spans[span].number] = span;
+  analysis::for_each_iteration(*loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
+    const auto block = by_cluster.find(cluster);
+    if (block == by_cluster.end()) return;
+    Stratum& stratum = block->second.strata[0];
+    if (const auto at = sampled.find(iteration); at != sampled.end()) stratum.kept.push_back(at->second);
+    if (const auto at = census.find(iteration); at != census.end()) {
+      stratum.count -= 1;
+      for (const Findings::Row& row : of.rows(at->second))
+        if (is_time(row.quantity)) stratum.time_ns -= static_cast<double>(row.ns);
+      take_out(of, at->second, block->second);
     }
-    const auto loop_place = static_cast<std::int32_t>(loop - profile->loops.begin());
-    std::map<std::int64_t, std::uint32_t> span_of;  // by iteration
-    for (const std::uint32_t span : spans) span_of[found.spans[span].number] = span;
-    std::map<std::int32_t, Block> by_cluster;
-    for (const experiment::Unit& unit : profile->units) {
-      if (unit.loop != loop_place) continue;
-      Block& block = by_cluster[unit.cluster];
-      if (block.strata.empty()) block.strata.emplace_back();
-      for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
-        block.strata[0].time_ns += ns;
+  });
+
+  std::vector<Block> rest;
+  for (auto& [cluster, block] : by_cluster) {
+    Stratum& stratum = block.strata[0];
+    const auto kept = static_cast<double>(stratum.kept.size());
+    stratum.count = std::max(stratum.count, kept);
+    if (stratum.count <= 0) continue;
+    if (kept >= stratum.count) add_block(of, block);  // all of its members were kept
+    else rest.push_back(std::move(block));
+  }
+  merge_small(rest);
+  for (Block& block : rest) add_block(of, block);
+}
+
+/// Time outside of iterations of which some was recorded: every so manieth stretch of it.
+void Estimate::add_outside(const Location& of, const Parts& parts) {
+  Block block;
+  block.strata.emplace_back();
+  block.strata[0].kept = parts.outside;
+  block.strata[0].count =
+      static_cast<double>(parts.outside.size()) * static_cast<double>(std::uint64_t{1} << trace_.levels().at(""));
+  for (const experiment::Unit& unit : of.profile.units)
+    if (unit.loop < 0)
+      of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) {
         if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
-        else not_covered_ns_ += ns;
       });
-      if (unit.cluster >= 0 && static_cast<std::size_t>(unit.cluster) < loop->clusters.size())
-        block.strata[0].count = static_cast<double>(loop->clusters[static_cast<std::size_t>(unit.cluster)].members);
-    }
-    // The slowest ones that stand for themselves are taken out.
-    std::map<std::int64_t, std::uint32_t> census_of;
-    for (const std::uint32_t span : census)
-      if (span < found.spans.size() && found.spans[span].loop == loop_index) census_of[found.spans[span].number] = span;
-    analysis::for_each_iteration(
-        *loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
-          const auto block = by_cluster.find(cluster);
-          if (block == by_cluster.end()) return;
-          Stratum& stratum = block->second.strata[0];
-          if (const auto at = span_of.find(iteration); at != span_of.end()) stratum.kept.push_back(at->second);
-          if (const auto at = census_of.find(iteration); at != census_of.end()) {
-            stratum.count -= 1;
-            for (const Findings::Row& row : of.rows(at->second)) {
-              if (!is_time(row.quantity)) continue;
-              stratum.time_ns -= static_cast<double>(row.ns);
-              if (const auto time = block->second.time_ns.find(row.cell); time != block->second.time_ns.end())
-                time->second = std::max(time->second - static_cast<double>(row.ns), 0.0);
-            }
-          }
-        });
-    std::vector<Block> blocks;
-    for (auto& [cluster, block] : by_cluster) {
-      Stratum& stratum = block.strata[0];
-      stratum.count = std::max(stratum.count, static_cast<double>(stratum.kept.size()));
-      if (stratum.count > 0) blocks.push_back(std::move(block));
-    }
-    // Those that are there whole stand for themselves.
-    std::vector<Block> rest;
-    for (Block& block : blocks) {
-      const Stratum& stratum = block.strata[0];
-      if (static_cast<double>(stratum.kept.size()) >= stratum.count) add_block(of, block);
-      else rest.push_back(std::move(block));
-    }
-    merge_small(rest);
-    for (Block& block : rest) add_block(of, block);
-  }
-  if (outside.empty()) {
-    std::unordered_map<std::uint32_t, double> rest;
-    for (const experiment::Unit& unit : profile->units)
-      if (unit.loop < 0)
-        for_each_mpi_path(unit, paths, of.ns_per_tick,
-                          [&](std::uint32_t path, double ns) { rest[of.cell(path)] += ns; });
-    for (const std::uint32_t span : census)
-      if (span >= found.spans.size() || found.spans[span].loop == 0)
-        for (const Findings::Row& row : of.rows(span))
-          if (is_time(row.quantity)) rest[row.cell] -= static_cast<double>(row.ns);
-    for (const auto& [cell, ns] : rest) not_covered_ns_ += std::max(ns, 0.0);
-  } else {
-    Block block;
-    block.strata.emplace_back();
-    block.strata[0].kept = outside;
-    block.strata[0].count =
-        static_cast<double>(outside.size()) * static_cast<double>(std::uint64_t{1} << trace_.levels().at(""));
-    for (const experiment::Unit& unit : profile->units)
-      if (unit.loop < 0)
-        for_each_mpi_path(unit, paths, of.ns_per_tick, [&](std::uint32_t path, double ns) {
-          if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
-        });
-    add_block(of, block);
-  }
+  add_block(of, block);
+}
+
+/// Time outside of iterations stands for itself; what was not recorded of it is missing.
+void Estimate::count_not_covered_outside(const Location& of, const Parts& parts) {
+  std::unordered_map<std::uint32_t, double> rest;  // by cell
+  for (const experiment::Unit& unit : of.profile.units)
+    if (unit.loop < 0) of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) { rest[of.cell(path)] += ns; });
+  for (const std::uint32_t span : parts.census)
+    if (span >= of.found.spans.size() || of.found.spans[span].loop == 0)
+      for (const Findings::Row& row : of.rows(span))
+        if (is_time(row.quantity)) rest[row.cell] -= static_cast<double>(row.ns);
+  for (const auto& [cell, ns] : rest) not_covered_ns_ += std::max(ns, 0.0);
 }
 
 void Estimate::finish(std::vector<PatternResult>& outputs,

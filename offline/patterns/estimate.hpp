@@ -56,7 +56,17 @@ class Estimate {
   struct Location;
   void add_value(std::uint32_t output, std::uint32_t path, std::uint32_t location, double ns);
   void add_census(std::uint32_t location, const Location& of, std::uint32_t span);
+  struct Parts;
+  Parts parts_of(const Findings::OfLocation& found, const std::vector<std::string>& loops) const;
+  void add_time_in_mpi(const Location& of, const experiment::Unit& unit, Block& block);
+  static void take_out(const Location& of, std::uint32_t span, Block& block);
+  void add_stretches(const Location& of, const Parts& parts);
+  void add_loop(const Location& of, std::uint16_t loop_index, const std::string& name, const Parts& parts);
+  void add_outside(const Location& of, const Parts& parts);
+  void count_not_covered_outside(const Location& of, const Parts& parts);
+  struct Scaled;
   void add_block(const Location& of, Block& block);
+  void add_errors(const Location& of, const Stratum& stratum, const std::unordered_map<std::uint32_t, Scaled>& scaled);
   void merge_small(std::vector<Block>& blocks);
 
   struct Residuals {

@@ -1,7 +1,6 @@
 #include "offline/patterns/search.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "offline/patterns/messages.hpp"
@@ -35,12 +34,6 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
     if (!is_mpi && (region.role == trace::Role::FileIo || region.role == trace::Role::FileIoMetadata))
       function.call_class = CallClass::OtherIo;
     functions_.push_back(function);
-    std::string name = region.name;
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (name.starts_with("pmpi_")) name.erase(0, 1);
-    job_calls_.push_back(name == "mpi_init" || name == "mpi_init_thread" ? JobCall::Init
-                         : name == "mpi_finalize"                        ? JobCall::Finalize
-                                                                         : JobCall::None);
   }
   std::set<std::int32_t> ranks;
   for (const trace::LocationOfTrace& of : trace.locations())
@@ -169,7 +162,8 @@ void Search::leave(const trace::Event& event) {
   }
   publish(call);
   if (frame.node != 0) messages_->leave(call, frame.node);
-  const JobCall job_call = call.region < job_calls_.size() ? job_calls_[call.region] : JobCall::None;
+  using trace::JobCall;
+  const JobCall job_call = call.region < functions_.size() ? functions_[call.region].job_call : JobCall::None;
   if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
 }
 

@@ -104,9 +104,7 @@ class Search {
   Findings findings_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region
-  enum class JobCall : std::uint8_t { None, Init, Finalize };
-  std::vector<JobCall> job_calls_;          ///< by region
-  std::vector<std::vector<Frame>> stacks_;  ///< by location
+  std::vector<std::vector<Frame>> stacks_;       ///< by location
   std::unique_ptr<Messages> messages_;
   trace::Collectives collectives_;
   std::vector<Call> init_, finalize_;

@@ -12,9 +12,10 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr double bend_of_crystals = 1e-7;
 /// Damaged files have any times: 2^60 ns are 36 years.
 constexpr double most_added = 1.15e18;
+constexpr double least_half = 1;  // nanosecond
 constexpr std::size_t most_points_of_hull = 16;
 /// The path stays so far away from both sides: between points it is a straight line, and clocks are not.
-constexpr double share_of_corridor = 0.75;
+constexpr double share_for_margin = 0.25;
 
 std::size_t points_for(std::size_t clocks) {
   constexpr std::size_t all = std::size_t{1} << 18, neighbours = 16;
@@ -48,46 +49,160 @@ void add_to_hull(std::vector<Point>& hull, Point point) {
   hull.erase(hull.begin() + static_cast<std::ptrdiff_t>(least));
 }
 
-/// What is wanted of a path at a point, and how much.
-struct Pull {
-  double target = 0, weight = 0;
+/// A symmetric system of equations with two diagonals beside the main one.
+struct Equations {
+  std::vector<double> main, next, second, right;
+  explicit Equations(std::size_t n) : main(n), next(n), second(n), right(n) {}
+
+  /// Of the matrix and `x`.
+  std::vector<double> product(const std::vector<double>& x) const {
+    std::vector<double> sums(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      sums[i] += main[i] * x[i];
+      if (i + 1 < x.size()) sums[i] += next[i] * x[i + 1], sums[i + 1] += next[i] * x[i];
+      if (i + 2 < x.size()) sums[i] += second[i] * x[i + 2], sums[i + 2] += second[i] * x[i];
+    }
+    return sums;
+  }
+
+  /// As L D L^T.
+  std::vector<double> solution() && {
+    const std::size_t n = main.size();
+    std::vector<double>& x = right;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double of_next = next[i] / main[i], of_second = second[i] / main[i];
+      if (i + 1 < n) {
+        main[i + 1] -= of_next * next[i];
+        next[i + 1] -= of_next * second[i];
+        x[i + 1] -= of_next * x[i];
+      }
+      if (i + 2 < n) {
+        main[i + 2] -= of_second * second[i];
+        x[i + 2] -= of_second * x[i];
+      }
+      next[i] = of_next, second[i] = of_second;
+    }
+    for (std::size_t i = n; i-- > 0;) {
+      x[i] /= main[i];
+      if (i + 1 < n) x[i] -= next[i] * x[i + 1];
+      if (i + 2 < n) x[i] -= second[i] * x[i + 2];
+    }
+    return std::move(right);
+  }
 };
 
-/// Minimizes the sum of weight (x - target)^2 and of (second difference / bend)^2: a symmetric system with two
-/// diagonals beside the main one, solved as L D L^T. `rest`: the weight of 0 everywhere.
-std::vector<double> smoothed(std::span<const Pull> pulls, double rest, double bend) {
-  const std::size_t n = pulls.size();
-  const double stiffness = 1 / (bend * bend);
-  std::vector<double> main(n), next(n), second(n), x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    main[i] = pulls[i].weight + rest;
-    x[i] = pulls[i].weight * pulls[i].target;
-  }
-  for (std::size_t i = 0; i + 2 < n; ++i) {
-    main[i] += stiffness, main[i + 1] += 4 * stiffness, main[i + 2] += stiffness;
-    next[i] -= 2 * stiffness, next[i + 1] -= 2 * stiffness;
-    second[i] += stiffness;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    const double of_next = next[i] / main[i], of_second = second[i] / main[i];
-    if (i + 1 < n) {
-      main[i + 1] -= of_next * next[i];
-      next[i + 1] -= of_next * second[i];
-      x[i + 1] -= of_next * x[i];
+/// Minimizes the sum of (second difference / bend)^2, of the pulls to the middle, and of weight x violation^2. That is
+/// convex, and quadratic as long as the same bounds are violated: Newton's method with a search along each step.
+class Smoother {
+ public:
+  Smoother(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend)
+      : corridor_(corridor), bounds_(bounds), constant_(corridor.size()), path_(corridor.size()) {
+    double narrowest = unbounded;
+    for (const Corridor& of : corridor)
+      if (of.has_both() && of.half() > 0) narrowest = std::min(narrowest, std::max(of.half(), least_half));
+    if (narrowest < unbounded) narrowest_ = narrowest;
+    const double stiffness = 1 / (bend * bend), first_weight = 1 / (narrowest_ * narrowest_);
+    // Where nothing pulls, the straight line that is corrected: so little that it decides only what nothing else does.
+    const double rest = 1e-9 * first_weight + 1e-12 * stiffness;
+    for (std::size_t i = 0; i < corridor.size(); ++i) {
+      constant_.main[i] += rest;
+      if (const Corridor& of = corridor[i]; of.has_both() && of.half() > 0) {
+        // Twice as wide, a sixteenth: what is late in one direction pulls to one side, however often it is.
+        const double pull = std::pow(narrowest_ / std::max(of.half(), narrowest_), 4) * first_weight;
+        constant_.main[i] += pull;
+        constant_.right[i] += pull * (of.low + of.half());
+      }
+      if (i + 2 >= corridor.size()) continue;
+      constant_.main[i] += stiffness, constant_.main[i + 1] += 4 * stiffness, constant_.main[i + 2] += stiffness;
+      constant_.next[i] -= 2 * stiffness, constant_.next[i + 1] -= 2 * stiffness;
+      constant_.second[i] += stiffness;
     }
-    if (i + 2 < n) {
-      main[i + 2] -= of_second * second[i];
-      x[i + 2] -= of_second * x[i];
+  }
+
+  std::vector<double> path() && {
+    constexpr int levels = 4;
+    path_ = Equations(constant_).solution();
+    double weight = 1 / (narrowest_ * narrowest_);
+    for (int level = 0; level < levels; ++level, weight *= 100) {
+      double most = 0;
+      for (const PathBound& of : bounds_) most = std::max(most, std::abs(violation(of, value(path_, of))));
+      if (most < narrowest_ / 1000) break;
+      descend(weight);
     }
-    next[i] = of_next, second[i] = of_second;
+    return std::move(path_);
   }
-  for (std::size_t i = n; i-- > 0;) {
-    x[i] /= main[i];
-    if (i + 1 < n) x[i] -= next[i] * x[i + 1];
-    if (i + 2 < n) x[i] -= second[i] * x[i + 2];
+
+ private:
+  static double value(const std::vector<double>& path, const PathBound& of) {
+    return path[of.point] + (path[of.point + 1] - path[of.point]) * of.share;
   }
-  return x;
-}
+  /// Positive: beyond the upper side; 0: within both.
+  double violation(const PathBound& of, double value) const {
+    const Corridor& there = corridor_[of.share < 0.5 ? of.point : of.point + 1];
+    const double margin = there.has_both() ? std::clamp(there.half(), 0.0, narrowest_) * share_for_margin : 0;
+    if (value < of.low + margin) return value - of.low - margin;
+    return value > of.high - margin ? value - of.high + margin : 0;
+  }
+
+  void descend(double weight) {
+    constexpr int steps = 30;
+    for (int step = 0; step < steps; ++step) {
+      Equations equations = constant_;
+      for (const PathBound& of : bounds_) {
+        const double now = value(path_, of), beyond = violation(of, now);
+        if (beyond == 0) continue;
+        const double here = 1 - of.share, there = of.share, target = now - beyond;
+        equations.main[of.point] += weight * here * here;
+        equations.main[of.point + 1] += weight * there * there;
+        equations.next[of.point] += weight * here * there;
+        equations.right[of.point] += weight * here * target;
+        equations.right[of.point + 1] += weight * there * target;
+      }
+      std::vector<double> direction = std::move(equations).solution();
+      double longest = 0;
+      for (std::size_t i = 0; i < direction.size(); ++i) {
+        direction[i] -= path_[i];
+        longest = std::max(longest, std::abs(direction[i]));
+      }
+      const double length = best_length(direction, weight);
+      for (std::size_t i = 0; i < direction.size(); ++i) path_[i] += length * direction[i];
+      if (!(longest * length > narrowest_ * 1e-3)) return;
+    }
+  }
+
+  /// Where the derivative along the direction is 0, at most 1.
+  double best_length(const std::vector<double>& direction, double weight) const {
+    const std::vector<double> there = constant_.product(direction);
+    double begin = 0, growth = 0;
+    const std::vector<double> here = constant_.product(path_);
+    for (std::size_t i = 0; i < direction.size(); ++i) {
+      begin += direction[i] * (here[i] - constant_.right[i]);
+      growth += direction[i] * there[i];
+    }
+    const auto derivative = [&](double length) {
+      double sum = begin + length * growth;
+      for (const PathBound& of : bounds_) {
+        const double change = value(direction, of);
+        sum += weight * change * violation(of, value(path_, of) + length * change);
+      }
+      return sum;
+    };
+    double low = 0, high = 1;
+    if (derivative(1) <= 0) return 1;
+    constexpr int halvings = 12;
+    for (int i = 0; i < halvings; ++i) {
+      const double middle = (low + high) / 2;
+      (derivative(middle) > 0 ? high : low) = middle;
+    }
+    return high;
+  }
+
+  std::span<const Corridor> corridor_;
+  std::span<const PathBound> bounds_;
+  Equations constant_;       ///< without bounds
+  double narrowest_ = 1000;  ///< half the width of the narrowest corridor
+  std::vector<double> path_;
+};
 
 }  // namespace
 
@@ -95,47 +210,10 @@ ClockCurve::ClockCurve(std::vector<double> values, double begin, double step)
     : values_(std::move(values)), begin_(begin), step_(step) {}
 
 bool Corridor::has_both() const { return low > -unbounded && high < unbounded; }
+double Corridor::half() const { return (high - low) / 2; }
 
-std::vector<double> smoothest_path(std::span<const Corridor> corridor, double bend) {
-  constexpr double least_half = 1;  // nanosecond
-  double narrowest = unbounded;
-  std::vector<Pull> pulls(corridor.size());
-  const auto half = [](const Corridor& of) { return (of.high - of.low) / 2; };
-  for (std::size_t i = 0; i < corridor.size(); ++i) {
-    if (!corridor[i].has_both()) continue;
-    const double scale = std::max(std::abs(half(corridor[i])), least_half);
-    narrowest = std::min(narrowest, scale);
-    pulls[i] = {corridor[i].low + half(corridor[i]), 1 / (scale * scale)};
-  }
-  if (narrowest == unbounded) narrowest = 1000;
-  // Where nothing pulls, the straight line that is corrected: so little that it decides only what nothing else does.
-  const double rest = 1e-9 / (narrowest * narrowest) + 1e-12 / (bend * bend);
-  std::vector<double> path(corridor.size());
-  constexpr int rounds = 20;
-  for (int round = 0; round < rounds; ++round) {
-    if (std::ranges::any_of(pulls, [](const Pull& of) { return of.weight > 0; })) path = smoothed(pulls, rest, bend);
-    bool is_inside = true;
-    for (std::size_t i = 0; i < corridor.size(); ++i) {
-      const Corridor& of = corridor[i];
-      if (of.has_both()) {
-        if (std::abs(path[i] - pulls[i].target) <= std::max(half(of), 0.0) * share_of_corridor) continue;
-        pulls[i].weight *= 10;
-      } else {
-        if (path[i] >= of.low && path[i] <= of.high) continue;
-        pulls[i].target = path[i] < of.low ? of.low : of.high;
-        pulls[i].weight = std::max(pulls[i].weight * 10, 1 / (narrowest * narrowest));
-      }
-      is_inside = false;
-    }
-    if (is_inside) break;
-  }
-  for (std::size_t i = 0; i < corridor.size(); ++i) {
-    const Corridor& of = corridor[i];
-    const double margin = of.has_both() ? std::max(half(of), 0.0) * (1 - share_of_corridor) : 0;
-    if (of.low <= of.high) path[i] = std::clamp(path[i], of.low + margin, std::max(of.low + margin, of.high - margin));
-    else path[i] = of.low + half(of);
-  }
-  return path;
+std::vector<double> smoothest_path(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend) {
+  return Smoother(corridor, bounds, bend).path();
 }
 
 ClockCorrection::ClockCorrection(std::size_t clocks, std::int64_t begin_ns, std::int64_t end_ns)
@@ -156,10 +234,15 @@ std::size_t ClockCorrection::point_of(double ns) const {
   return static_cast<std::size_t>(std::clamp((ns - begin_) / step_ + 0.5, 0.0, static_cast<double>(points_ - 1)));
 }
 
-double ClockCorrection::value_at(const OfClock& of, double ns) const {
+std::pair<std::size_t, double> ClockCorrection::place_of(double ns) const {
   const double place = std::clamp((ns - begin_) / step_, 0.0, static_cast<double>(points_ - 1));
   const std::size_t before = std::min(static_cast<std::size_t>(place), points_ - 2);
-  return of.values[before] + (of.values[before + 1] - of.values[before]) * (place - static_cast<double>(before));
+  return {before, place - static_cast<double>(before)};
+}
+
+double ClockCorrection::value_at(const OfClock& of, double ns) const {
+  const auto [before, share] = place_of(ns);
+  return of.values[before] + (of.values[before + 1] - of.values[before]) * share;
 }
 
 void ClockCorrection::add_measured(std::uint32_t clock, double at_ns, double error_ns) {
@@ -184,35 +267,52 @@ void ClockCorrection::add(std::uint32_t before_clock, std::int64_t before_ns, st
   add_to_hull(hulls->second[point_of(at)], {at, before - after});
 }
 
-std::vector<Corridor> ClockCorrection::corridor_of(std::uint32_t clock, bool before, bool with_errors) const {
+template <class Take>
+void ClockCorrection::for_each_bound(std::uint32_t clock, bool before, const Take& take) const {
   const OfClock& own = clocks_[clock];
-  std::vector<Corridor> corridor = own.measured;
   for (const std::uint32_t other : own.others) {
     const OfClock& of = clocks_[other];
     if (before && of.order >= own.order) continue;
-    const auto narrow = [&](const Ordered& pair, bool is_low) {
-      const auto hulls = hulls_.find(pair);
-      if (hulls == hulls_.end()) return;
+    for (const bool is_low : {true, false}) {
+      const auto hulls = hulls_.find(is_low ? Ordered{other, clock} : Ordered{clock, other});
+      if (hulls == hulls_.end()) continue;
       for (std::size_t i = 0; i < points_; ++i)
         for (const auto& [at, least] : hulls->second[i]) {
-          const double to_point = own.values[i] - value_at(own, at), error = with_errors ? of.errors[i] : 0;
-          if (is_low) corridor[i].low = std::max(corridor[i].low, value_at(of, at) + least + to_point - error);
-          else corridor[i].high = std::min(corridor[i].high, value_at(of, at) - least + to_point + error);
+          const double value = value_at(of, at);
+          take(i, at, is_low, is_low ? value + least : value - least, of.errors[i]);
         }
-    };
-    narrow({other, clock}, true);
-    narrow({clock, other}, false);
+    }
   }
+}
+
+/// Within a step bounds are compared along the path as it is.
+std::vector<Corridor> ClockCorrection::corridor_of(std::uint32_t clock, bool before, bool with_errors) const {
+  const OfClock& own = clocks_[clock];
+  std::vector<Corridor> corridor = own.measured;
+  for_each_bound(clock, before, [&](std::size_t i, double at, bool is_low, double bound, double error) {
+    const double here = bound + own.values[i] - value_at(own, at);
+    if (!with_errors) error = 0;
+    if (is_low) corridor[i].low = std::max(corridor[i].low, here - error);
+    else corridor[i].high = std::min(corridor[i].high, here + error);
+  });
   return corridor;
 }
 
-/// Within a step bounds are compared along the path as it was, so each round knows better where it goes.
+/// The first round knows nothing of the path's slopes, by which bounds of a step are compared for its middle.
 void ClockCorrection::place(std::uint32_t clock, bool before) {
-  constexpr int rounds = 30;
+  constexpr int rounds = 3;
   const double bend = std::max(bend_of_crystals * step_, 0.1);
+  std::vector<PathBound> bounds;
+  for (std::size_t i = 0; i < points_; ++i)
+    if (const Corridor& of = clocks_[clock].measured[i]; of.has_both())
+      bounds.push_back({std::min(i, points_ - 2), i < points_ - 1 ? 0.0 : 1.0, of.low, of.high});
+  for_each_bound(clock, before, [&](std::size_t, double at, bool is_low, double bound, double) {
+    const auto [point, share] = place_of(at);
+    bounds.push_back({point, share, is_low ? bound : -unbounded, is_low ? unbounded : bound});
+  });
   std::vector<double>& values = clocks_[clock].values;
   for (int round = 0; round < rounds; ++round) {
-    values = smoothest_path(corridor_of(clock, before, false), bend);
+    values = smoothest_path(corridor_of(clock, before, false), bounds, bend);
     for (double& value : values) value = std::isfinite(value) ? std::clamp(value, -most_added, most_added) : 0;
     // Time never runs backwards.
     for (std::size_t i = 1; i < points_; ++i) values[i] = std::max(values[i], values[i - 1] - step_ / 2);

@@ -45,11 +45,20 @@ class ClockCurve {
 struct Corridor {
   double low, high;  ///< infinite: no bound on that side; low > high: bounds contradict each other
   bool has_both() const;
+  double half() const;  ///< of its width
 };
-/// The path that bends least, and is in the middle three quarters of the corridor where there are two sides. Where
-/// bounds contradict each other it is in the middle, which violates both least. `bend`: what the path may differ from a
-/// straight line over three points before that counts as much as the distance to the corridor's middle.
-std::vector<double> smoothest_path(std::span<const Corridor> corridor, double bend);
+/// What a path may be between two points, or at one.
+struct PathBound {
+  std::size_t point;  ///< the one before; there is one after it
+  double share;       ///< 0 to 1: of the way to the next point
+  double low, high;   ///< infinite: no bound on that side
+};
+/// The path that bends least within the bounds. `corridor`: at the points, of the same bounds. Where it is narrowest
+/// its middle is what the clock was most likely, as messages take about the same time in both directions; a wide one
+/// tells nothing but its two sides. The path stays away from them, by an eighth of the width or of that of the
+/// narrowest one. Bounds that contradict each other are violated by the same. `bend`: what the path may differ from a
+/// straight line over three points before that counts as much as the distance to the middle of the narrowest corridor.
+std::vector<double> smoothest_path(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend);
 
 class ClockCorrection {
  public:
@@ -84,8 +93,14 @@ class ClockCorrection {
   static constexpr std::size_t no_order = ~std::size_t{0};
 
   std::size_t point_of(double ns) const;
+  /// The point before, and the share of the way to the next one.
+  std::pair<std::size_t, double> place_of(double ns) const;
   double value_at(const OfClock& of, double ns) const;
-  /// As all clocks are now; `before`: only by clocks that are reached earlier. With their errors it is wider.
+  /// What events prove of a clock as all others are now; `before`: only those that are reached earlier. Takes the
+  /// point, the time, whether the clock's value there is at least or at most so much, and the other clock's error.
+  template <class Take>
+  void for_each_bound(std::uint32_t clock, bool before, const Take& take) const;
+  /// With the errors of the others it is wider.
   std::vector<Corridor> corridor_of(std::uint32_t clock, bool before, bool with_errors) const;
   void place(std::uint32_t clock, bool before);
   void find_errors(std::uint32_t clock);

@@ -16,6 +16,7 @@ struct Row {
 constexpr FunctionOfMpi collective(Exchange exchange) { return {CallClass::Collective, exchange}; }
 constexpr FunctionOfMpi p2p{CallClass::PointToPoint}, one_sided{CallClass::OneSided},
     window_sync{CallClass::OneSidedSync}, init_finalize{CallClass::InitFinalize};
+constexpr FunctionOfMpi of_job(JobCall call) { return {CallClass::InitFinalize, Exchange::None, call}; }
 
 /// Ascending. What is not here is found by its begin, or is OtherMpi.
 constexpr Row functions[] = {
@@ -32,13 +33,13 @@ constexpr Row functions[] = {
     {"compare_and_swap", one_sided},
     {"exscan", collective(Exchange::Prefix)},
     {"fetch_and_op", one_sided},
-    {"finalize", init_finalize},
+    {"finalize", of_job(JobCall::Finalize)},
     {"gather", collective(Exchange::AllToOne)},
     {"gatherv", collective(Exchange::AllToOne)},
     {"get", one_sided},
     {"get_accumulate", one_sided},
-    {"init", init_finalize},
-    {"init_thread", init_finalize},
+    {"init", of_job(JobCall::Init)},
+    {"init_thread", of_job(JobCall::Init)},
     {"mprobe", p2p},
     {"mrecv", p2p},
     {"neighbor_allgather", collective(Exchange::None)},

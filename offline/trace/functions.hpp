@@ -32,9 +32,13 @@ enum class Exchange : std::uint8_t {
   Prefix,    ///< each one gets something of those with lower ranks
 };
 
+/// What a whole job does once.
+enum class JobCall : std::uint8_t { None, Init, Finalize };
+
 struct FunctionOfMpi {
   CallClass call_class = CallClass::OtherMpi;
   Exchange exchange = Exchange::None;
+  JobCall job_call = JobCall::None;
 };
 
 /// `name`: "MPI_Iallreduce", with the prefix MPI_ or PMPI_. Non-blocking and persistent forms do what the blocking one
