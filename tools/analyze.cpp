@@ -95,6 +95,7 @@ int run_analyze(AnalyzeRequest& request) {
       if (std::ranges::find(all, name) == all.end())
         throw report::UsageError(
             fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
+    request.options.with_causes = request.search.with_causes;
     const Names names(trace);
     const std::int32_t master = request.search.parameters.master;
     if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
@@ -124,6 +125,8 @@ void add_analyze(Command root, Invocation& invocation) {
   command.option("--pattern", request->options.patterns, "Only these patterns; may be repeated")
       .type("LIST")
       .separated_by(',');
+  command.flag("--causes", request->search.with_causes,
+               "Also what has made processes wait: on which rank, and between which calls");
   command.option("--region", request->search.region, "Only calls on call paths with this function or region")
       .type("NAME");
   command.option("--iteration", request->search.iteration, "Only calls in this iteration, counted from 0")

@@ -90,10 +90,13 @@ class Analyser {
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
     Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
     for (const auto& pattern : patterns_) pattern->subscribe(search);
+    std::optional<Causes> causes;
+    if (request_.with_causes) causes.emplace(search);
     search.run(request_.progress);
 
     Analysis analysis;
     analysis.counts = search.counts();
+    if (causes) add_causes(*causes, analysis);
     analysis.is_sampled = is_extrapolated;
     for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
     for (const auto& pattern : patterns_)
@@ -184,6 +187,30 @@ class Analyser {
     if (at == last_rank_->locations.end()) return std::nullopt;
     const auto totals = analysis::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
     return static_cast<double>(totals.times.wall) * 1e9 / last_rank_->ticks_per_second;
+  }
+
+  /// Call paths of one name are one.
+  void add_causes(const Causes& causes, Analysis& analysis) const {
+    const CausesFound found = causes.found();
+    analysis.waiting_ns = found.waiting_ns;
+    analysis.waiting_unexplained_ns = found.unknown_ns;
+    const auto node_of = [this](std::uint32_t path) {
+      return path == trace::no_path ? std::nullopt : std::optional(naming_.node_of(path));
+    };
+    std::map<std::tuple<std::uint32_t, bool, std::optional<std::uint32_t>, std::optional<std::uint32_t>>, std::size_t>
+        at;
+    for (const Cause& of : found.causes) {
+      CauseResult result{of.location, of.is_call, node_of(of.before), node_of(of.after), of.ns, of.direct_ns};
+      const auto [place, is_new] =
+          at.try_emplace({result.location, result.is_call, result.before, result.after}, analysis.causes.size());
+      if (is_new) {
+        analysis.causes.push_back(result);
+        continue;
+      }
+      analysis.causes[place->second].ns += result.ns;
+      analysis.causes[place->second].direct_ns += result.direct_ns;
+    }
+    std::ranges::stable_sort(analysis.causes, std::greater<>{}, &CauseResult::ns);
   }
 
   // Patterns of the profile: from the sums at call paths alone.

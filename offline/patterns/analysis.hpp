@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/patterns/causes.hpp"
 #include "offline/patterns/pattern.hpp"
 
 namespace refrain::patterns {
@@ -25,6 +26,7 @@ struct Request {
   SearchLimits limits;
   std::optional<std::int64_t> iteration;  ///< only this one, of any loop
   std::string region;                     ///< only call paths with this name in them
+  bool with_causes = false;
   std::function<void(std::int64_t time_ns)> progress;
 };
 
@@ -56,6 +58,14 @@ struct PatternResult {
   std::vector<std::string> names;       ///< of operations or call paths that the pattern is about
 };
 
+/// What has made processes wait, by the names of call paths.
+struct CauseResult {
+  std::uint32_t location = 0;
+  bool is_call = false;                        ///< else computation between two calls
+  std::optional<std::uint32_t> before, after;  ///< nodes, see Cause; nothing: not known
+  double ns = 0, direct_ns = 0;
+};
+
 struct Analysis {
   double total_ns = 0;                  ///< of all locations
   std::vector<PatternResult> patterns;  ///< parents first
@@ -64,8 +74,11 @@ struct Analysis {
   /// Time in MPI for which nothing that was kept stands. Nanoseconds.
   double not_covered_ns = 0;
   std::uint64_t merged_strata = 0;  ///< held too few kept iterations, and were put to others
-  bool has_iteration = false;       ///< that was asked for
-  bool has_region = true;           ///< that was asked for
+  std::vector<CauseResult> causes;  ///< largest first; of what was kept
+  double waiting_ns = 0;            ///< that causes were looked for; of what was kept
+  double waiting_unexplained_ns = 0;
+  bool has_iteration = false;  ///< that was asked for
+  bool has_region = true;      ///< that was asked for
 };
 
 /// Names of all patterns, parents first.

@@ -8,6 +8,7 @@
 /// Sending: a call is left that has completed sends, and it is known when their receives were posted.
 /// Collective: the last process has left a collective operation.
 /// JobWide: all processes have left MPI_Init, or MPI_Finalize.
+/// Break: on a location nothing is known of what was before.
 /// LateSender, by late_sender: a Receiving that has waited.
 /// LateReceiver, by late_receiver: a Sending that has waited.
 ///
@@ -57,7 +58,8 @@ struct Receiving {
 /// A call that has sent messages, or completed their sends.
 struct Sending {
   const Call& call;
-  std::uint32_t receiver;  ///< that has posted its receive last
+  std::uint32_t receiver;       ///< that has posted its receive last
+  std::uint32_t receiver_path;  ///< of the call that has posted it
   std::int64_t posted_ns;
   std::int64_t waiting_ns;  ///< until that; 0: it was posted after all, or before the call
 };
@@ -79,6 +81,11 @@ struct JobWide {
   bool is_init;
   std::span<const Call> calls;
   std::int64_t last_enter_ns;
+};
+
+struct Break {
+  std::uint32_t location;
+  std::int64_t ns;
 };
 
 }  // namespace refrain::patterns

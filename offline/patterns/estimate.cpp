@@ -391,7 +391,7 @@ void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std:
   for (Block& block : rest) add_block(of, block);
 }
 
-/// Time outside of iterations of which some was recorded: every so manieth stretch of it.
+/// Time outside of iterations, of which one in 2^level stretches was recorded.
 void Estimate::add_outside(const Location& of, const Parts& parts) {
   Block block;
   block.strata.emplace_back();

@@ -102,15 +102,15 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     return pairing_.add(event, send);
   }
   if (r.phase == Phase::Begun) {
-    posted_.insert_or_assign(search_.trace_.request_of(event), call.enter_ns);
+    posted_.insert_or_assign(search_.trace_.request_of(event), Posted{call.enter_ns, call.path});
     forget_unfinished();
     return pairing_.add(event);
   }
-  std::int64_t posted_ns = call.enter_ns;
+  Posted posted{call.enter_ns, call.path};
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
     const auto at = posted_.find(search_.trace_.request_of(event));
-    posted_ns = at == posted_.end() ? INT64_MIN : at->second;
+    posted = at == posted_.end() ? Posted() : at->second;
     if (at != posted_.end()) posted_.erase(at);
   }
   if (r.phase == Phase::Cancelled) return pairing_.add(event);
@@ -122,7 +122,8 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   by.has_receiving = true;
   of.next = by.receives;
   by.receives = receive;
-  of.posted_ns = posted_ns;
+  of.posted_ns = posted.ns;
+  of.posted_path = posted.path;
   of.bytes = r.bytes_received;
   of.tag = r.tag;
   pairing_.add(event, receive);
@@ -167,6 +168,7 @@ void Search::Messages::pair(const trace::MessagePair& pair) {
   Operation& receive = operations_[pair.receive.token];
   send.is_paired = receive.is_paired = true;
   send.posted_ns = receive.posted_ns;
+  send.posted_path = receive.posted_path;
   send.receiver = pair.receive.location;
   receive.sender = send.sender, receive.send_path = send.send_path;
   receive.send_enter_ns = send.send_enter_ns, receive.sent_ns = send.sent_ns;
@@ -201,6 +203,7 @@ void Search::Messages::complete_send(std::uint32_t operation) {
     // A receive that was posted after the call was left was not what it has waited for.
     if (of.is_paired && of.posted_ns > node.posted_ns && (!node.is_left || of.posted_ns < node.call.leave_ns)) {
       node.posted_ns = of.posted_ns;
+      node.posted_path = of.posted_path;
       node.receiver = of.receiver;
     }
     if (--node.sends_pending == 0 && node.is_left) tell_sending(by);
@@ -268,7 +271,8 @@ void Search::Messages::tell_sending(std::uint32_t node) {
   const Node& of = nodes_[node];
   if (of.posted_ns == INT64_MIN) return;
   const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
-  search_.publish(Sending{of.call, of.receiver, of.posted_ns, has_waited ? of.posted_ns - of.call.enter_ns : 0});
+  search_.publish(
+      Sending{of.call, of.receiver, of.posted_path, of.posted_ns, has_waited ? of.posted_ns - of.call.enter_ns : 0});
 }
 
 void Search::Messages::finish() { pairing_.finish(); }

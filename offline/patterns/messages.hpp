@@ -33,7 +33,7 @@ class Search::Messages {
     std::uint32_t receives = none;  ///< first of its list, see Operation::next
     std::uint32_t receives_pending = 0, sends_pending = 0, sends = 0;
     std::uint32_t holders = 0;  ///< operations that refer to it, and its frame
-    std::uint32_t receiver = 0;
+    std::uint32_t receiver = 0, posted_path = trace::no_path;
     std::int64_t posted_ns = INT64_MIN;  ///< the last receive of its sends
     bool has_receiving = false;
   };
@@ -44,6 +44,7 @@ class Search::Messages {
     std::uint32_t next = none;       ///< of a receive: the next one of its call
     bool is_paired = false, is_alone = false, is_completed = false;
     std::int64_t posted_ns = 0;
+    std::uint32_t posted_path = trace::no_path;
     // Of the message, once it is paired, or of the send.
     std::uint32_t sender = 0, send_path = trace::no_path, receiver = 0;
     std::int64_t send_enter_ns = 0, sent_ns = 0, bytes = 0;
@@ -90,8 +91,12 @@ class Search::Messages {
   std::vector<Operation> operations_;  ///< likewise
   std::vector<std::uint32_t> free_nodes_, free_operations_;
   std::unordered_map<std::uint64_t, std::uint32_t> begun_;  ///< sends
-  std::unordered_map<std::uint64_t, std::int64_t> posted_;  ///< receives
-  std::vector<Flights> flights_;                            ///< by rank; the first one: of none
+  struct Posted {
+    std::int64_t ns = INT64_MIN;
+    std::uint32_t path = trace::no_path;
+  };
+  std::unordered_map<std::uint64_t, Posted> posted_;  ///< receives
+  std::vector<Flights> flights_;                      ///< by rank; the first one: of none
   std::uint64_t violations_ = 0;
 };
 

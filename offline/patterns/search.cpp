@@ -91,6 +91,7 @@ void Search::abandon(const Frame& frame) {
 void Search::gap(const trace::Event& event) {
   ++counts_.gaps;
   has_gap_[event.location] = true;
+  publish(Break{event.location, event.time_ns});
   // An experiment has calls as wholes.
   if (!trace_.archive()) return;
   for (const Frame& frame : std::exchange(stacks_[event.location], {})) abandon(frame);
@@ -184,6 +185,8 @@ void Search::span_end(const trace::Event& event) {
   has_gap_[event.location] = false;
   findings_.end_span(event.location, end);
   span_begin_[event.location] = event.time_ns;
+  // The next one that was kept may be a later one.
+  if (counts_.is_sample) publish(Break{event.location, event.time_ns});
 }
 
 void Search::collective(const trace::CollectiveOperation& operation) {

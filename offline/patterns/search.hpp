@@ -99,7 +99,8 @@ class Search {
   const trace::Trace& trace_;
   SearchLimits limits_;
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
-             Subscribers<Collective>, Subscribers<JobWide>, Subscribers<LateSender>, Subscribers<LateReceiver>>
+             Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
+             Subscribers<LateReceiver>>
       subscribers_;
   Findings findings_;
   SearchCounts counts_;

@@ -33,6 +33,7 @@ struct PatternsShown {
   }
   std::size_t rows(std::size_t all) const { return options.most_rows == 0 ? all : std::min(all, options.most_rows); }
   double share(double ns) const { return analysis.total_ns > 0 ? ns / analysis.total_ns : 0; }
+  double share_of_waiting(double ns) const { return analysis.waiting_ns > 0 ? ns / analysis.waiting_ns : 0; }
   std::vector<std::string> path(std::uint32_t node) const {
     auto names = naming.names_of(node);
     if (names.empty()) names.emplace_back("(unknown)");
@@ -97,6 +98,41 @@ Table patterns_table(const PatternsShown& shown) {
           }};
 }
 
+/// What has made others wait: a call, or computation between two calls.
+Table causes_table(const PatternsShown& shown) {
+  return {"causes",
+          {{"kind"},
+           {"call", Kind::Path},
+           {"after", Kind::Path},
+           {"before", Kind::Path},
+           {"rank", Kind::Id},
+           {"thread", Kind::Id},
+           {"severity_s", Kind::Seconds},
+           {"share", Kind::Share},
+           {"direct_s", Kind::Seconds}},
+          [&shown](const TakeRow& take) {
+            const auto path = [&](const std::optional<std::uint32_t>& node) {
+              return node ? Cell(shown.path(*node)) : Cell();
+            };
+            for (const patterns::CauseResult& of : shown.analysis.causes) {
+              const trace::LocationOfTrace& location = shown.trace.locations()[of.location];
+              take({{of.is_call ? "call" : "computation", of.is_call ? path(of.before) : Cell(),
+                     of.is_call ? Cell() : path(of.before), of.is_call ? Cell() : path(of.after),
+                     std::int64_t{location.rank}, std::int64_t{location.thread}, seconds_of_ns(of.ns),
+                     shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)}});
+            }
+          }};
+}
+
+Table causes_summary_table(const PatternsShown& shown) {
+  Table table{
+      "", {{"waiting_s", Kind::Seconds}, {"waiting_unexplained_s", Kind::Seconds}}, [&shown](const TakeRow& take) {
+        take({{seconds_of_ns(shown.analysis.waiting_ns), seconds_of_ns(shown.analysis.waiting_unexplained_ns)}});
+      }};
+  table.shape = Table::Object;
+  return table;
+}
+
 Table summary_table(const PatternsShown& shown) {
   Table table{
       "",
@@ -128,6 +164,7 @@ class PatternsPage : TextPage {
     line(fmt::format("{}{}{}  {}  mostly", right("time", 10), right("+-", 10), right("%", 7),
                      left("pattern", longest_pattern)));
     tree([this](const Row& row) { print_row(row); });
+    if (shown_.options.with_causes) causes();
     return std::move(out_);
   }
 
@@ -142,6 +179,47 @@ class PatternsPage : TextPage {
     constexpr std::size_t before = 10 + 10 + 7 + 2 + longest_pattern + 2, least_room = 20;
     const std::size_t room = width() > before + least_room ? width() - before : least_room;
     line(numbers + "  " + pattern + "  " + shorten_path(std::get<std::string>(row.cells[4]), room));
+  }
+
+  void causes() {
+    const Analysis& a = shown_.analysis;
+    line();
+    line(fmt::format("causes of {} of waiting{}", human_time(seconds_of_ns(a.waiting_ns)),
+                     a.is_sampled ? " in the iterations that were kept" : ""));
+    line();
+    line(fmt::format("{}{}  what has taken longer there than on those that waited", right("time", 10), right("%", 7)));
+    constexpr std::size_t most_causes = 10, before = 10 + 7 + 2;
+    constexpr double least_share = 0.005;
+    const auto print = [&](double ns, const std::string& place, const std::string& what) {
+      line(right(human_cell(Cell(seconds_of_ns(ns)), Kind::Seconds), 10) +
+           right(human_cell(Cell(shown_.share_of_waiting(ns)), Kind::Share), 7) + "  " + place + what);
+    };
+    double rest = 0;
+    std::size_t printed = 0;
+    for (const patterns::CauseResult& of : a.causes) {
+      if (printed == most_causes || shown_.share_of_waiting(of.ns) < least_share) {
+        rest += of.ns;
+        continue;
+      }
+      ++printed;
+      const std::string place = shown_.place(of.location) + ": ";
+      print(of.ns, place, what(of, width() > before + place.size() ? width() - before - place.size() : 0));
+    }
+    if (rest > 0) print(rest, "", "others");
+    if (a.waiting_unexplained_ns > 0) print(a.waiting_unexplained_ns, "", "(nothing that is known)");
+  }
+
+  std::string what(const patterns::CauseResult& of, std::size_t room) const {
+    constexpr std::size_t least_room = 20;
+    const auto name = [&](const std::optional<std::uint32_t>& node, std::size_t most) {
+      if (!node) return std::string("the begin");
+      return shorten_path(fmt::format("{}", fmt::join(shown_.path(*node), " > ")), std::max(most, least_room));
+    };
+    if (of.is_call) return name(of.before, room);
+    const std::string begin = "computation between ", middle = " and ";
+    const std::size_t words = begin.size() + middle.size();
+    const std::size_t each = room > words ? (room - words) / 2 : 0;
+    return begin + name(of.before, each) + middle + name(of.after, each);
   }
 
   /// The end of a call path says most.
@@ -214,7 +292,12 @@ void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trac
                     const PatternOptions& options, const Terminal& terminal, const Sink& out) {
   const PatternsShown shown{analysis, trace, naming, options};
   if (options.format == Format::Text) return out(PatternsPage(terminal, shown).render());
-  if (options.format == Format::Json) return write_json({summary_table(shown), patterns_table(shown)}, out);
+  if (options.format == Format::Json) {
+    std::vector<Table> tables{summary_table(shown), patterns_table(shown)};
+    if (options.with_causes) tables.push_back(causes_summary_table(shown)), tables.push_back(causes_table(shown));
+    return write_json(std::move(tables), out);
+  }
+  if (options.with_causes) return options.table_format->write(causes_table(shown), out);
   options.table_format->write(patterns_table(shown), out);
 }
 

@@ -10,6 +10,7 @@ struct PatternOptions {
   Format format = Format::Text;
   const TableFormat* table_format = &table_formats[0];
   std::vector<std::string> patterns;  ///< only these; empty: all
+  bool with_causes = false;           ///< of waiting; of tables that are no text and no JSON they alone
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
 };
 

@@ -96,22 +96,22 @@ struct Equations {
 class Smoother {
  public:
   Smoother(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend)
-      : corridor_(corridor), bounds_(bounds), constant_(corridor.size()), path_(corridor.size()) {
-    double narrowest = unbounded;
-    for (const Corridor& of : corridor)
-      if (of.has_both() && of.half() > 0) narrowest = std::min(narrowest, std::max(of.half(), least_half));
-    if (narrowest < unbounded) narrowest_ = narrowest;
-    const double stiffness = 1 / (bend * bend), first_weight = 1 / (narrowest_ * narrowest_);
-    // Where nothing pulls, the straight line that is corrected: so little that it decides only what nothing else does.
-    const double rest = 1e-9 * first_weight + 1e-12 * stiffness;
+      : corridor_(corridor), bounds_(bounds), shares_(bounds.size()), constant_(corridor.size()) {
+    find_scales();
+    find_shares();
+    const double stiffness = 1 / (bend * bend);
+    std::vector<double> pulls(corridor.size());
+    for (std::size_t i = 0; i < corridor.size(); ++i)
+      if (const Corridor& of = corridor[i]; of.has_both() && of.half() > 0)
+        // Twice as wide, a 256th: what is late in one direction pulls to one side, however often it is.
+        pulls[i] = std::pow(typical_ / std::max(of.half(), narrowest_), 8) / (typical_ * typical_);
+    // Where nothing pulls, a straight line: so little that it decides only what nothing else does.
+    const auto [begin, slope] = line(pulls);
+    const double rest = std::max(1e-9 / (typical_ * typical_), 1e-13 * stiffness);
     for (std::size_t i = 0; i < corridor.size(); ++i) {
-      constant_.main[i] += rest;
-      if (const Corridor& of = corridor[i]; of.has_both() && of.half() > 0) {
-        // Twice as wide, a sixteenth: what is late in one direction pulls to one side, however often it is.
-        const double pull = std::pow(narrowest_ / std::max(of.half(), narrowest_), 4) * first_weight;
-        constant_.main[i] += pull;
-        constant_.right[i] += pull * (of.low + of.half());
-      }
+      constant_.main[i] += rest + pulls[i];
+      constant_.right[i] += rest * (begin + slope * static_cast<double>(i));
+      if (pulls[i] > 0) constant_.right[i] += pulls[i] * (corridor[i].low + corridor[i].half());
       if (i + 2 >= corridor.size()) continue;
       constant_.main[i] += stiffness, constant_.main[i + 1] += 4 * stiffness, constant_.main[i + 2] += stiffness;
       constant_.next[i] -= 2 * stiffness, constant_.next[i + 1] -= 2 * stiffness;
@@ -133,6 +133,48 @@ class Smoother {
   }
 
  private:
+  void find_scales() {
+    std::vector<double> halves;
+    for (const Corridor& of : corridor_)
+      if (of.has_both() && of.half() > 0) halves.push_back(of.half());
+    if (halves.empty()) return;
+    const auto middle = halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2);
+    std::ranges::nth_element(halves, middle);
+    constexpr double least_share = 1.0 / 30;  // what is narrower has come by an error
+    typical_ = std::max(*middle, least_half);
+    narrowest_ = std::max({std::ranges::min(halves), typical_ * least_share, least_half});
+  }
+
+  /// All bounds of one point and side together weigh as much as one.
+  void find_shares() {
+    std::vector<std::uint32_t> count(2 * corridor_.size());
+    const auto each = [&](const PathBound& of, const auto& take) {
+      if (of.low > -unbounded) take(count[2 * of.point]);
+      if (of.high < unbounded) take(count[2 * of.point + 1]);
+    };
+    for (const PathBound& of : bounds_) each(of, [](std::uint32_t& of_side) { ++of_side; });
+    for (std::size_t i = 0; i < bounds_.size(); ++i)
+      each(bounds_[i], [&](std::uint32_t of_side) { shares_[i] = std::max(shares_[i], 1.0 / of_side); });
+  }
+
+  /// Its begin and slope: as near as possible to what pulls; 0 where that is not two points.
+  std::pair<double, double> line(std::span<const double> pulls) const {
+    double sum = 0, at = 0, middle = 0, squares = 0, products = 0;
+    for (std::size_t i = 0; i < pulls.size(); ++i) {
+      if (pulls[i] <= 0) continue;
+      const double x = static_cast<double>(i), y = corridor_[i].low + corridor_[i].half();
+      const double dx = x - at, dy = y - middle;
+      sum += pulls[i];
+      at += dx * pulls[i] / sum;
+      middle += dy * pulls[i] / sum;
+      squares += pulls[i] * dx * (x - at);
+      products += pulls[i] * dx * (y - middle);
+    }
+    if (!(squares > 0) || !std::isfinite(products / squares)) return {0, 0};
+    const double slope = products / squares;
+    return {middle - slope * at, slope};
+  }
+
   static double value(const std::vector<double>& path, const PathBound& of) {
     return path[of.point] + (path[of.point + 1] - path[of.point]) * of.share;
   }
@@ -148,15 +190,16 @@ class Smoother {
     constexpr int steps = 30;
     for (int step = 0; step < steps; ++step) {
       Equations equations = constant_;
-      for (const PathBound& of : bounds_) {
+      for (std::size_t i = 0; i < bounds_.size(); ++i) {
+        const PathBound& of = bounds_[i];
         const double now = value(path_, of), beyond = violation(of, now);
         if (beyond == 0) continue;
-        const double here = 1 - of.share, there = of.share, target = now - beyond;
-        equations.main[of.point] += weight * here * here;
-        equations.main[of.point + 1] += weight * there * there;
-        equations.next[of.point] += weight * here * there;
-        equations.right[of.point] += weight * here * target;
-        equations.right[of.point + 1] += weight * there * target;
+        const double here = 1 - of.share, there = of.share, target = now - beyond, own = weight * shares_[i];
+        equations.main[of.point] += own * here * here;
+        equations.main[of.point + 1] += own * there * there;
+        equations.next[of.point] += own * here * there;
+        equations.right[of.point] += own * here * target;
+        equations.right[of.point + 1] += own * there * target;
       }
       std::vector<double> direction = std::move(equations).solution();
       double longest = 0;
@@ -181,26 +224,34 @@ class Smoother {
     }
     const auto derivative = [&](double length) {
       double sum = begin + length * growth;
-      for (const PathBound& of : bounds_) {
-        const double change = value(direction, of);
-        sum += weight * change * violation(of, value(path_, of) + length * change);
+      for (std::size_t i = 0; i < bounds_.size(); ++i) {
+        const double change = value(direction, bounds_[i]);
+        sum += weight * shares_[i] * change * violation(bounds_[i], value(path_, bounds_[i]) + length * change);
       }
       return sum;
     };
-    double low = 0, high = 1;
-    if (derivative(1) <= 0) return 1;
-    constexpr int halvings = 12;
-    for (int i = 0; i < halvings; ++i) {
-      const double middle = (low + high) / 2;
-      (derivative(middle) > 0 ? high : low) = middle;
+    // It grows from a negative value to a positive one, in straight pieces.
+    double low = 0, high = 1, at_low = derivative(0), at_high = derivative(1);
+    if (at_high <= 0 || at_low >= 0) return 1;
+    const double small = -1e-6 * at_low;
+    constexpr int most_tries = 12;
+    for (int i = 0; i < most_tries; ++i) {
+      const double line = low - at_low * (high - low) / (at_high - at_low);
+      const double length = i % 3 == 2 ? (low + high) / 2 : line;
+      const double there_is = derivative(length);
+      if (std::abs(there_is) <= small) return length;
+      if (there_is > 0) high = length, at_high = there_is;
+      else low = length, at_low = there_is;
     }
-    return high;
+    return low - at_low * (high - low) / (at_high - at_low);
   }
 
   std::span<const Corridor> corridor_;
   std::span<const PathBound> bounds_;
-  Equations constant_;       ///< without bounds
-  double narrowest_ = 1000;  ///< half the width of the narrowest corridor
+  std::vector<double> shares_;  ///< of the weight, by bound
+  Equations constant_;          ///< without bounds
+  /// Half the width of corridors: the median, and the narrowest one.
+  double typical_ = 1000, narrowest_ = 1000;
   std::vector<double> path_;
 };
 
@@ -298,7 +349,8 @@ std::vector<Corridor> ClockCorrection::corridor_of(std::uint32_t clock, bool bef
   return corridor;
 }
 
-/// The first round knows nothing of the path's slopes, by which bounds of a step are compared for its middle.
+/// The first round takes the path for level within a step; later ones move bounds to the step's point along the slope
+/// that was found.
 void ClockCorrection::place(std::uint32_t clock, bool before) {
   constexpr int rounds = 3;
   const double bend = std::max(bend_of_crystals * step_, 0.1);

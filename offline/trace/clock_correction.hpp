@@ -53,11 +53,11 @@ struct PathBound {
   double share;       ///< 0 to 1: of the way to the next point
   double low, high;   ///< infinite: no bound on that side
 };
-/// The path that bends least within the bounds. `corridor`: at the points, of the same bounds. Where it is narrowest
-/// its middle is what the clock was most likely, as messages take about the same time in both directions; a wide one
-/// tells nothing but its two sides. The path stays away from them, by an eighth of the width or of that of the
-/// narrowest one. Bounds that contradict each other are violated by the same. `bend`: what the path may differ from a
-/// straight line over three points before that counts as much as the distance to the middle of the narrowest corridor.
+/// The path that bends least within the bounds. `corridor`: at the points, of the same bounds. Where it is narrow its
+/// middle is what the clock was most likely, as messages take about the same time in both directions; a wide one tells
+/// little but its two sides. The path stays away from them, by an eighth of the width or of that of the narrowest one.
+/// Where bounds contradict each other each side is violated by about the same. `bend`: what the path may differ from a
+/// straight line over three points before that counts as much as the distance to the middle of a typical corridor.
 std::vector<double> smoothest_path(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend);
 
 class ClockCorrection {

@@ -835,5 +835,105 @@ class Nonsense(Analyzed):
         self.assertEqual(self.OF_GOOD, {name: severity(found[name]) for name in self.OF_GOOD})
 
 
+class Causes(Analyzed):
+    """What has made others wait: (rank, what) and nanoseconds; a call, or (after, before) of a computation."""
+
+    def causes(self, ranks: Ranks, communicators: Communicators | None = None) -> dict[Any, tuple[int, int]]:
+        """Cost and direct cost."""
+        self.findings(self.write(ranks, communicators), "--causes")
+        self.waiting = round(self.whole["waiting_s"] * 1e9)
+        self.unexplained = round(self.whole["waiting_unexplained_s"] * 1e9)
+        found = {}
+        for cause in self.whole["causes"]:
+            def last(name: str) -> str | None:
+                return cause[name][-1] if name in cause else None
+            what = last("call") if cause["kind"] == "call" else (last("after"), last("before"))
+            self.assertAlmostEqual(cause["severity_s"], cause["share"] * self.whole["waiting_s"], delta=1e-12)
+            found[cause["rank"], what] = severity(cause), round(cause["direct_s"] * 1e9)
+        self.assertEqual(len(found), len(self.whole["causes"]))
+        self.assertAlmostEqual(self.waiting - self.unexplained, sum(all_of_it for all_of_it, _ in found.values()), delta=2)
+        return found
+
+    def test_a_late_sender_has_computed(self) -> None:
+        found = self.causes([[(10_000, 10_100, "MPI_Send", send(1))], [(2_000, 10_500, "MPI_Recv", receive(0))]])
+        self.assertEqual({(0, (None, "MPI_Send")): (8_000, 8_000)}, found)
+        self.assertEqual((8_000, 0), (self.waiting, self.unexplained))
+
+    def test_a_late_receiver_has_computed(self) -> None:
+        found = self.causes([[(1_000, 8_000, "MPI_Ssend", send(1))], [(7_000, 8_100, "MPI_Recv", receive(0))]])
+        self.assertEqual({(1, (None, "MPI_Recv")): (6_000, 6_000)}, found)
+
+    def test_costs_flow_along_a_chain_of_waits(self) -> None:
+        found = self.causes([
+            [(10_000, 10_100, "MPI_Send", send(1))],
+            [(2_000, 10_500, "MPI_Recv", receive(0)), (11_000, 11_100, "MPI_Send", send(2))],
+            [(1_000, 11_500, "MPI_Recv", receive(1))]])
+        # The last one has waited 10,000: for 8,000 in which the second one has waited itself, and for what that did longer.
+        self.assertEqual({(0, (None, "MPI_Send")): (16_000, 8_000), (1, (None, "MPI_Recv")): (1_000, 1_000),
+                          (1, "MPI_Recv"): (500, 500), (1, ("MPI_Recv", "MPI_Send")): (500, 500)}, found)
+
+    def test_only_what_is_longer_since_both_were_in_step_counts(self) -> None:
+        found = self.causes([
+            [collective(1_000, 5_100, "BARRIER"), collective(9_000, 9_100, "BARRIER")],
+            [collective(5_000, 5_100, "BARRIER"), collective(6_000, 9_100, "BARRIER")]])
+        self.assertEqual({(1, (None, "MPI_Barrier")): (4_000, 4_000), (0, ("MPI_Barrier", "MPI_Barrier")): (3_000, 3_000)},
+                         found)
+
+    def test_of_a_collective_operation_the_last_one_is_late(self) -> None:
+        found = self.causes([
+            [collective(1_000, 9_100, "ALLREDUCE")], [collective(4_000, 9_100, "ALLREDUCE")],
+            [collective(9_000, 9_100, "ALLREDUCE")]])
+        self.assertEqual({(2, (None, "MPI_Allreduce")): (13_000, 13_000)}, found)
+        found = self.causes([
+            [collective(6_000, 6_100, "BCAST", 0)], [collective(4_000, 6_100, "BCAST", 0)],
+            [collective(9_000, 9_100, "BCAST", 0)]])
+        self.assertEqual({(0, (None, "MPI_Bcast")): (2_000, 2_000)}, found)
+        found = self.causes([
+            [collective(1_000, 9_100, "REDUCE", 0)], [collective(4_000, 4_100, "REDUCE", 0)],
+            [collective(9_000, 9_100, "REDUCE", 0)]])
+        self.assertEqual({(2, (None, "MPI_Reduce")): (8_000, 8_000)}, found)
+        found = self.causes([
+            [collective(3_000, 3_100, "SCAN")], [collective(9_000, 9_100, "SCAN")], [collective(4_000, 9_100, "SCAN")]])
+        self.assertEqual({(1, (None, "MPI_Scan")): (5_000, 5_000)}, found)
+
+    def test_chance_cancels_between_waits_of_one_call_path(self) -> None:
+        """In the first step one place is longer by 1,000 on rank 0, in the second one on rank 1."""
+        def step(begin: int, first: int, second: int, waits: bool) -> list[Call]:
+            probe = begin + 100 + first
+            enter = probe + 100 + second
+            return [collective(begin, begin + 100, "BARRIER"), (probe, probe + 100, "MPI_Iprobe"),
+                    (enter, begin + 9_000, "MPI_Recv", receive(0)) if waits else (enter, enter + 100, "MPI_Send", send(1))]
+        found = self.causes([
+            [*step(0, 3_000, 4_000, False), *step(9_000, 1_000, 6_000, False)],
+            [*step(0, 2_000, 2_000, True), *step(9_000, 2_000, 2_000, True)]])
+        self.assertEqual({(0, ("MPI_Iprobe", "MPI_Send")): (6_000, 6_000)}, found)
+
+    def test_one_call_that_has_waited_twice_counts_once(self) -> None:
+        found = self.causes([
+            [(6_000, 6_100, "MPI_Send", send(2))], [(9_000, 9_100, "MPI_Send", send(2))],
+            [(1_000, 1_100, "MPI_Irecv", irecv(1)), (1_200, 1_300, "MPI_Irecv", irecv(2)),
+             (2_000, 9_500, "MPI_Waitall", received(1, 0), received(2, 1))]])
+        self.assertEqual(7_000, self.waiting)
+        self.assertEqual({(1, (None, "MPI_Send")): (7_000, 7_000)}, found)
+
+    def test_two_that_wait_for_one_another_end(self) -> None:
+        """A message from the future, by the clocks, is no reason to go round for ever."""
+        found = self.causes([
+            [(1_000, 4_000, "MPI_Recv", receive(1)), (5_000, 5_100, "MPI_Send", send(1))],
+            [(1_000, 5_500, "MPI_Recv", receive(0)), (6_000, 6_100, "MPI_Send", send(0))]])
+        self.assertLessEqual(self.unexplained, self.waiting)
+        self.assertTrue(all(cost >= 0 for cost, _ in found.values()))
+
+    def test_as_text_and_as_a_table(self) -> None:
+        archive = self.write([[(10_000, 10_100, "MPI_Send", send(1))], [(2_000, 10_500, "MPI_Recv", receive(0))]])
+        text = self.refrain(archive, "--causes")
+        self.assertIn("causes of 8.00 us of waiting", text)
+        self.assertIn("rank 0: computation between the begin and main > MPI_Send", text)
+        rows = list(csv.DictReader(io.StringIO(self.refrain(archive, "--causes", "--format", "csv"))))
+        self.assertEqual([("computation", "main;MPI_Send", "0")], [(r["kind"], r["before"], r["rank"]) for r in rows])
+        self.assertNotIn("causes", self.refrain(archive))
+        self.assertNotIn("causes", json.loads(self.refrain(archive, "--format", "json")))
+
+
 if __name__ == "__main__":
     unittest.main()

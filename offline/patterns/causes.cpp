@@ -1,0 +1,255 @@
+#include "offline/patterns/causes.hpp"
+
+#include <algorithm>
+
+namespace refrain::patterns {
+
+using trace::CollectivePart;
+using trace::Exchange;
+
+namespace {
+
+std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
+std::uint64_t pair_of(std::uint32_t a, std::uint32_t b) { return key_of(std::min(a, b), std::max(a, b)); }
+
+/// Takes each part and the one that it waits for: of those whose begin it needs the last.
+template <class Take>
+void for_each_dependence(const trace::CollectiveOperation& operation, const Take& take) {
+  const auto& parts = operation.parts;
+  const auto by_begin = [](const CollectivePart* a, const CollectivePart* b) { return a->begin_ns < b->begin_ns; };
+  std::vector<const CollectivePart*> all;
+  for (const CollectivePart& part : parts) all.push_back(&part);
+  if (all.empty()) return;
+  const auto root = std::ranges::find(all, true, &CollectivePart::is_root);
+  switch (operation.exchange) {
+    case Exchange::None: return;
+    case Exchange::Barrier:
+    case Exchange::AllToAll: {
+      const CollectivePart* last = *std::ranges::max_element(all, by_begin);
+      for (const CollectivePart* part : all) take(*part, *last);
+      return;
+    }
+    case Exchange::OneToAll:
+      if (root == all.end()) return;
+      for (const CollectivePart* part : all) take(*part, **root);
+      return;
+    case Exchange::AllToOne:
+      if (root == all.end()) return;
+      take(**root, **std::ranges::max_element(all, by_begin));
+      return;
+    case Exchange::Prefix: {
+      std::ranges::sort(all, {}, &CollectivePart::position);
+      const CollectivePart* last = all.front();
+      for (const CollectivePart* part : all) {
+        take(*part, *last);
+        if (part->begin_ns > last->begin_ns) last = part;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Causes::Causes(Search& search) : of_location_(search.trace().locations().size()) {
+  search.subscribe<Call>([this](const Call& of) { call(of); });
+  search.subscribe<Received>([this](const Received& of) {
+    received_.emplace_back(pair_of(of.sender, of.call.location), std::max(of.send_enter_ns, of.call.enter_ns));
+  });
+  search.subscribe<Receiving>([this](const Receiving& of) { receiving(of); });
+  search.subscribe<Sending>([this](const Sending& of) {
+    waits({of.call.location, of.call.enter_ns, of.call.path}, {of.receiver, of.posted_ns, of.receiver_path},
+          of.waiting_ns);
+  });
+  search.subscribe<Collective>([this](const Collective& of) { collective(of); });
+  search.subscribe<JobWide>([this](const JobWide& of) { job_wide(of); });
+  search.subscribe<Break>([this](const Break& of) {
+    OfLocation& location = of_location_[of.location];
+    location.calls.clear();
+    location.known_since_ns = of.ns;
+  });
+}
+
+void Causes::call(const Call& call) {
+  if (call.call_class == trace::CallClass::NotMpi) return;
+  OfLocation& of = of_location_[call.location];
+  // Calls within this one are a part of it.
+  while (!of.calls.empty() && of.calls.back().enter_ns >= call.enter_ns && call.inner_ns > 0) of.calls.pop_back();
+  const std::int64_t waiting_ns = of.pending_enter_ns == call.enter_ns ? of.pending_ns : 0;
+  of.calls.push_back({call.enter_ns, call.leave_ns, waiting_ns, call.path});
+  constexpr std::size_t most_calls = 256;
+  if (of.calls.size() <= most_calls) return;
+  of.known_since_ns = of.calls.front().leave_ns;
+  of.calls.pop_front();
+}
+
+void Causes::receiving(const Receiving& of) {
+  const Received& latest = of.latest;
+  waits({of.call.location, of.call.enter_ns, of.call.path}, {latest.sender, latest.send_enter_ns, latest.send_path},
+        of.waiting_ns);
+  for (const auto& [pair, ns] : received_) {
+    std::int64_t& since = pairs_[pair];
+    since = std::max(since, ns);
+  }
+  received_.clear();
+}
+
+void Causes::collective(const Collective& of) {
+  std::vector<std::uint32_t> locations;
+  for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
+    waits({part.location, part.enter_ns, part.path}, {last.location, last.begin_ns, last.begin_path},
+          std::min(last.begin_ns, part.leave_ns) - part.enter_ns);
+  });
+  for (const CollectivePart& part : of.operation.parts) locations.push_back(part.location);
+  const Exchange exchange = of.operation.exchange;
+  if (exchange == Exchange::Barrier || exchange == Exchange::AllToAll) in_step(locations, of.last_enter_ns);
+}
+
+void Causes::job_wide(const JobWide& of) {
+  std::vector<std::uint32_t> locations;
+  const auto last = std::ranges::max_element(of.calls, {}, &Call::enter_ns);
+  for (const Call& call : of.calls) {
+    locations.push_back(call.location);
+    waits({call.location, call.enter_ns, call.path}, {last->location, last->enter_ns, last->path},
+          std::min(last->enter_ns, call.leave_ns) - call.enter_ns);
+  }
+  in_step(locations, of.last_enter_ns);
+}
+
+void Causes::in_step(std::span<const std::uint32_t> locations, std::int64_t ns) {
+  ++operations_;
+  for (const std::uint32_t location : locations) {
+    of_location_[location].in_step_ns = ns;
+    of_location_[location].operation = operations_;
+  }
+}
+
+/// The last time; as far as calls since then are known.
+std::int64_t Causes::in_step_since(std::uint32_t a, std::uint32_t b) const {
+  const OfLocation &of_a = of_location_[a], &of_b = of_location_[b];
+  std::int64_t since = std::max(of_a.known_since_ns, of_b.known_since_ns);
+  if (of_a.operation == of_b.operation && of_a.operation > 0) since = std::max(since, of_a.in_step_ns);
+  if (const auto message = pairs_.find(pair_of(a, b)); message != pairs_.end())
+    since = std::max(since, message->second);
+  return since;
+}
+
+/// By what it is more than what is known already of this call: of one call the longest waiting counts.
+std::int64_t Causes::add_waiting(std::uint32_t location, std::int64_t enter_ns, std::int64_t waiting_ns) {
+  OfLocation& of = of_location_[location];
+  const auto at = std::ranges::find(of.calls.rbegin(), of.calls.rend(), enter_ns, &Past::enter_ns);
+  if (at == of.calls.rend() && of.pending_enter_ns != enter_ns) {
+    of.pending_enter_ns = enter_ns;
+    of.pending_ns = 0;
+  }
+  std::int64_t& known = at == of.calls.rend() ? of.pending_ns : at->waiting_ns;
+  const std::int64_t more = std::max(waiting_ns - known, std::int64_t{0});
+  known += more;
+  return more;
+}
+
+Causes::Group& Causes::group_of(std::uint32_t location, std::uint32_t path) {
+  const auto [at, is_new] = group_at_.try_emplace(key_of(location, path), static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) groups_.push_back({location, path, 0, {}});
+  return groups_[at->second];
+}
+
+void Causes::waits(const Moment& waiter, const Moment& delayer, std::int64_t waiting_ns) {
+  if (waiting_ns <= 0 || waiter.location == delayer.location) return;
+  const std::int64_t more = add_waiting(waiter.location, waiter.ns, waiting_ns);
+  if (more == 0) return;
+  Group& group = group_of(waiter.location, waiter.path);
+  group.waiting_ns += static_cast<double>(more);
+  const std::int64_t since = in_step_since(waiter.location, delayer.location);
+  const double factor = static_cast<double>(more) / static_cast<double>(waiting_ns);
+  compare(group, delayer.location, delayer, since, factor);
+  compare(group, delayer.location, waiter, since, -factor);
+}
+
+/// What a location has done from then until its moment, times the factor, as what the charged location has done.
+void Causes::compare(Group& group, std::uint32_t charged, const Moment& end, std::int64_t from_ns,
+                     double factor) const {
+  const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
+    const std::int64_t ns = behind - std::max(begin, from_ns);
+    if (ns > 0) group.excess_ns[{charged, kind, before, after}] += factor * static_cast<double>(ns);
+  };
+  std::int64_t next_ns = end.ns;
+  std::uint32_t next_path = end.path;
+  const auto& calls = of_location_[end.location].calls;
+  for (auto at = calls.rbegin(); at != calls.rend() && next_ns > from_ns; ++at) {
+    if (at->enter_ns >= end.ns) continue;
+    const std::int64_t leave_ns = std::min(at->leave_ns, next_ns);
+    add(Kind::Computation, at->path, next_path, leave_ns, next_ns);
+    const std::int64_t waited_ns = std::min(at->enter_ns + at->waiting_ns, leave_ns);
+    add(Kind::Call, at->path, trace::no_path, waited_ns, leave_ns);
+    add(Kind::Wait, at->path, trace::no_path, at->enter_ns, waited_ns);
+    next_ns = at->enter_ns;
+    next_path = at->path;
+  }
+  // Before the first call that is known.
+  if (next_ns > from_ns) add(Kind::Computation, trace::no_path, next_path, from_ns, next_ns);
+}
+
+/// Costs flow from waits to what has caused them, and on where that was a wait.
+CausesFound Causes::found() const {
+  struct Share {
+    Doing of;
+    double share;
+    std::optional<std::size_t> group;  ///< of a wait
+  };
+  std::vector<std::vector<Share>> shares(groups_.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    double sum = 0;
+    for (const auto& [doing, ns] : groups_[i].excess_ns) sum += std::max(ns, 0.0);
+    if (sum <= 0) continue;
+    for (const auto& [doing, ns] : groups_[i].excess_ns) {
+      if (ns <= 0) continue;
+      const auto at = group_at_.find(key_of(doing.location, doing.before));
+      const bool is_wait = doing.kind == Kind::Wait && at != group_at_.end();
+      shares[i].push_back({doing, ns / sum, is_wait ? std::optional<std::size_t>(at->second) : std::nullopt});
+    }
+  }
+  CausesFound found;
+  std::map<Doing, Cause> causes;
+  std::vector<double> flowing;
+  for (const Group& group : groups_) {
+    flowing.push_back(group.waiting_ns);
+    found.waiting_ns += group.waiting_ns;
+  }
+  constexpr int longest_chain = 1000;
+  constexpr double negligible = 1e-6;
+  for (int step = 0; step < longest_chain; ++step) {
+    std::vector<double> next(groups_.size());
+    double rest = 0;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (flowing[i] <= 0) continue;
+      if (shares[i].empty()) found.unknown_ns += flowing[i];
+      for (const Share& share : shares[i]) {
+        const double ns = flowing[i] * share.share;
+        if (share.group) {
+          next[*share.group] += ns;
+          rest += ns;
+          continue;
+        }
+        Doing doing = share.of;
+        if (doing.kind == Kind::Wait) doing.kind = Kind::Call;
+        Cause& cause = causes[doing];
+        cause.ns += ns;
+        if (step == 0) cause.direct_ns += ns;
+      }
+    }
+    flowing = std::move(next);
+    if (rest <= negligible * found.waiting_ns) break;
+  }
+  for (const double ns : flowing) found.unknown_ns += ns;
+  for (auto& [doing, cause] : causes) {
+    cause.location = doing.location;
+    cause.is_call = doing.kind == Kind::Call;
+    cause.before = doing.before;
+    cause.after = doing.after;
+    found.causes.push_back(cause);
+  }
+  std::ranges::stable_sort(found.causes, std::greater<>{}, &Cause::ns);
+  return found;
+}
+
+}  // namespace refrain::patterns
