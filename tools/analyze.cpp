@@ -144,14 +144,17 @@ void add_analyze(Command root, Invocation& invocation) {
       .shows_default();
   command.option("--frequent", request->frequent_us, "Communication is frequent when a call is shorter on average")
       .type("MICROSECONDS")
+      .check(wrong_as_amount)
       .shows_default();
   command.option("--big", request->big_bytes, "Messages are big when they are longer on average")
       .type("BYTES")
+      .check(wrong_as_amount)
       .shows_default();
   command
       .option("--uneven", request->uneven,
               "Communication is uneven when its standard deviation over processes is more than this share of the mean")
       .type("SHARE")
+      .check(wrong_as_amount)
       .shows_default();
   command.footer(
       "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "

@@ -44,8 +44,10 @@ void add_events(Command root, Invocation& invocation) {
   command.option("--iteration", request->options.iteration, "Only events of this iteration, counted from 0")
       .type("N")
       .grouped();
-  command.option("--from", request->options.from_s, "Only events from this time on").type("SECONDS");
-  command.option("--to", request->options.to_s, "Only events up to this time").type("SECONDS");
+  command.option("--from", request->options.from_s, "Only events from this time on")
+      .type("SECONDS")
+      .check(wrong_as_amount);
+  command.option("--to", request->options.to_s, "Only events up to this time").type("SECONDS").check(wrong_as_amount);
   command.flag("--matched", request->matched,
                "Messages that were sampled one by one, with both ends: where iterations found no room");
   command.footer(

@@ -1,7 +1,9 @@
 #include "tools/trace_command.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -53,6 +55,10 @@ int with_experiment(const char* command, const std::string& path, const std::vec
   const auto opened = experiment::Experiment::open(path);
   report::check_ranks(*opened, chosen.ranks);
   const auto trace = trace::Trace::open(opened, [&](std::int32_t rank) { return chosen.chosen(rank); });
+  if (!trace && opened->damage_log()->count() > 0) {
+    tell_damage(command, *opened->damage_log());
+    return complain(command, exit_unreadable, path + ": no events can be read");
+  }
   if (!trace)
     return complain(command, exit_usage, path + " has no events; REFRAIN_TRACE=all keeps them when it is measured");
   use(*trace);
@@ -102,6 +108,13 @@ bool is_archive(const char* command, const std::string& path) {
   complain(command, exit_usage,
            fmt::format("{} is an OTF2 archive; {} needs an experiment, refrain events shows both", path, command));
   return true;
+}
+
+std::string wrong_as_amount(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == '\0' && value >= 0 && std::isfinite(value) ? ""
+                                                                                   : "must be a number of 0 or more";
 }
 
 }  // namespace refrain::tools

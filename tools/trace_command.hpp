@@ -23,4 +23,7 @@ void flush_out();
 /// Says that `path` is an archive of another tool, where a command needs an experiment. False: it is none.
 bool is_archive(const char* command, const std::string& path);
 
+/// What is wrong with a number of 0 or more; empty: nothing.
+std::string wrong_as_amount(const std::string& text);
+
 }  // namespace refrain::tools

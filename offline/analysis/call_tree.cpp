@@ -192,17 +192,17 @@ class CallTreeBuilder::Impl {
       parent.inclusive += node.inclusive;
       parent.sampled_s += node.sampled_s;
     }
-    const Totals& totals = tree_.totals;
-    const auto error_of = [&](double weight) {
-      const double share = totals.weight_s > 0 ? weight * 1e-9 / totals.weight_s : 0;
-      return tree_.nodes[0].sampled_s * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);
-    };
-    for (std::size_t i = 0; i < size; ++i) tree_.nodes[i].exclusive_error_s = error_of(weights_[i]);
+    for (std::size_t i = 0; i < size; ++i) {
+      TreeNode& node = tree_.nodes[i];
+      node.exclusive_weight_s = weights_[i] * 1e-9;
+      node.exclusive_error_s = tree_.standard_error_of(node.exclusive_weight_s);
+    }
     include_children(tree_.nodes, weights_);
     for (std::size_t i = 0; i < size; ++i) {
       TreeNode& node = tree_.nodes[i];
       node.spread = spreader_.result(i, node.inclusive_s);
-      node.standard_error_s = error_of(weights_[i]);
+      node.weight_s = weights_[i] * 1e-9;
+      node.standard_error_s = tree_.standard_error_of(node.weight_s);
     }
     tree_.nodes[0].standard_error_s = 0;  // everything is not divided
     prune(tree_);
@@ -307,6 +307,11 @@ CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symboli
   CallTreeBuilder builder(profile, symbolizer, options, ranks.size() <= 1);
   for (const auto* rank : ranks) add_rank(builder, *rank, profile.paths);
   return builder.finish();
+}
+
+double CallTree::standard_error_of(double weight_s) const {
+  const double share = totals.weight_s > 0 ? weight_s / totals.weight_s : 0;
+  return nodes[0].sampled_s * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);
 }
 
 std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node) {

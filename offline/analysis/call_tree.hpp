@@ -81,6 +81,9 @@ class Counts {
 
 /// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
 bool is_exact(PathKind kind, std::string_view name);
+/// Time that was not on a CPU has none: how far it may be wrong is not a matter of how many samples there are (see the
+/// bounds in Totals).
+inline bool has_standard_error(std::string_view name) { return name != not_on_cpu_name; }
 
 struct Spread {
   double min = 0, mean = 0, max = 0;
@@ -95,9 +98,10 @@ struct TreeNode {
   int line = 0;
   std::uint64_t offset = 0;  ///< ... in the module: where the call returns to
   double exclusive_s = 0, inclusive_s = 0;
-  double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
-  double standard_error_s = 0;   ///< of inclusive_s
-  double exclusive_error_s = 0;  ///< of exclusive_s
+  double sampled_s = 0;                         ///< part of inclusive_s that was shared out by samples
+  double standard_error_s = 0;                  ///< of inclusive_s
+  double exclusive_error_s = 0;                 ///< of exclusive_s
+  double weight_s = 0, exclusive_weight_s = 0;  ///< of samples, what both errors are from
   Counts exclusive, inclusive;
   std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
   double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
@@ -136,6 +140,9 @@ struct CallTree {
   std::vector<experiment::ExtraMetric> extra_metrics;
   bool spread_over_threads = false;
   std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
+
+  /// The standard error of time that samples of this weight stand for.
+  double standard_error_of(double weight_s) const;
 };
 
 struct CallTreeOptions {

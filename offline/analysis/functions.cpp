@@ -31,7 +31,11 @@ class Flattener {
       }
       entry.totals.exclusive_s += node.exclusive_s;
       entry.totals.exclusive += node.exclusive;
-      if (entry.active++ == 0) entry.totals.inclusive_s += node.inclusive_s;
+      entry.exclusive_weight_s += node.exclusive_weight_s;
+      if (entry.active++ == 0) {
+        entry.totals.inclusive_s += node.inclusive_s;
+        entry.weight_s += node.weight_s;
+      }
       steps.push_back({step.node, true});
       for (const auto child : node.children) steps.push_back({child, false});
     }
@@ -39,6 +43,8 @@ class Flattener {
     for (auto& [key, entry] : entries_) {
       entry.totals.kind = key.first;
       entry.totals.name = key.second;
+      entry.totals.exclusive_error_s = tree_.standard_error_of(entry.exclusive_weight_s);
+      entry.totals.inclusive_error_s = tree_.standard_error_of(entry.weight_s);
       result.push_back(std::move(entry.totals));
     }
     std::stable_sort(result.begin(), result.end(), [](const FunctionTotals& a, const FunctionTotals& b) {
@@ -50,6 +56,7 @@ class Flattener {
  private:
   struct Entry {
     FunctionTotals totals;
+    double exclusive_weight_s = 0, weight_s = 0;
     int active = 0;
   };
   const CallTree& tree_;

@@ -13,6 +13,7 @@ struct FunctionTotals {
   PathKind kind = PathKind::User;
   double exclusive_s = 0;
   double inclusive_s = 0;  ///< a path that passes through the function several times counts once
+  double exclusive_error_s = 0, inclusive_error_s = 0;  ///< standard errors
   Counts exclusive;
 };
 

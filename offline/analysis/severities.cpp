@@ -245,12 +245,14 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
   const double second = values->rank->ticks_per_second;
   std::vector<Severity> severities(metrics.size());
   double weight = 0, sampled = 0, all_sampled = 0;  // of the chosen call paths, and of all
+  bool has_not_on_cpu = false;
   for (const NodeValues::Row& row : values->rows) {
     const bool by_rules = row.path == NodeValues::none;
     const NodeKind kind = by_rules ? NodeKind::Root : paths[values->totals.paths[row.path].path].kind;
     const bool is_sampled = format::is_sampled(kind);
     if (is_sampled) all_sampled += static_cast<double>(row.ticks);
     if (!nodes.has(row.node)) continue;
+    has_not_on_cpu |= by_rules && row.ticks > 0 && !has_standard_error(tree_.nodes[row.node].name);
     const bool in_mpi = by_rules ? tree_.nodes[row.node].name == mpi_without_path_name : kind == NodeKind::Region;
     if (is_sampled) {
       sampled += static_cast<double>(row.ticks);
@@ -281,6 +283,11 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
     if (nodes.all() && metrics[m] != not_on_cpu) severity.known = Known::Exact;
     if (!values->exact && severity.known == Known::Exact && !nodes.all()) severity.known = Known::Reconstructed;
     if ((metrics[m] == wall || metrics[m] == user) && !nodes.all()) severity.standard_error = error;
+    if (has_not_on_cpu && (metrics[m] == not_on_cpu || (metrics[m] == wall && !nodes.all())))
+      severity.standard_error.reset();
+    if (metrics[m] == not_on_cpu && nodes.all())
+      severity.bounds = {static_cast<double>(values->totals.times.not_on_cpu_low) / second,
+                         static_cast<double>(values->totals.times.not_on_cpu_high) / second};
   }
   return severities;
 }

@@ -24,9 +24,12 @@ enum class Known : std::uint8_t {
 const char* name_of(Known known);
 
 struct Severity {
-  double value = 0;           ///< seconds, bytes or 1
-  double standard_error = 0;  ///< where it is sampled; 0 with a value of 0: not known to be above
+  double value = 0;  ///< seconds, bytes or 1
+  /// Where it is sampled; 0 with a value of 0: not known to be above; nothing: time that was not on a CPU is in it.
+  std::optional<double> standard_error = 0;
   Known known = Known::Exact;
+  /// Of not_on_cpu of everything: what is certain.
+  std::optional<std::pair<double, double>> bounds = std::nullopt;
 };
 
 /// A node of the tree of metrics; children add up to their parent where both are times.

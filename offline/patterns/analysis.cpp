@@ -157,7 +157,8 @@ class Analyser {
     return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), depth);
   }
 
-  /// All time of the locations: of an experiment what its profile says, else from the first event to the last.
+  /// All time of the locations: of an experiment what its profile says, else from the first event to the last. Of one
+  /// iteration its own.
   void add_time(const Search& search, Analysis& analysis) {
     PatternResult& time = analysis.patterns[0];
     const auto& found = search.findings().locations();
@@ -166,6 +167,11 @@ class Analyser {
           found[location].last_ns >= found[location].first_ns ? found[location].last_ns - found[location].first_ns : 0);
       if (!trace_.archive() && !has_limits() && !request_.iteration)
         if (const auto wall = wall_of(location)) ns = *wall;
+      if (request_.iteration) {
+        ns = 0;
+        for (const SpanEnd& span : found[location].spans)
+          if (span.loop != 0 && span.number == *request_.iteration) ns += static_cast<double>(span.ns);
+      }
       if (has_limits())
         // To the end of the last call that has begun in this time.
         ns = static_cast<double>(std::max<std::int64_t>(

@@ -20,6 +20,7 @@ using Quantity = std::uint16_t;
 struct SpanEnd {
   std::uint16_t loop = 0;  ///< index into Findings::loops(); 0: time outside of iterations
   std::int64_t number = 0;
+  std::int64_t ns = 0;                                             ///< how long it was; of archives 0
   std::uint32_t opened = trace::no_path, closed = trace::no_path;  ///< of stretches: the calls around it
   bool is_whole = true;                                            ///< no events of it are missing
 };

@@ -157,7 +157,7 @@ void Search::leave(const trace::Event& event) {
     findings_.add_call(static_cast<Quantity>(call.call_class), call.location, call.path, call.span,
                        call.time_ns() - call.inner_ns, frame.messages, frame.bytes);
   collectives_.leave(event, call.enter_ns, call.inner_ns, frame.completes_message || frame.completes_both);
-  if (is_within(call.enter_ns)) {
+  if (is_within(call.enter_ns) && call.call_class != CallClass::NotMpi) {
     std::int64_t& until = findings_.of(call.location).counted_until_ns;
     until = std::max(until, call.leave_ns);
   }
@@ -175,6 +175,7 @@ void Search::span_end(const trace::Event& event) {
   end.loop = static_cast<std::uint16_t>(at - loops_.begin());
   if (at == loops_.end()) loops_.push_back(loop);
   end.number = event.record.value;
+  if (!trace_.archive()) end.ns = event.time_ns - trace_.time_of(event.location, event.record.begin);
   if (!trace_.archive() && event.record.region == events::stretches) {
     const std::int32_t thread = trace_.locations()[event.location].thread;
     end.closed = trace_.path_of(event.location, thread, event.record.node);

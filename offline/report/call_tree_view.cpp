@@ -242,8 +242,8 @@ Table call_paths_table(const Document& d) {
       Row row{{std::int64_t{i}, std::int64_t{node.parent}, path_to(tree, i), name_of(node.kind), node.exclusive_s,
                node.inclusive_s}};
       add_counts(row, node.exclusive);
-      for (const double value : {node.spread.min, node.spread.mean, node.spread.max, node.standard_error_s})
-        row.cells.emplace_back(value);
+      for (const double value : {node.spread.min, node.spread.mean, node.spread.max}) row.cells.emplace_back(value);
+      row.cells.push_back(analysis::has_standard_error(node.name) ? Cell(node.standard_error_s) : Cell());
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
       if (node.marked) row.cells.insert(row.cells.end(), {node.mark_visits, node.mark_s});

@@ -43,7 +43,7 @@ std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, st
   return windows;
 }
 
-const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
+const std::vector<Column> event_columns = {{"time_s", Kind::Moment},
                                            {"rank", Kind::Id},
                                            {"thread", Kind::Id},
                                            {"event"},
@@ -58,7 +58,7 @@ const std::vector<Column> event_columns = {{"time_s", Kind::Seconds},
                                            {"lost", Kind::Count},
                                            {"value"},
                                            {"message", Kind::Id},
-                                           {"sent_s", Kind::Seconds},
+                                           {"sent_s", Kind::Moment},
                                            {"operation", Kind::Id}};
 
 class EventRows {
@@ -166,6 +166,8 @@ void for_each_event(const Trace& trace, const EventOptions& options,
   std::map<std::uint32_t, std::vector<TimeSpan>> windows;
   if (options.iteration) windows = windows_of(trace, *options.iteration);
   const auto nanoseconds = [](double seconds) { return std::llround(std::clamp(seconds, -1e9, 1e9) * 1e9); };
+  if (options.from_s && options.to_s && *options.from_s >= *options.to_s)
+    throw UsageError(fmt::format("--from {}: must be before --to {}", *options.from_s, *options.to_s));
   const std::int64_t from = options.from_s ? nanoseconds(*options.from_s) : Trace::from_begin;
   const std::int64_t to = options.to_s ? nanoseconds(*options.to_s) : std::numeric_limits<std::int64_t>::max();
   const auto wanted = [&](const Event& event) {

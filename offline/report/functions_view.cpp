@@ -1,4 +1,6 @@
 // Where the time went, by function.
+#include <algorithm>
+
 #include "offline/analysis/functions.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/run_page.hpp"
@@ -15,12 +17,16 @@ Table functions_table(const Document& d) {
       {"function", Kind::Text}, {"kind", Kind::Text}, {"exclusive_s", Kind::Seconds}, {"inclusive_s", Kind::Seconds}};
   add_count_columns(columns);
   add_asked_for_columns(columns, d.tree, Everywhere, {"metrics", "exclusive"});
+  for (const char* name : {"exclusive_standard_error_s", "inclusive_standard_error_s"})
+    columns.push_back({name, Kind::Seconds});
   columns.push_back({"precision"});
   return {"functions", std::move(columns), [&d](const TakeRow& take) {
             for (const auto& f : function_totals(d.tree)) {
               Row row{{f.name, name_of(f.kind), f.exclusive_s, f.inclusive_s}};
               add_counts(row, f.exclusive);
               add_asked_for(row, d.tree, f.exclusive);
+              for (const double error : {f.exclusive_error_s, f.inclusive_error_s})
+                row.cells.push_back(analysis::has_standard_error(f.name) ? Cell(error) : Cell());
               row.cells.emplace_back(precision_of(d, f.kind, f.name));
               take(row);
             }
@@ -35,8 +41,11 @@ class FunctionsPage : public RunPage {
   std::pair<const char*, const char*> folded_names() const override { return {"function", "functions"}; }
 
   void view() override {
+    const auto functions = function_totals(d_.tree);
+    const bool has_errors = std::ranges::any_of(functions, [](const auto& f) { return f.exclusive_error_s > 0; });
     print({"",
            {{"excl %", Kind::Share},
+            {std::string(glyphs_.plus_minus) + " %", Kind::Text, has_errors ? InText : 0u},
             {"time", Kind::Seconds},
             {"incl %", Kind::Share},
             {"time", Kind::Seconds},
@@ -47,13 +56,14 @@ class FunctionsPage : public RunPage {
             {"kind", Kind::Text, ForPrograms},
             {"function"}},
            [&](const TakeRow& take) {
-             for (const auto& f : function_totals(d_.tree)) {
+             for (const auto& f : functions) {
                if (f.exclusive_s < least_time() && f.kind != PathKind::Other) {
                  fold(1, f.exclusive_s);
                  continue;
                }
-               take({{f.exclusive_s / wall(), f.exclusive_s, f.inclusive_s / wall(), f.inclusive_s,
-                      f.exclusive[MetricId::Visits], f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
+               take({{f.exclusive_s / wall(), error_in_percent(f.exclusive_error_s, wall()), f.exclusive_s,
+                      f.inclusive_s / wall(), f.inclusive_s, f.exclusive[MetricId::Visits],
+                      f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
                       f.exclusive[MetricId::BytesReceived], name_of(f.kind), f.name}});
              }
            }},

@@ -18,6 +18,7 @@ struct CellText {
   }
   std::string operator()(double value) const {
     if (kind == Kind::Share) return percent(value, 1);
+    if (kind == Kind::Moment) return fmt::format("{:.9f}", value);
     return kind == Kind::Seconds ? human_time(value) : fmt::format("{:.3g}", value);
   }
   std::string operator()(const std::string& value) const { return value; }

@@ -54,6 +54,10 @@ class Shown {
       columns.push_back({name.substr(0, name.size() - 2) + "_standard_error_s", kind,
                          metrics_.size() == 1 ? Everywhere : ForPrograms, "std error"});
       columns.push_back({metric.name + "_precision", Kind::Text, ForPrograms});
+      if (!has_bounds(m)) continue;
+      for (const char* bound : {"low", "high"})
+        columns.push_back({metric.name + "_" + bound + "_s", kind, metrics_.size() == 1 ? Everywhere : ForPrograms,
+                           bound == std::string_view("low") ? "at least" : "at most"});
     }
     columns.push_back({"name"});
     return columns;
@@ -77,12 +81,22 @@ class Shown {
     const std::vector<Severity> values = severities_.of(metrics_, nodes_, at);
     for (std::size_t m = 0; m < metrics_.size(); ++m) {
       const Severity& of = values[m];
-      if (severities_.metrics()[metrics_[m]].unit == "s")
-        row.cells.insert(row.cells.end(), {of.value, of.standard_error, name_of(of.known)});
+      if (severities_.metrics()[metrics_[m]].unit == "s") add_time(row, of, has_bounds(metrics_[m]));
       else row.cells.emplace_back(static_cast<std::int64_t>(std::clamp(of.value, -9e18, 9e18)));
     }
     row.cells.emplace_back(location.name);
     return row;
+  }
+
+  bool has_bounds(std::size_t metric) const {
+    return nodes_.all() && severities_.metrics()[metric].name == "not_on_cpu";
+  }
+  static void add_time(Row& row, const Severity& of, bool has_bounds) {
+    const Cell error = of.standard_error ? Cell(*of.standard_error) : Cell();
+    row.cells.insert(row.cells.end(), {of.value, error, name_of(of.known)});
+    if (!has_bounds) return;
+    row.cells.push_back(of.bounds ? Cell(of.bounds->first) : Cell());
+    row.cells.push_back(of.bounds ? Cell(of.bounds->second) : Cell());
   }
 
   Severities severities_;

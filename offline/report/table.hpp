@@ -18,6 +18,7 @@ enum class Kind : std::uint8_t {
   Id,       ///< a name in numbers: zero is one, too
   Number,   ///< a real
   Seconds,  ///< to 1e-13 in series
+  Moment,   ///< a point in time, in seconds: people need all digits of it, too
   Bytes,
   Share,  ///< of 1; people read percent
   Flag

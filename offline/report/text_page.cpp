@@ -29,6 +29,7 @@ std::size_t width_of(const Column& column) {
     case Kind::Share: return 8;
     case Kind::Count: return 12;
     case Kind::Id: return 8;
+    case Kind::Moment: return 18;
     case Kind::Seconds:
     case Kind::Bytes: return 10;
     default: return 9;

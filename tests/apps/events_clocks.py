@@ -65,6 +65,18 @@ class Clocks(TestCase):
             for enter, leave in zip(enters[own], leaves[other]):
                 self.assertLess(enter, leave + 2 * summary["clock_uncertainty_s"])
 
+    def half_width_s(self, events: list[dict[str, str]]) -> float:
+        """By how much messages leave a clock open, in the middle of 30 parts of the run: half of the quickest ones of both
+        directions together, which no offset of a clock changes."""
+        quickest: dict[tuple[int, str], float] = {}
+        received = [e for e in events if e["event"] == "receive" and e["sent_s"]]
+        first, last = (edge(float(e["time_s"]) for e in received) for edge in (min, max))
+        for e in received:
+            part = min(int(30 * (float(e["time_s"]) - first) / (last - first)), 29)
+            took = float(e["time_s"]) - float(e["sent_s"])
+            quickest[part, e["rank"]] = min(took, quickest.get((part, e["rank"]), took))
+        return statistics.median((quickest.get((part, "0"), 1) + quickest.get((part, "1"), 1)) / 2 for part in range(30))
+
     def test_a_clock_that_runs_unevenly(self) -> None:
         """The times of one rank are bent: right at begin and end, ahead in the middle. Its messages put them right again."""
         straight = self.on_two_machines("events_clocks", "3")
@@ -73,16 +85,23 @@ class Clocks(TestCase):
         subprocess.run([PROGRAMS / "bend_clock", bent, "1", str(round(BEND_S * 1e9))], check=True)
         truth, found = self.summary(straight), self.summary(bent)
         self.assertEqual([2, 2], [truth["machines"], found["machines"]])
-        self.assertEqual(truth["clock_bounds"], found["clock_bounds"])
+        events = {experiment: self.events(experiment) for experiment in (straight, bent)}
         # A message bounds the clocks, and so does what all ranks do together.
-        messages = sum(e["event"] == "receive" for e in self.events(straight))
-        self.assertGreater(messages, 100)
-        self.assertGreaterEqual(truth["clock_bounds"], messages)
+        receives = [e for e in events[bent] if e["event"] == "receive"]
+        self.assertGreaterEqual(truth["clock_bounds"], len(receives))
+        self.assertEqual(truth["clock_bounds"], found["clock_bounds"])
+        self.assertIn("correct them in between", self.tool("report", bent, "--events"))
+        # Times do not depend on which ranks are shown.
+        alone = self.events(bent, "--rank", "1")
+        self.assertEqual([e["time_s"] for e in events[bent] if e["rank"] == "1"], [e["time_s"] for e in alone])
+        # On a busy machine messages wait for processors, and prove too little.
+        half_width = self.half_width_s(events[straight])
+        if half_width > BEND_S / 20:
+            self.skipTest(f"messages are too slow here: they leave the clock open to {half_width:.6f} s")
+        self.assertLess(max(truth["clock_uncertainty_s"], found["clock_uncertainty_s"]), BEND_S / 2)
         # Between points of the correction a line stands for the curve.
         for summary in (truth, found):
             self.assertLess(summary["clock_violations"], 0.02 * summary["clock_bounds"])
-        self.assertIn("correct them in between", self.tool("report", bent, "--events"))
-        events = {experiment: self.events(experiment) for experiment in (straight, bent)}
         for rank in "01":
             true_s, found_s = ([float(e["time_s"]) for e in events[experiment] if e["rank"] == rank]
                                for experiment in (straight, bent))
@@ -91,15 +110,10 @@ class Clocks(TestCase):
             # A process that was suspended says nothing meanwhile, and this clock bends more than crystals do.
             self.assertLess(statistics.quantiles(wrong, n=10)[-1],
                             truth["clock_uncertainty_s"] + found["clock_uncertainty_s"] + BEND_S / 10)
-            # Half of all would be wrong by more than half of the bend. On a busy machine messages are too slow to tell.
-            if found["clock_uncertainty_s"] < BEND_S / 2:
-                self.assertLess(statistics.median(wrong), BEND_S / 5)
+            # Half of all would be wrong by more than half of the bend.
+            self.assertLess(statistics.median(wrong), BEND_S / 5)
         # A message is not received before it is sent: then the reader has seen its send.
-        receives = [e for e in events[bent] if e["event"] == "receive"]
         self.assertLessEqual(sum(e["sent_s"] == "" for e in receives), 0.02 * len(receives))
-        # Times do not depend on which ranks are shown.
-        alone = self.events(bent, "--rank", "1")
-        self.assertEqual([e["time_s"] for e in events[bent] if e["rank"] == "1"], [e["time_s"] for e in alone])
 
 
 if __name__ == "__main__":

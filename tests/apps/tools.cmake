@@ -1,7 +1,7 @@
 # What the tools do with real programs, launchers and compilers.
 add_library(tools_probe SHARED ${CMAKE_CURRENT_LIST_DIR}/tools_probe.c)
 set_target_properties(tools_probe PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/apps)
-foreach(area exec wrappers info install command_line report report_damage report_iterations)
+foreach(area exec wrappers info install command_line events report report_damage report_iterations)
   add_test(NAME apps.tools_${area} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/tools_${area}.py)
   set_tests_properties(apps.tools_${area} PROPERTIES TIMEOUT ${time_limit} LABELS unsanitized ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
 endforeach()

@@ -120,12 +120,22 @@ TEST_F(SeveritiesTest, every_answer_says_how_well_it_is_known) {
   EXPECT_EQ(of("wall", 0, {0, 0}, {}, true).standard_error, 0);
 }
 
+TEST_F(SeveritiesTest, time_that_was_not_on_a_cpu_has_bounds_and_no_standard_error) {
+  const Severity of_all = of("not_on_cpu", 0, {0, 0}, {}, true);
+  ASSERT_TRUE(of_all.bounds);
+  EXPECT_LE(of_all.bounds->first, of_all.value);
+  EXPECT_GE(of_all.bounds->second, of_all.value);
+  EXPECT_FALSE(of("user", 0, {0, 0}, {}, true).bounds);
+  EXPECT_TRUE(of_all.value == 0 || !of_all.standard_error);
+  EXPECT_TRUE(of("user", node({"0x10"}), {0, 0}).standard_error);
+}
+
 TEST_F(SeveritiesTest, the_standard_error_is_that_of_a_share_of_samples) {
   // Cluster 1: 10 samples in 0x10 with 10,000 ns and 30 in 0x20 with 30,000 ns, 1,000 ns each: a share of 1/4 of 40.
   const Severity severity = of("user", node({"0x10"}), {0, 0}, cluster(1));
   EXPECT_DOUBLE_EQ(severity.value, 10'000e-9);
   const double binomial = 40'000e-9 * std::sqrt(0.25 * 0.75 / 40);
-  EXPECT_NEAR(severity.standard_error, binomial, 0.05 * binomial);
+  EXPECT_NEAR(severity.standard_error.value(), binomial, 0.05 * binomial);
 }
 
 TEST_F(SeveritiesTest, inclusive_values_have_what_is_called_there) {

@@ -257,6 +257,28 @@ TEST(MarkdownReport, is_the_table_of_the_view) {
   EXPECT_NE(text.find("\n| MPI_Allreduce | mpi | 28.0 s | 28.0 s | 2,000 |"), text.npos) << text;
 }
 
+TEST(TextReport, functions_have_a_standard_error_too) {
+  Options options;
+  options.flat = true;
+  Sample sample;
+  EXPECT_EQ(sample.text({140, true, false}, options).find("±"), std::string::npos) << "nothing was sampled";
+  // 68 s by 100 samples of 680 ms: solve has 40, and 88 with what it calls, which is all of them.
+  sample.tree.nodes[0].sampled_s = 68;
+  sample.tree.totals.weight_s = 68;
+  sample.tree.totals.weight_squares_s2 = 68 * 0.68;
+  for (auto& node : sample.tree.nodes)
+    if (node.kind == PathKind::User && node.name.starts_with("solve"))
+      node.exclusive_weight_s = 40 * 0.68, node.weight_s = 68;
+  const std::string text = sample.text({140, true, false}, options);
+  const double error = 68 * std::sqrt(0.4 * 0.6 / 100);  // 3.33 s of 100 s
+  EXPECT_NEAR(3.33, error, 0.01);
+  EXPECT_NE(text.find("   40.0      3.3    40.0 s"), text.npos) << text;
+  options.set_format("csv");
+  const std::string csv = sample.printed_as(options);
+  EXPECT_NE(csv.find(",exclusive_standard_error_s,inclusive_standard_error_s,precision"), csv.npos) << csv;
+  EXPECT_NE(csv.find(",3.33"), csv.npos) << csv;
+}
+
 TEST(TextReport, colours_only_where_they_are_wanted) {
   EXPECT_EQ(Sample().text({110, true, false}).find('\033'), std::string::npos);
   EXPECT_NE(Sample().text({110, true, true}).find('\033'), std::string::npos);
