@@ -52,10 +52,11 @@ void for_each_dependence(const trace::CollectiveOperation& operation, const Take
 
 Causes::Causes(Search& search) : of_location_(search.trace().locations().size()) {
   search.subscribe<Call>([this](const Call& of) { call(of); });
-  search.subscribe<Received>([this](const Received& of) {
-    received_.emplace_back(pair_of(of.sender, of.call.location), std::max(of.send_enter_ns, of.call.enter_ns));
+  search.subscribe<Receiving>([this](const Receiving& of) {
+    const Received& latest = of.latest;
+    waits({of.call.location, of.call.enter_ns, of.call.path}, {latest.sender, latest.send_enter_ns, latest.send_path},
+          of.waiting_ns);
   });
-  search.subscribe<Receiving>([this](const Receiving& of) { receiving(of); });
   search.subscribe<Sending>([this](const Sending& of) {
     waits({of.call.location, of.call.enter_ns, of.call.path}, {of.receiver, of.posted_ns, of.receiver_path},
           of.waiting_ns);
@@ -80,17 +81,6 @@ void Causes::call(const Call& call) {
   if (of.calls.size() <= most_calls) return;
   of.known_since_ns = of.calls.front().leave_ns;
   of.calls.pop_front();
-}
-
-void Causes::receiving(const Receiving& of) {
-  const Received& latest = of.latest;
-  waits({of.call.location, of.call.enter_ns, of.call.path}, {latest.sender, latest.send_enter_ns, latest.send_path},
-        of.waiting_ns);
-  for (const auto& [pair, ns] : received_) {
-    std::int64_t& since = pairs_[pair];
-    since = std::max(since, ns);
-  }
-  received_.clear();
 }
 
 void Causes::collective(const Collective& of) {
@@ -163,6 +153,9 @@ void Causes::waits(const Moment& waiter, const Moment& delayer, std::int64_t wai
   const double factor = static_cast<double>(more) / static_cast<double>(waiting_ns);
   compare(group, delayer.location, delayer, since, factor);
   compare(group, delayer.location, waiter, since, -factor);
+  // One that has not waited may still be behind.
+  std::int64_t& in_step = pairs_.try_emplace(pair_of(waiter.location, delayer.location), delayer.ns).first->second;
+  in_step = std::max(in_step, delayer.ns);
 }
 
 /// What a location has done from then until its moment, times the factor, as what the charged location has done.

@@ -2,17 +2,17 @@
 /// Why there is waiting: what other processes have done longer than the one that waits (delays; Boehme, Geimer, Wolf,
 /// Arnold: Identifying the root causes of wait states in large-scale parallel applications).
 ///
-/// A call waits for what another process does later. From the time at which the two were last in step to the wait, both
-/// have spent time on the same things: on segments of computation (between two calls of MPI, named by their call paths)
-/// and in calls. By what the other one has spent more on each of them it has made the first one wait: these differences
-/// add up to the waiting exactly. They are summed over all waits of a call path before those below zero are dropped, so
-/// that chance cancels.
+/// A call waits for what another process does later. From the time at which the two were last in step (the one has
+/// waited for the other, or both have been in an operation of all) to the wait, both have spent time on the same
+/// things: on segments of computation (between two calls of MPI, named by their call paths) and in calls. By what the
+/// other one has spent more on each of them it has made the first one wait: these differences add up to the waiting
+/// exactly. They are summed over all waits of a call path before those below zero are dropped, so that chance cancels.
 ///
 /// Where the other process has waited itself in that time, the cause is whatever made it wait. So costs flow from the
 /// waits of a call path on one location to those of another, until they arrive at work: by shares of sums, not wait by
 /// wait.
 ///
-/// Memory: the last 256 calls of each location, pairs of locations that have exchanged messages, and the sums.
+/// Memory: the last 256 calls of each location, pairs of locations of which one has waited for the other, and the sums.
 
 #include <cstdint>
 #include <deque>
@@ -85,7 +85,6 @@ class Causes {
   };
 
   void call(const Call& call);
-  void receiving(const Receiving& of);
   void collective(const Collective& of);
   void job_wide(const JobWide& of);
   /// `waiter`: the call that waits is entered. `delayer`: what it waits for begins.
@@ -97,8 +96,7 @@ class Causes {
   Group& group_of(std::uint32_t location, std::uint32_t path);
 
   std::vector<OfLocation> of_location_;
-  std::unordered_map<std::uint64_t, std::int64_t> pairs_;  ///< of locations: when a message was received
-  std::vector<std::pair<std::uint64_t, std::int64_t>> received_;
+  std::unordered_map<std::uint64_t, std::int64_t> pairs_;      ///< of locations: when the one has waited for the other
   std::unordered_map<std::uint64_t, std::uint32_t> group_at_;  ///< by location and path
   std::vector<Group> groups_;
   std::uint64_t operations_ = 0;

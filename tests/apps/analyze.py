@@ -118,6 +118,25 @@ class Analyze(TestCase):
                     self.assertAlmostEqual(of["severity_s"], sum(row["severity_s"] for row in of["by_location"]), delta=1e-6)
                     self.assertIn("one_step", of["by_callpath"][0]["path"])
 
+    def test_the_cause_of_a_wait_is_the_rank_that_was_late(self) -> None:
+        """Each rank is late by turns, the one before its send and the other one before its receive."""
+        for mpi in MPIS:
+            experiment, planted = self.run_mode(mpi, "recv", 40, 0.005, ALL)
+            found = self.analysis(experiment, "--causes")
+            self.assertAlmostEqual(found["waiting_s"] - found["waiting_unexplained_s"],
+                                   sum(cause["severity_s"] for cause in found["causes"]), delta=1e-6)
+            self.assertLess(found["waiting_unexplained_s"], 0.01 * found["waiting_s"])
+            for rank, call in enumerate(("MPI_Send", "MPI_Recv")):
+                late = [cause["direct_s"] for cause in found["causes"]
+                        if cause["kind"] == "computation" and cause["rank"] == rank and cause["before"][-1] == call
+                        and cause.get("after", [""])[-1] == "MPI_Barrier"]
+                # It works that long by the wall clock in every second step.
+                self.assertEqual(1, len(late), found["causes"])
+                self.assertGreater(late[0], 0.8 * 20 * 0.005)
+            waited = sum(planted["late_sender"])
+            of_first = sum(cause["direct_s"] for cause in found["causes"] if cause["rank"] == 0)
+            self.assertGreater(of_first, 0.95 * waited - 0.002)
+
     def test_an_iteration(self) -> None:
         experiment, planted = self.run_mode(MPIS[0], "recv", 20, 0.005, ALL, "marked")
         wrong = []
