@@ -43,10 +43,11 @@ int export_events(const Request& request, exports::ProcessGroup* processes) {
     fmt::print("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
                trace.locations().size());
     if (done.left_out > 0)
-      complain("export", exit_ok,
-               fmt::format("{} communications are not in it: OTF2 has no record for them, or their communicator is "
-                           "not known",
-                           done.left_out));
+      complain(
+          "export", exit_ok,
+          fmt::format("{} communications are not in it: OTF2 has no record for them, or their communicator or their "
+                      "other side is not known",
+                      done.left_out));
   });
 }
 

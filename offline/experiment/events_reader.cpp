@@ -253,9 +253,21 @@ void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uin
   }
 }
 
+std::string EventFile::cost_of(const EventFrame& frame) const {
+  return std::to_string(frame.records) + " events of rank " + std::to_string(rank_) + " are missing";
+}
+
+void EventFile::check() const {
+  for (const EventFrame& frame : frames_)
+    damage_->survives(cost_of(frame), [&] {
+      const InputFile file(source_);
+      (void)read_whole(file, frame.offset, frame.size);
+    });
+}
+
 void EventFile::read(const EventFrame& frame, std::vector<std::byte>& records) const {
   bool is_whole = false;
-  damage_->survives(std::to_string(frame.records) + " events of rank " + std::to_string(rank_) + " are missing", [&] {
+  damage_->survives(cost_of(frame), [&] {
     const InputFile file(source_);
     const auto whole = read_whole(file, frame.offset, frame.size);
     const Head head = parse_head(file, frame.offset, frame.offset + frame.size, whole);

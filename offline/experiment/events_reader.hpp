@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "events/buffer.hpp"
@@ -39,10 +40,13 @@ class EventFile {
   /// The records of a frame, encoded, in place of `records`, whose memory is used again. None: they are damaged, which
   /// goes to the log.
   void read(const EventFrame& frame, std::vector<std::byte>& records) const;
+  /// Notes which frames are damaged, as read() does, but quickly.
+  void check() const;
   /// Notes that a record in a frame is malformed: those behind it are missing.
   void note_damage(const EventFrame& frame) const;
 
  private:
+  std::string cost_of(const EventFrame& frame) const;
   void find_frames(const InputFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t written);
 
   std::shared_ptr<const FileSource> source_;  ///< opened again for each frame; null: there is no file

@@ -33,8 +33,10 @@ struct Otf2Options {
 
 /// Of all processes, in the first one; in others empty.
 struct Otf2Summary {
-  std::uint64_t events = 0;    ///< written records
-  std::uint64_t left_out = 0;  ///< communications that OTF2 has no record for, or whose communicator is not known
+  std::uint64_t events = 0;  ///< written records
+  /// Communications that OTF2 has no record for, whose communicator is not known, or, where events are missing, whose
+  /// other sides are.
+  std::uint64_t left_out = 0;
 };
 
 /// Nothing is overwritten: throws ExportError when it exists, as a link that leads nowhere does, too.

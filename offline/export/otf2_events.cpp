@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "offline/export/lost_partners.hpp"
 #include "offline/export/otf2_archive.hpp"
 #include "offline/export/otf2_definitions.hpp"
 #include "offline/export/process_group.hpp"
@@ -69,7 +70,11 @@ bool is_collective_access(std::string_view region) {
 /// What the writers of all locations share.
 struct Contents {
   Contents(const trace::Trace& of_trace, const analysis::CallTree& of_tree, const Otf2Options& chosen)
-      : trace(of_trace), tree(of_tree), options(chosen), definitions(of_trace, of_tree) {
+      : trace(of_trace),
+        tree(of_tree),
+        options(chosen),
+        definitions(of_trace, of_tree),
+        lost_partners(lost_partners_of(of_trace, chosen.processes)) {
     for (const analysis::TreeNode& node : tree.nodes)
       operations.push_back(node.kind == analysis::PathKind::Mpi ? operation_of(node.name) : std::nullopt);
   }
@@ -77,7 +82,15 @@ struct Contents {
   const analysis::CallTree& tree;
   const Otf2Options& options;
   const Otf2Definitions definitions;
+  const LostPartners lost_partners;
   std::vector<std::optional<OTF2_CollectiveOp>> operations;  ///< by node
+
+ private:
+  /// The first process finds them for all.
+  static LostPartners lost_partners_of(const trace::Trace& trace, ProcessGroup* processes) {
+    if (!processes) return LostPartners(trace);
+    return LostPartners::from(processes->broadcast(processes->is_first() ? LostPartners(trace).text() : ""));
+  }
 };
 
 /// Writes the events of one location.
@@ -87,6 +100,7 @@ class Writer {
       : trace_(contents.trace),
         tree_(contents.tree),
         definitions_(contents.definitions),
+        lost_partners_(contents.lost_partners),
         operations_(contents.operations),
         functions_(contents.options.functions),
         location_(location),
@@ -101,6 +115,7 @@ class Writer {
     // Readers refuse an event that is earlier than the one before.
     time_ = std::max<std::uint64_t>(time_, event.time_ns > 0 ? static_cast<std::uint64_t>(event.time_ns) : 0);
     if (event.type != Type::Metric && event.type != Type::Communication && event.type != Type::Leave) end_metrics();
+    if (is_off_ && event.type != Type::Gap) turn(OTF2_MEASUREMENT_ON);
     switch (event.type) {
       case Type::Enter: begin_functions(node); return enter(region);
       case Type::Leave:
@@ -131,7 +146,10 @@ class Writer {
         return;
       case Type::FlushBegin: flush_begin_ = time_; return;
       case Type::FlushEnd: return done(OTF2_EvtWriter_BufferFlush(out_, nullptr, flush_begin_, time_));
-      default: return;  // gaps, ends of threads; the others are not of experiments
+      case Type::Gap:
+        if (!is_off_) turn(OTF2_MEASUREMENT_OFF);
+        return;
+      default: return;  // ends of threads; the others are not of experiments
     }
   }
 
@@ -152,6 +170,11 @@ class Writer {
   void done(OTF2_ErrorCode code) { check(code, "an event"); }
   void enter(OTF2_RegionRef region) { done(OTF2_EvtWriter_Enter(out_, nullptr, time_, region)); }
   void leave(OTF2_RegionRef region) { done(OTF2_EvtWriter_Leave(out_, nullptr, time_, region)); }
+  /// Around what is missing.
+  void turn(OTF2_MeasurementMode mode) {
+    is_off_ = mode == OTF2_MEASUREMENT_OFF;
+    done(OTF2_EvtWriter_MeasurementOnOff(out_, nullptr, time_, mode));
+  }
 
   /// Beginnings may be missing, and inner marks may not have ended.
   void end_mark(OTF2_RegionRef region) {
@@ -195,10 +218,11 @@ class Writer {
 
   void communicate(const Event& event, std::uint32_t node) {
     const events::Record& r = event.record;
+    const bool is_paired = !lost_partners_.has(location_, communications_++);
     switch (r.kind) {
-      case Kind::Send: return send(r);
-      case Kind::Receive: return receive(r);
-      case Kind::Collective: return collective(r, node);
+      case Kind::Send: return send(r, is_paired);
+      case Kind::Receive: return receive(r, is_paired);
+      case Kind::Collective: return collective(r, node, is_paired);
       case Kind::OneSided: return one_sided(r);
       case Kind::Read:
       case Kind::Write: return access(r, tree_.nodes[node].name);
@@ -215,11 +239,12 @@ class Writer {
   /// Whether the begin of what the record completes is in the archive. What another thread has begun may be.
   bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.contains(r.request); }
 
-  void send(const events::Record& r) {
+  /// `is_paired`: its other side is in the archive, or would not be there anyway; so of receives.
+  void send(const events::Record& r, bool is_paired) {
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_sent);
-    const bool is_known = r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
+    const bool is_known = is_paired && r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
     if (r.phase >= Phase::Completed ? !may_have_begun(r) : !is_known) {
       ++left_out_;
       return;
@@ -235,15 +260,19 @@ class Writer {
     begun_.erase(r.request);
   }
 
-  void receive(const events::Record& r) {
+  void receive(const events::Record& r, bool is_paired) {
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_received);
+    if (r.phase == Phase::Begun && !is_paired) {
+      ++left_out_;
+      return;
+    }
     if (r.phase == Phase::Begun) {
       begun_[r.request] = {};
       return done(OTF2_EvtWriter_MpiIrecvRequest(out_, nullptr, time_, r.request));
     }
-    const bool is_known = r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
+    const bool is_known = is_paired && r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
     const bool has_begun = r.phase != Phase::Whole && may_have_begun(r);
     // Nothing comes from MPI_PROC_NULL, but its request was written.
     const bool is_nothing = r.phase == Phase::Cancelled || r.peer == events::no_peer;
@@ -256,7 +285,7 @@ class Writer {
     if (r.phase != Phase::Whole) begun_.erase(r.request);
   }
 
-  void collective(const events::Record& r, std::uint32_t node) {
+  void collective(const events::Record& r, std::uint32_t node, bool is_whole) {
     const std::uint32_t root = r.peer >= 0                   ? static_cast<std::uint32_t>(r.peer)
                                : r.peer == events::this_side ? OTF2_COLLECTIVE_ROOT_SELF
                                                              : OTF2_COLLECTIVE_ROOT_NONE;
@@ -264,7 +293,7 @@ class Writer {
     const std::optional<OTF2_CollectiveOp> operation = operations_[node];
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const bool has_begun = r.phase < Phase::Completed || may_have_begun(r);
-    if (!operation || communicator == OTF2_UNDEFINED_COMM || !has_begun) {
+    if (!operation || !is_whole || communicator == OTF2_UNDEFINED_COMM || !has_begun) {
       ++left_out_;
       return;
     }
@@ -372,12 +401,15 @@ class Writer {
   const trace::Trace& trace_;
   const analysis::CallTree& tree_;
   const Otf2Definitions& definitions_;
+  const LostPartners& lost_partners_;
   const std::vector<std::optional<OTF2_CollectiveOp>>& operations_;
   const bool functions_;
   const std::uint32_t location_;
   const std::int32_t rank_, thread_;
   OTF2_EvtWriter* out_;
-  std::uint64_t time_ = 0, time_before_ = 0, flush_begin_ = 0, left_out_ = 0, one_sided_ = 0, accesses_ = 0;
+  std::uint64_t time_ = 0, time_before_ = 0, flush_begin_ = 0, left_out_ = 0, one_sided_ = 0, accesses_ = 0,
+                communications_ = 0;
+  bool is_off_ = false;               ///< events are missing here
   std::vector<OTF2_RegionRef> open_;  ///< marks
   std::vector<Collective> in_progress_;
   std::vector<std::pair<events::Record, std::uint64_t>> metrics_at_end_;

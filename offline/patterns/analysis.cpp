@@ -107,6 +107,7 @@ class Analyser {
     analysis.not_covered_ns = estimate.not_covered_ns();
     analysis.merged_strata = estimate.merged_strata();
     add_time(search, analysis);
+    if (search.counts().gaps_within > 0 && !is_extrapolated) doubt(search, analysis);
     if (request_.iteration)
       for (const Findings::OfLocation& of : search.findings().locations())
         for (const SpanEnd& span : of.spans)
@@ -166,7 +167,7 @@ class Analyser {
       double ns = static_cast<double>(
           found[location].last_ns >= found[location].first_ns ? found[location].last_ns - found[location].first_ns : 0);
       if (!trace_.archive() && !has_limits() && !request_.iteration)
-        if (const auto wall = wall_of(location)) ns = *wall;
+        if (const auto wall = time_of(location, &format::UnitTimes::wall)) ns = *wall;
       if (request_.iteration) {
         ns = 0;
         for (const SpanEnd& span : found[location].spans)
@@ -185,14 +186,50 @@ class Analyser {
     std::ranges::stable_sort(time.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
   }
 
-  std::optional<double> wall_of(std::uint32_t location) {
+  /// Events are missing: no pattern is surer than the time of calls is. All time is known even so, where the profile
+  /// says it.
+  void doubt(const Search& search, Analysis& analysis) {
+    const bool has_profile = !trace_.archive() && !has_limits() && !request_.iteration;
+    const double seen = has_profile ? seen_of_profile(search) : seen_between_gaps(search, analysis.total_ns);
+    for (PatternResult& of : analysis.patterns) {
+      if (has_profile && &of == &analysis.patterns[0]) continue;
+      of.confidence = std::min(of.confidence, seen);
+      of.is_partial = true;
+    }
+  }
+
+  /// Of the time in MPI that the profile has, the share of which there are events.
+  double seen_of_profile(const Search& search) {
+    double seen = 0, all = 0;
+    const auto& found = search.findings().locations();
+    for (std::uint32_t location = 0; location < found.size(); ++location) {
+      for (const Findings::Cell& cell : found[location].cells)
+        for (const Findings::Value& value : cell.values)
+          if (value.quantity < trace::call_classes && (mpi >> value.quantity & 1) != 0)
+            seen += static_cast<double>(value.ns);
+      all += time_of(location, &format::UnitTimes::mpi).value_or(0);
+    }
+    return all > seen ? seen / all : 1;
+  }
+
+  /// The share of time outside of gaps. What is missing in them nobody knows, so it is never all.
+  static double seen_between_gaps(const Search& search, double total_ns) {
+    constexpr double most = 0.99;
+    double missing_ns = 0;
+    for (const Findings::OfLocation& of : search.findings().locations())
+      missing_ns += static_cast<double>(of.missing_ns);
+    return total_ns > 0 ? std::clamp(1 - missing_ns / total_ns, 0.0, most) : 0;
+  }
+
+  /// Of the run, nanoseconds, as the profile has it.
+  std::optional<double> time_of(std::uint32_t location, std::int64_t format::UnitTimes::*time) {
     const trace::LocationOfTrace& of = trace_.locations()[location];
     if (!last_rank_ || last_rank_->rank != of.rank) last_rank_ = rank_of(of.rank, experiment::Depth::Run);
     if (!last_rank_) return std::nullopt;
     const auto at = std::ranges::find(last_rank_->locations, of.thread, &experiment::Location::thread);
     if (at == last_rank_->locations.end()) return std::nullopt;
     const auto totals = analysis::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
-    return static_cast<double>(totals.times.wall) * 1e9 / last_rank_->ticks_per_second;
+    return static_cast<double>(totals.times.*time) * 1e9 / last_rank_->ticks_per_second;
   }
 
   /// Call paths of one name are one.
@@ -275,7 +312,8 @@ class Analyser {
     }
     const auto add = [&](About about, const std::function<bool(std::uint32_t node)>& is_meant,
                          std::vector<std::string> names) {
-      PatternResult result{std::move(about), {}, 1, is_extrapolated};
+      PatternResult result{
+          std::move(about), {}, communication_result.confidence, is_extrapolated, communication_result.is_partial};
       std::set<std::uint32_t> nodes;
       for (const PatternResult::ByNode& of : communication_result.by_node)
         if (is_meant(of.node)) nodes.insert(of.node);

@@ -40,6 +40,7 @@ struct PatternResult {
   Severity all;
   double confidence = 1;
   bool is_sampled = false;  ///< an estimate from kept iterations
+  bool is_partial = false;  ///< events are missing: what the rest of them tells
   struct ByNode {
     std::uint32_t node;
     Severity severity;

@@ -52,6 +52,7 @@ class Findings {
     std::vector<Row> rows;                                         ///< with by_span
     std::vector<std::pair<std::uint32_t, std::uint16_t>> touched;  ///< values of the span in progress
     std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;        ///< of its events
+    std::int64_t missing_ns = 0;                                   ///< within gaps, of the time that was asked for
     std::int64_t counted_until_ns = INT64_MIN;                     ///< the last call that counts is left
   };
 

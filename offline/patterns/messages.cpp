@@ -188,7 +188,7 @@ void Search::Messages::alone(const trace::MessageEvent& event, bool is_send) {
   }
   const std::uint32_t by = of.call;
   // Some message has arrived, nobody knows which.
-  Flights& flights = flights_to(search_.trace_.locations()[event.location].rank);
+  Flights& flights = flights_to_location(event.location);
   flights.known_since_ns = std::max(flights.known_since_ns, event.time_ns);
   if (--nodes_[by].receives_pending == 0 && nodes_[by].is_left) tell_receiving(by);
 }
@@ -228,6 +228,7 @@ void Search::Messages::leave(const Call& call, std::uint32_t node) {
 /// Whether messages to the same rank that are not received yet were sent earlier.
 void Search::Messages::find_older(Received& received, std::int32_t to, std::int64_t since_ns) {
   const Flights& flights = flights_to(to);
+  if (flights.gaps > 0) return;
   constexpr std::size_t most_looked_at = 1024;
   std::size_t looked_at = 0;
   for (const Flight& flight : flights.flights) {
@@ -273,6 +274,14 @@ void Search::Messages::tell_sending(std::uint32_t node) {
   const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
   search_.publish(
       Sending{of.call, of.receiver, of.posted_path, of.posted_ns, has_waited ? of.posted_ns - of.call.enter_ns : 0});
+}
+
+void Search::Messages::begin_gap(std::uint32_t location) { ++flights_to_location(location).gaps; }
+
+void Search::Messages::end_gap(std::uint32_t location, std::int64_t ns) {
+  Flights& flights = flights_to_location(location);
+  --flights.gaps;
+  flights.known_since_ns = std::max(flights.known_since_ns, ns);
 }
 
 void Search::Messages::finish() { pairing_.finish(); }

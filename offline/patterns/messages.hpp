@@ -21,6 +21,10 @@ class Search::Messages {
   void add(const trace::Event& event, const Call& call, std::uint32_t& node);
   /// The call is left.
   void leave(const Call& call, std::uint32_t node);
+  /// From here on events of the location are missing ...
+  void begin_gap(std::uint32_t location);
+  /// ... until then.
+  void end_gap(std::uint32_t location, std::int64_t ns);
   void finish();
   const trace::MessageCounts& counts() const { return pairing_.counts(); }
   std::uint64_t violations() const { return violations_; }
@@ -64,6 +68,7 @@ class Search::Messages {
     std::uint64_t next = 0;
     std::size_t open = 0;
     std::int64_t known_since_ns = INT64_MIN;  ///< what was sent before may have arrived, unseen
+    std::uint32_t gaps = 0;                   ///< in progress: what is sent may arrive unseen
     void add(std::int64_t sent_ns, std::uint32_t sender) {
       flights.push_back({next++, sent_ns, sender, false});
       ++open;
@@ -87,6 +92,7 @@ class Search::Messages {
   Search& search_;
   trace::Pairing pairing_;
   Flights& flights_to(std::int32_t rank);
+  Flights& flights_to_location(std::uint32_t location) { return flights_to(search_.trace_.locations()[location].rank); }
   std::vector<Node> nodes_;            ///< the first one is none
   std::vector<Operation> operations_;  ///< likewise
   std::vector<std::uint32_t> free_nodes_, free_operations_;

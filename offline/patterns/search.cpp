@@ -25,7 +25,9 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
       stacks_(trace.locations().size()),
       collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }),
       span_begin_(trace.locations().size(), INT64_MIN),
-      has_gap_(trace.locations().size()) {
+      has_gap_(trace.locations().size()),
+      is_in_gap_(trace.locations().size()),
+      gap_begin_(trace.locations().size()) {
   for (const trace::RegionOfTrace& region : trace.regions()) {
     const bool is_mpi = region.paradigm == trace::Paradigm::Mpi;
     trace::FunctionOfMpi function = trace::function_of_mpi(region.name);
@@ -55,6 +57,8 @@ void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
   auto reader = trace_.read();
   while (const trace::Event* event = reader.next()) {
     if (progress && ++count % events_for_progress == 0) progress(event->time_ns);
+    if (is_in_gap_[event->location]) [[unlikely]]
+      end_gap(event->location, event->time_ns);
     switch (event->type) {
       case Type::Enter: enter(*event); break;
       case Type::Leave: leave(*event); break;
@@ -68,6 +72,8 @@ void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
       extent.first_ns = event->time_ns;
     extent.last_ns = event->time_ns;
   }
+  for (std::uint32_t location = 0; location < extents.size(); ++location)
+    if (is_in_gap_[location]) end_gap(location, std::max(trace_.end_ns(), gap_begin_[location]));
   for (std::uint32_t location = 0; location < extents.size(); ++location) {
     findings_.of(location).first_ns = extents[location].first_ns;
     findings_.of(location).last_ns = extents[location].last_ns;
@@ -88,14 +94,28 @@ void Search::abandon(const Frame& frame) {
   if (frame.node != 0) messages_->leave(call, frame.node);
 }
 
+/// Until the next event of the location nothing is known of it.
 void Search::gap(const trace::Event& event) {
   ++counts_.gaps;
   has_gap_[event.location] = true;
+  is_in_gap_[event.location] = true;
+  gap_begin_[event.location] = event.time_ns;
+  messages_->begin_gap(event.location);
   publish(Break{event.location, event.time_ns});
   // An experiment has calls as wholes.
   if (!trace_.archive()) return;
   for (const Frame& frame : std::exchange(stacks_[event.location], {})) abandon(frame);
   collectives_.abandon(event.location);
+}
+
+void Search::end_gap(std::uint32_t location, std::int64_t ns) {
+  is_in_gap_[location] = false;
+  messages_->end_gap(location, ns);
+  publish(Break{location, ns});
+  const std::int64_t begin = std::max(gap_begin_[location], limits_.from_ns), end = std::min(ns, limits_.to_ns);
+  if (begin > end) return;
+  findings_.of(location).missing_ns += end - begin;
+  counts_.gaps_within += 1;
 }
 
 void Search::enter(const trace::Event& event) {

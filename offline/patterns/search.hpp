@@ -25,9 +25,10 @@ namespace refrain::patterns {
 struct SearchCounts {
   trace::MessageCounts messages;
   std::uint64_t collectives = 0, collectives_left_out = 0;
-  std::uint64_t violations = 0;  ///< receives that ended before their send was begun
-  std::uint64_t gaps = 0;        ///< places where events are missing
-  bool is_sample = false;        ///< what came before an iteration is not known
+  std::uint64_t violations = 0;   ///< receives that ended before their send was begun
+  std::uint64_t gaps = 0;         ///< places where events are missing
+  std::uint64_t gaps_within = 0;  ///< those in the time that was asked for
+  bool is_sample = false;         ///< what came before an iteration is not known
 };
 
 /// Whether some iterations of the run are not in the trace, which were left out at random.
@@ -88,6 +89,7 @@ class Search {
   void leave(const trace::Event& event);
   void span_end(const trace::Event& event);
   void gap(const trace::Event& event);
+  void end_gap(std::uint32_t location, std::int64_t ns);
   void abandon(const Frame& frame);
   void collective(const trace::CollectiveOperation& operation);
   void job_wide(const Call& call, bool is_init);
@@ -113,6 +115,8 @@ class Search {
   std::vector<std::string> loops_{{}};
   std::vector<std::int64_t> span_begin_;  ///< by location
   std::vector<bool> has_gap_;             ///< by location: events of the span in progress are missing
+  std::vector<bool> is_in_gap_;           ///< by location: the last event was a gap
+  std::vector<std::int64_t> gap_begin_;   ///< by location
 };
 
 }  // namespace refrain::patterns

@@ -91,8 +91,10 @@ Table patterns_table(const PatternsShown& shown) {
             for (const PatternResult& of : shown.analysis.patterns) {
               if (!shown.has(of)) continue;
               take({{of.about.name, of.about.parent, seconds_of_ns(of.all.ns), shown.share(of.all.ns), of.confidence,
-                     of.is_sampled ? "sampled" : "all", seconds_of_ns(of.all.error_ns),
-                     of.names.empty() ? Cell() : Cell(of.names)},
+                     of.is_sampled   ? "sampled"
+                     : of.is_partial ? "part"
+                                     : "all",
+                     seconds_of_ns(of.all.error_ns), of.names.empty() ? Cell() : Cell(of.names)},
                     {by_callpath_table(shown, of), by_location_table(shown, of)}});
             }
           }};

@@ -113,8 +113,10 @@ const Record* EventStream::read_record() {
   }
 }
 
-/// Damage: records are missing from here on.
+/// Damage: records are missing from here on. What the first record of a location is relative to may be
+/// long before its begin.
 void EventStream::lose(std::int64_t ticks, std::int64_t records) {
+  ticks = std::max(ticks, std::min(names_.begin, file_->frames()[frame_ - 1].end));
   moved_count_ = 0;
   in_call_ = false;
   Record gap;

@@ -45,8 +45,9 @@ using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)
 
 /// What a location's events are about, by the numbers that they have of it. Outlives the stream.
 struct NamesOfLocation {
-  std::span<const std::uint32_t> paths;    ///< of the experiment, by node
-  std::span<const std::uint32_t> metrics;  ///< of Trace::metrics(), by the rank's own number
+  std::span<const std::uint32_t> paths;                           ///< of the experiment, by node
+  std::span<const std::uint32_t> metrics;                         ///< of Trace::metrics(), by the rank's own number
+  std::int64_t begin = std::numeric_limits<std::int64_t>::min();  ///< of the location, ticks
 };
 
 /// Some hundred are made at a time. What happens within a call is recorded before the call: it is held until the call

@@ -22,8 +22,13 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
   const auto add_location = [&](const experiment::EventsOfLocation& of) {
     LocationOfTrace& location = locations_.emplace_back();
     location = {rank.rank, of.thread, {}, rank.host, records[of.thread], of.lost, of.iterations};
+    std::int64_t begin = events.first.ticks;
     for (const experiment::Location& known : rank.locations)
-      if (known.thread == of.thread) location.name = known.name;
+      if (known.thread == of.thread) {
+        location.name = known.name;
+        begin = std::max(begin, known.begin);
+      }
+    begins_.push_back(begin);
     paths_.push_back(of.paths);
     sampled_.push_back(of.sampled);
     rank_of_location_.push_back(static_cast<std::uint32_t>(ranks_.size()));
@@ -174,6 +179,12 @@ const experiment::DamageLog& Trace::damage() const {
   return archive_ ? *archive_->damage_log() : *experiment_->damage_log();
 }
 
+bool Trace::may_miss_events() const {
+  for (const auto& file : files_) file->check();
+  return damage().count() > 0 || (experiment_ && !experiment_->definitions().complete) ||
+         std::ranges::any_of(locations_, [](const LocationOfTrace& of) { return of.lost > 0; });
+}
+
 namespace {
 
 template <class List>
@@ -305,9 +316,10 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t
     if (archive_)
       reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
     else
-      reader.streams_.push_back(std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
-                                                              NamesOfLocation{paths_[location], metrics_of_rank_[rank]},
-                                                              clocks_[rank], shown_spans(rank), from_ns));
+      reader.streams_.push_back(
+          std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
+                                        NamesOfLocation{paths_[location], metrics_of_rank_[rank], begins_[location]},
+                                        clocks_[rank], shown_spans(rank), from_ns));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);

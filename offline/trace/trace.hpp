@@ -48,6 +48,9 @@ class Trace {
   const experiment::Experiment& experiment() const { return *experiment_; }
   /// What of it is damaged, as far as anybody has read.
   const experiment::DamageLog& damage() const;
+  /// Whether some found no room, are damaged, or may not have been written; but for what a sample leaves out. Reads the
+  /// files for that, and tells damage; of an archive only what was read counts.
+  bool may_miss_events() const;
   const std::vector<RankOfTrace>& ranks() const { return ranks_; }
   const std::vector<LocationOfTrace>& locations() const { return locations_; }
   const Communicators& communicators() const { return communicators_; }
@@ -179,6 +182,7 @@ class Trace {
   std::vector<std::shared_ptr<const experiment::EventFile>> files_;  ///< by rank
   std::vector<RankClock> clocks_;                                    ///< by rank
   std::vector<std::vector<std::uint32_t>> paths_;                    ///< by location, by node
+  std::vector<std::int64_t> begins_;                                 ///< by location, ticks
   std::vector<MetricOfTrace> metrics_;
   std::vector<std::vector<std::uint32_t>> metrics_of_rank_;        ///< by rank, by its own number of them
   std::vector<std::optional<experiment::MessageSample>> sampled_;  ///< by location

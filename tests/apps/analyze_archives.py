@@ -69,6 +69,8 @@ with otf2.writer.open(given["directory"], timer_resolution=10**9) as archive:
             if kind in ("mpi_collective_end", "non_blocking_collective_complete"):
                 values[0] = getattr(CollectiveOp, values[0])
                 values[2] = Undefined.UINT32.value if values[2] is None else values[2]
+            if kind == "measurement_on_off":
+                values = [getattr(MeasurementMode, values[0])]
             values = [communicators.get(value, value) if isinstance(value, str) else value for value in values]
             getattr(writer, kind)(time, *values)
 """
@@ -221,7 +223,8 @@ class Analyzed(TestCase):
     def check_parts(self, pattern: dict[str, Any]) -> None:
         name, total = pattern["name"], severity(pattern)
         self.assertGreaterEqual(total, 0, name)
-        self.assertEqual((0, "all"), (pattern["standard_error_s"], pattern["stands_for"]), name)
+        stands_for = "part" if self.whole["gaps"] else "all"
+        self.assertEqual((0, stands_for), (pattern["standard_error_s"], pattern["stands_for"]), name)
         self.assertTrue(0 <= pattern["confidence"] <= 1, (name, pattern["confidence"]))
         self.assertAlmostEqual(pattern["severity_s"], pattern["share"] * self.whole["total_time_s"], delta=1e-12, msg=name)
         for parts in ("by_location", "by_callpath"):
@@ -833,6 +836,37 @@ class Nonsense(Analyzed):
         events[2] = [[BEGIN, "leave", "MPI_Recv"], *events[2]]
         found = self.findings(self.write_events(events))
         self.assertEqual(self.OF_GOOD, {name: severity(found[name]) for name in self.OF_GOOD})
+
+
+class Gaps(Analyzed):
+    """Measurement was off for a while on the second rank, which has received a message meanwhile."""
+
+    def archive(self, off: int, on: int) -> Path:
+        sender = [(1000, 1100, "MPI_Send", send(1, 1)), (5000, 5100, "MPI_Send", send(1, 2)),
+                  (12000, 12100, "MPI_Send", send(1, 3)), (13000, 13100, "MPI_Send", send(1, 4))]
+        receiver = [(11000, 14000, "MPI_Recv", receive(0, 4)), (15000, 15100, "MPI_Recv", receive(0, 3)),
+                    (16000, 16100, "MPI_Recv", receive(0, 2))]
+        events = [events_of(sender), events_of(receiver)]
+        gap = [[BEGIN + off, "measurement_on_off", "OFF"], [BEGIN + on, "measurement_on_off", "ON"]]
+        events[1] = [events[1][0], *gap, *events[1][1:]]
+        return self.write_events(events)
+
+    def test_what_may_have_been_received_unseen_is_no_older_message(self) -> None:
+        # Of those that were sent before the one with tag 4 only the one with tag 3 was sent after the gap.
+        found = self.findings(self.archive(2000, 10000))
+        self.assertEqual(1, self.whole["gaps"])
+        self.assertEqual(3000, severity(found["messages_in_wrong_order"]))
+
+    def test_times_are_less_sure_by_the_time_that_is_missing(self) -> None:
+        archive = self.archive(2000, 10000)
+        found = self.findings(archive)
+        for name in ("time", "mpi", "p2p"):
+            self.assertAlmostEqual(1 - 8000 / (2 * END), found[name]["confidence"], msg=name)
+        self.findings(self.archive(10000, 10000), "--pattern", "mpi")
+        self.assertEqual(0.99, self.whole["patterns"][0]["confidence"])
+        sure = json.loads(self.refrain(archive, "--time", period(10500, 20000), "--format", "json"))
+        self.assertEqual({("mpi", "all", 1)}, {(of["name"], of["stands_for"], of["confidence"]) for of in sure["patterns"]
+                                               if of["name"] == "mpi"})
 
 
 class Causes(Analyzed):

@@ -76,7 +76,7 @@ class StreamTest : public testing::Test {
     const std::vector<std::uint32_t> paths{0};
     const RankClock clock(0, 0, 1'000'000, 1'000'000, 1e9);
     const std::vector<std::uint32_t> metrics{10, 11};
-    EventStream stream(file, thread, 0, {paths, metrics}, clock);
+    EventStream stream(file, thread, 0, {paths, metrics, location_begin_}, clock);
     std::string text;
     std::int64_t last = std::numeric_limits<std::int64_t>::min();
     while (const Event* event = stream.next()) {
@@ -95,6 +95,7 @@ class StreamTest : public testing::Test {
   archive::Compressor compressor_;
   platform::Bytes bytes_;
   std::vector<std::size_t> frame_ends_;
+  std::int64_t location_begin_ = 0;
 };
 
 TEST_F(StreamTest, calls_within_a_call_come_behind_its_begin) {
@@ -219,6 +220,16 @@ TEST_F(StreamTest, a_damaged_frame_is_a_gap_and_what_follows_is_read) {
   byte_of(1, format::event_head_size + 1) ^= std::byte{1};
   EXPECT_EQ("enter 1, leave 2, gap 2, enter 5, leave 6", read());
   EXPECT_EQ(1u, damage_->count());
+}
+
+TEST_F(StreamTest, a_first_frame_that_is_lost_is_a_gap_behind_the_begin_of_the_location) {
+  write({call(11, 12)});
+  write({call(15, 16)});
+  byte_of(0, format::event_head_size + 1) ^= std::byte{1};
+  location_begin_ = 10;
+  EXPECT_EQ("gap 10, enter 15, leave 16", read());
+  location_begin_ = 1000;  // of a damaged profile: later than the events
+  EXPECT_EQ("gap 12, enter 15, leave 16", read());
 }
 
 TEST_F(StreamTest, what_the_lost_call_has_moved_is_lost_with_it) {
