@@ -14,8 +14,9 @@ namespace {
 
 constexpr const char* footer =
     "Exit codes: 0 success; 1 bad usage, or doctor found what prevents a measurement; 2 an experiment that cannot be "
-    "read; 127 and\n"
-    "126 a program that is not found or cannot be executed; otherwise those of the measured program.\n"
+    "read; 4 a part\n"
+    "of an experiment is damaged, the rest was shown; 127 and 126 a program that is not found or cannot be executed;\n"
+    "otherwise those of the measured program.\n"
     "\n"
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
     "  refrain report EXPERIMENT                   see where its time went";

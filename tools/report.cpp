@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
@@ -141,23 +142,36 @@ Option within(Option option, double least, double most) {
   });
 }
 
+/// Each view has metrics of its own.
+void add_metric_option(Command command, report::Options& options) {
+  std::vector<std::string> metrics = analysis::iteration_metric_names();
+  std::vector<std::string> of_callpaths;
+  for (const auto& metric : analysis::callpath_metrics({})) of_callpaths.push_back(metric.name);
+  const std::vector<std::string> of_locations = analysis::severity_metric_names();
+  constexpr const char* asked_for = "or one of REFRAIN_METRICS";
+  const std::string help = fmt::format(
+      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; with --locations: {}, {}",
+      fmt::join(metrics, ", "), asked_for, fmt::join(of_callpaths, ", "), asked_for, fmt::join(of_locations, ", "),
+      asked_for);
+  for (const std::string& metric : of_locations)
+    if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
+  command.option("--metric", options.metric, help).likely_one_of(metrics, "NAME");
+}
+
 /// What is shown of marked loops. Returns the options of which one at most makes sense.
 std::vector<Option> add_loop_options(Command command, report::Options& options) {
   Option iterations =
       command.flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
-  const std::vector<std::string> metrics = analysis::iteration_metric_names();
-  command
-      .option("--metric", options.metric,
-              fmt::format("With --iterations: {}, or one of REFRAIN_METRICS (default: wall); with --locations also "
-                          "mpi_point_to_point, mpi_collective, not_on_cpu and the like",
-                          fmt::join(metrics, ", ")))
-      .likely_one_of(metrics, "NAME");
+  add_metric_option(command, options);
   command
       .option("--callpath", options.callpath,
-              "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce")
+              "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce, or as a "
+              "report prints them")
       .type("NAMES");
   command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME");
-  command.option("--thread", options.thread, "Of marked loops only the threads of this number; 0 is a rank's first")
+  command
+      .option("--thread", options.thread,
+              "Of marked loops and --locations only the threads of this number; 0 is a rank's first")
       .type("N")
       .check(wrong_as_number);
   Option clusters = command.flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");

@@ -25,27 +25,55 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-}  // namespace
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
+}
 
-CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted) {
-  CallPathMatch match;
-  while (wanted.starts_with('/')) wanted.remove_prefix(1);
+/// As match_callpath() compares it: slashes between the names, nothing for parameters that were cut off.
+std::string with_slashes(std::string_view wanted) {
+  std::string text(wanted);
+  for (const char* between : {";", " > "}) replace_all(text, between, "/");
+  for (const char* cut : {"(…)", "(...)"}) replace_all(text, cut, "");
+  return text.substr(std::min(text.find_first_not_of('/'), text.size()));
+}
+
+/// The outermost call paths that end with these names.
+std::vector<std::uint32_t> outermost(const CallTree& tree, std::string_view wanted, std::string_view root) {
+  std::vector<std::uint32_t> nodes;
   std::vector<bool> chosen(tree.nodes.size(), false);
-  std::vector<std::string> full(tree.nodes.size()), bare(tree.nodes.size());
+  std::vector<std::string> full(tree.nodes.size(), std::string(root)), bare = full;
   for (std::uint32_t i = 1; i < tree.nodes.size() && !wanted.empty(); ++i) {
     const TreeNode& node = tree.nodes[i];
     const auto parent = static_cast<std::size_t>(node.parent);
-    const std::string slash = parent == 0 ? "" : "/";
+    const std::string slash = full[parent].empty() ? "" : "/";
     full[i] = full[parent] + slash + node.name;
     bare[i] = bare[parent] + slash + std::string(without_parameters(node.name));
-    chosen[i] = chosen[parent];
-    if (chosen[i] || (!ends_with_path(full[i], wanted) && !ends_with_path(bare[i], wanted))) continue;
-    chosen[i] = true;
-    match.nodes.push_back(i);
+    chosen[i] = chosen[parent] || ends_with_path(full[i], wanted) || ends_with_path(bare[i], wanted);
+    if (chosen[i] && !chosen[parent]) nodes.push_back(i);
   }
+  if (nodes.empty() && !wanted.empty() && wanted == root) nodes.push_back(0);
+  return nodes;
+}
+
+/// Those and everything below them.
+std::vector<bool> with_all_below(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
+  std::vector<bool> chosen(tree.nodes.size(), false);
+  for (const std::uint32_t node : nodes) chosen[node] = true;
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
+    if (chosen[static_cast<std::size_t>(tree.nodes[i].parent)]) chosen[i] = true;
+  return chosen;
+}
+
+}  // namespace
+
+CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std::string_view root) {
+  CallPathMatch match;
+  match.nodes = outermost(tree, with_slashes(wanted), root);
+  match.selection.everything = match.nodes == std::vector<std::uint32_t>{0};
+  const std::vector<bool> chosen = with_all_below(tree, match.nodes);
   match.selection.paths.assign(tree.node_of.size(), false);
   for (std::size_t path = 0; path < tree.node_of.size(); ++path)
-    match.selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
+    match.selection.paths[path] = match.selection.everything || (tree.node_of[path] != 0 && chosen[tree.node_of[path]]);
   for (const std::uint32_t child : match.nodes) {
     const std::string& name = tree.nodes[child].name;
     if (tree.nodes[child].parent != 0) continue;
@@ -74,8 +102,9 @@ std::string path_to_function(const CallTree& tree, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> similar_functions(const CallTree& tree, std::string_view wanted, std::size_t count) {
-  const std::string last = lower_case(without_parameters(wanted.substr(wanted.rfind('/') + 1)));
+std::vector<std::string> similar_functions(const CallTree& tree, std::string_view names_of_path, std::size_t count) {
+  const std::string wanted = with_slashes(names_of_path);
+  const std::string last = lower_case(without_parameters(std::string_view(wanted).substr(wanted.rfind('/') + 1)));
   std::set<std::string> names;
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) names.insert(tree.nodes[i].name);
   std::vector<std::pair<std::size_t, std::string>> ranked;
@@ -92,7 +121,8 @@ std::vector<std::string> similar_functions(const CallTree& tree, std::string_vie
   std::vector<std::string> similar;
   for (std::size_t i = 0; i < ranked.size() && i < count; ++i) {
     const std::string& name = ranked[i].second;
-    const bool same = without_parameters(name) == without_parameters(wanted.substr(wanted.rfind('/') + 1));
+    const bool same =
+        without_parameters(name) == without_parameters(std::string_view(wanted).substr(wanted.rfind('/') + 1));
     similar.push_back(same ? path_to_function(tree, name) : name);
   }
   return similar;

@@ -16,8 +16,10 @@ struct CallPathMatch {
 };
 
 /// `wanted` is function names from caller to callee with slashes between them: the last names of a call path, or one
-/// name alone. Parameters may be left out. No match: `nodes` is empty.
-CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted);
+/// name alone. Parameters may be left out. `root`: the name of the root, which may stand before the others, or alone
+/// when nothing else has it; that is everything. What tables have between the names is as good as slashes: the ";" of
+/// CSV, the " > " of patterns. No match: `nodes` is empty.
+CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std::string_view root = "");
 
 /// Names of functions in the tree that resemble the last one of `wanted`, the most similar first, at most `count`. A
 /// function that has just that name is named with what leads to it.

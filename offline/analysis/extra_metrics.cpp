@@ -65,6 +65,17 @@ struct ExtraOfIterations::Model {
     std::vector<Mpi> mpi;
     std::vector<PathValue> user;
     double user_sum = 0;
+
+    /// What passed inside each MPI function where the total is this one: no more than it together. In the order of
+    /// `mpi`.
+    void estimate_mpi(std::int64_t total_of_iteration, std::vector<PathValue>& values) const {
+      values.clear();
+      for (const Mpi& path : mpi) {
+        const double moved = path.mean + path.slope * (static_cast<double>(total_of_iteration) - mean);
+        values.push_back({path.path, std::llround(std::clamp(moved, 0.0, 9e18))});
+      }
+      if (sum_of(values) > total_of_iteration) share_out(total_of_iteration, values);
+    }
   };
   std::vector<OfMetric> metrics;
 };
@@ -168,14 +179,11 @@ experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::
   out.totals.resize(width);
   std::map<std::uint32_t, std::vector<std::int64_t>> rows;
   for (std::size_t m = 0; m < width; ++m) {
-    const double total = total_of(row, m);
-    out.totals[m] = static_cast<std::int64_t>(total);
+    out.totals[m] = static_cast<std::int64_t>(total_of(row, m));
     if (!has(cluster)) continue;
     const Model::OfMetric& of = model(cluster).metrics[m];
     std::vector<PathValue> mpi, user = of.user;
-    for (const auto& path : of.mpi)
-      mpi.push_back({path.path, std::llround(std::max(0.0, path.mean + path.slope * (total - of.mean)))});
-    if (sum_of(mpi) > out.totals[m]) share_out(out.totals[m], mpi);
+    of.estimate_mpi(out.totals[m], mpi);
     share_out(out.totals[m] - sum_of(mpi), user);
     for (const auto* values : {&mpi, &user})
       for (const PathValue& v : *values) {
@@ -192,36 +200,38 @@ experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::
   return out;
 }
 
+/// Chosen call paths of one cluster and metric.
+struct ExtraOfIterations::Selected {
+  const Model::OfMetric* model = nullptr;
+  std::vector<std::size_t> mpi;  ///< places in Model::OfMetric::mpi
+  double user_share = 0;         ///< of what is in user code
+
+  Selected() = default;
+  Selected(const Model::OfMetric& of, const PathSelection& selection) : model(&of) {
+    const auto chosen = [&](std::uint32_t path) { return path < selection.paths.size() && selection.paths[path]; };
+    for (std::size_t i = 0; i < of.mpi.size(); ++i)
+      if (chosen(of.mpi[i].path)) mpi.push_back(i);
+    for (const PathValue& path : of.user)
+      if (chosen(path.path) && of.user_sum > 0) user_share += static_cast<double>(path.value) / of.user_sum;
+    if (of.user_sum == 0 && selection.no_sample) user_share = 1;
+  }
+  double in(std::int64_t total, std::vector<PathValue>& room) const {
+    if (mpi.empty() && user_share == 0) return 0;
+    model->estimate_mpi(total, room);
+    double sum = user_share * static_cast<double>(total - sum_of(room));
+    for (const std::size_t i : mpi) sum += static_cast<double>(room[i].value);
+    return sum;
+  }
+};
+
 std::function<double(std::int32_t, std::span<const std::int64_t>)> ExtraOfIterations::selected(
     const PathSelection& selection, std::size_t metric) const {
-  struct Sums {
-    bool made = false;
-    double mean = 0, mpi_mean = 0, mpi_slope = 0, chosen_mean = 0, chosen_slope = 0, chosen_share = 0;
-  };
-  return [this, &selection, metric, clusters = std::vector<Sums>(units_.size())](
+  return [this, &selection, metric, clusters = std::vector<Selected>(units_.size()), room = std::vector<PathValue>()](
              std::int32_t cluster, std::span<const std::int64_t> row) mutable {
     if (!has(cluster)) return 0.0;
-    Sums& of = clusters[static_cast<std::size_t>(cluster)];
-    if (!of.made) {
-      const auto chosen = [&](std::uint32_t path) { return path < selection.paths.size() && selection.paths[path]; };
-      const Model::OfMetric& sums = model(cluster).metrics[metric];
-      of.made = true;
-      of.mean = sums.mean;
-      for (const auto& path : sums.mpi) {
-        of.mpi_mean += path.mean;
-        of.mpi_slope += path.slope;
-        of.chosen_mean += chosen(path.path) ? path.mean : 0;
-        of.chosen_slope += chosen(path.path) ? path.slope : 0;
-      }
-      for (const PathValue& path : sums.user)
-        if (chosen(path.path) && sums.user_sum > 0) of.chosen_share += static_cast<double>(path.value) / sums.user_sum;
-      if (sums.user_sum == 0 && selection.no_sample) of.chosen_share = 1;
-    }
-    const double total = total_of(row, metric);
-    const auto moved = [&](double mean, double slope) {
-      return std::clamp(mean + slope * (total - of.mean), 0.0, std::max(total, 0.0));
-    };
-    return moved(of.chosen_mean, of.chosen_slope) + of.chosen_share * (total - moved(of.mpi_mean, of.mpi_slope));
+    Selected& of = clusters[static_cast<std::size_t>(cluster)];
+    if (of.model == nullptr) of = Selected(model(cluster).metrics[metric], selection);
+    return of.in(static_cast<std::int64_t>(total_of(row, metric)), room);
   };
 }
 

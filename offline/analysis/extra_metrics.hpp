@@ -44,13 +44,15 @@ class ExtraOfIterations {
   /// total differs from that of the cluster; its user code is divided as that of the cluster.
   experiment::ExtraValues values_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
-  /// What the selected call paths have of one metric; constant work per iteration. The selection must outlive it.
+  /// What the selected call paths have of one metric, as values_of() has it; work in proportion to the MPI call paths
+  /// of the cluster. The selection must outlive it.
   std::function<double(std::int32_t cluster, std::span<const std::int64_t> row)> selected(
       const PathSelection& selection, std::size_t metric) const;
 
  private:
   struct Model;
   struct Regression;
+  struct Selected;
   const Model& model(std::int32_t cluster) const;
   const std::vector<Regression>& regressions(std::uint32_t class_index) const;
   bool has(std::int32_t cluster) const;

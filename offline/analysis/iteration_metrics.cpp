@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/severities.hpp"
 
 namespace refrain::analysis {
 
@@ -17,7 +18,6 @@ double divisor_of(std::string_view unit) { return unit == "ns" ? 1e9 : 1; }
 
 namespace {
 
-using PathTotals = IterationProfiles::PathTotals;
 using format::MetricId;
 using format::MetricRow;
 
@@ -31,12 +31,16 @@ constexpr bool callpaths_have(MetricId metric) {
 }
 
 /// Times in ticks.
-double selected_value(const PathTotals& t, MetricId metric) {
+double selected_value(const IterationProfiles::Selected& selected, MetricId metric, std::int64_t iteration,
+                      std::int32_t cluster, std::span<const std::int64_t> row) {
   switch (metric) {
-    case MetricId::Wall: return t.of(MetricId::Time) + t.user_ticks + t.other_ticks;
-    case MetricId::User: return t.user_ticks;
-    case MetricId::Samples: return t.samples;
-    default: return t.of(metric);
+    case MetricId::Wall: {
+      const auto beside = selected.beside_mpi(iteration, cluster, row);
+      return selected.mpi(MetricId::Time, cluster, row) + beside.user_ticks + beside.other_ticks;
+    }
+    case MetricId::User: return selected.beside_mpi(iteration, cluster, row).user_ticks;
+    case MetricId::Samples: return selected.beside_mpi(iteration, cluster, row).samples;
+    default: return selected.mpi(metric, cluster, row);
   }
 }
 
@@ -130,6 +134,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
+  if (selection.everything) return value_of_metric(profiles, metric);
   const auto& extra = profiles.rank().extra_metrics;
   for (std::size_t m = 0; m < extra.size(); ++m)
     if (extra[m].name == metric)
@@ -146,7 +151,7 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
       known_of_clusters(profiles, selection,
                         [id, divisor, selected = IterationProfiles::Selected(profiles, selection)](
                             std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-                          return selected_value(selected.in(iteration, cluster, row), id) / divisor;
+                          return selected_value(selected, id, iteration, cluster, row) / divisor;
                         });
   if (id != MetricId::Samples) return divided;
   // Samples that were recorded need no cluster.
@@ -163,13 +168,46 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
 
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
-  if (metric != "user" && metric != "wall") return nullptr;
+  if (selection.everything || (metric != "user" && metric != "wall")) return nullptr;
   const auto error = [divisor = profiles.constants().ticks_per_second,
                       selected = IterationProfiles::Selected(profiles, selection)](
                          std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-    return selected.in(iteration, cluster, row).user_error_ticks / divisor;
+    return selected.beside_mpi(iteration, cluster, row).user_error_ticks / divisor;
   };
   return known_of_clusters(profiles, selection, error);
+}
+
+namespace {
+
+/// Whether samples have a part in how the time of the selected call paths was divided.
+bool has_sampled(const IterationProfiles& profiles, const PathSelection& selection) {
+  const auto& paths = profiles.profile().paths;
+  for (std::size_t path = 0; path < std::min(paths.size(), selection.paths.size()); ++path)
+    if (selection.paths[path] && format::is_sampled(paths[path].kind)) return true;
+  return selection.not_on_cpu || selection.no_sample;
+}
+
+}  // namespace
+
+IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric) {
+  if (selection.everything) return [](auto...) { return static_cast<double>(Known::Exact); };
+  const bool is_time = metric == "wall" || metric == "user", is_samples = metric == "samples";
+  const bool sampled = is_time && has_sampled(profiles, selection);
+  const IterationValue of_cluster = known_of_clusters(
+      profiles, selection, [&profiles, sampled, is_samples](std::int64_t, std::int32_t cluster, auto) {
+        if (sampled) return static_cast<double>(Known::Sampled);
+        const bool has_it = profiles.cluster_unit(cluster) != nullptr;
+        const bool whole =
+            !has_it || (is_samples ? profiles.is_exact(cluster)
+                                   : profiles.loop().clusters[static_cast<std::size_t>(cluster)].members == 1);
+        return static_cast<double>(whole ? Known::Exact : Known::Reconstructed);
+      });
+  if (!is_samples) return of_cluster;
+  return [&profiles, of_cluster](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+    return profiles.recorded_samples(iteration) ? static_cast<double>(Known::Exact)
+                                                : of_cluster(iteration, cluster, row);
+  };
 }
 
 }  // namespace refrain::analysis

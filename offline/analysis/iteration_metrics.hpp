@@ -77,5 +77,8 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
 /// Where the value is 0 it is not the error but a third of what the value is below (95 %).
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
+/// How well that value is known, as the number of a Known (severities.hpp).
+IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
+                                  std::string_view metric);
 
 }  // namespace refrain::analysis

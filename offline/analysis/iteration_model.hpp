@@ -1,5 +1,10 @@
 #pragma once
-/// What iteration_profile.cpp and iteration_selection.cpp share.
+/// What iteration_profile.cpp, mpi_columns.cpp and iteration_selection.cpp share.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "offline/analysis/iteration_profile.hpp"
 
@@ -15,7 +20,20 @@ struct IterationProfiles::Model {
     std::array<std::int64_t, region_columns> sum;
     std::array<float, region_columns> slope, second_slope;
   };
-  std::vector<Region> regions;
+  std::vector<Region> regions;  ///< in the order of the cluster's rows
 };
+
+namespace iteration_values {
+
+inline std::int64_t to_count(double value) {
+  return value > 0 ? static_cast<std::int64_t>(std::min(value + 0.5, 9e18)) : 0;
+}
+
+/// Integers in proportion to `values` that add up to `total`. Fractions count: they are what tells small counts apart.
+/// `room` is used again from call to call.
+void round_to_total(std::int64_t total, std::span<const double> values, std::vector<std::int64_t>& out,
+                    std::vector<format::Remainder>& room);
+
+}  // namespace iteration_values
 
 }  // namespace refrain::analysis

@@ -7,6 +7,10 @@
 #include "offline/analysis/reconstruct.hpp"
 
 namespace refrain::analysis {
+
+using iteration_values::round_to_total;
+using iteration_values::to_count;
+
 namespace {
 
 using experiment::NodeKind;
@@ -14,20 +18,6 @@ using format::MetricId;
 
 constexpr std::size_t samples_column = format::column_of(MetricId::Samples);
 constexpr std::size_t weight_column = format::column_of(MetricId::Weight);
-
-/// Integers in proportion to `values` that add up to `total`. Fractions count: they are what tells small counts apart.
-std::vector<std::int64_t> round_to_total(std::int64_t total, std::span<const double> values) {
-  const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-  std::vector<std::int64_t> weights(values.size(), 0);
-  if (largest > 0) {
-    const double scale = 0x1p61 / largest;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      weights[i] = static_cast<std::int64_t>(std::max(values[i], 0.0) * scale);
-  }
-  return share_by_largest_remainder(total, weights);
-}
-
-std::int64_t to_count(double value) { return value > 0 ? static_cast<std::int64_t>(std::min(value + 0.5, 9e18)) : 0; }
 
 }  // namespace
 
@@ -286,39 +276,9 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
   const Model& of = model(cluster);
   std::map<std::uint32_t, std::vector<std::int64_t>> rows;
 
-  // Each column of the MPI call paths: estimated one by one, then made to add up to what is known.
-  std::vector<double> estimates(of.regions.size());
-  for (std::size_t c = 0; c < region_columns && !of.regions.empty(); ++c) {
-    const int column = columns_.of_path(c);
-    ReconstructionInput in;
-    in.members = static_cast<std::uint64_t>(members(cluster));
-    in.overall_sum = of.overall_sum[c];
-    in.overall_value = column < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(column)]);
-    in.scales = column >= 0;
-    in.has_slope = true;
-    in.integral = false;
-    if (const int second = of.second[c]; second >= 0) {
-      in.second_overall_sum = of.overall_sum[static_cast<std::size_t>(second)];
-      in.second_overall_value =
-          static_cast<double>(row[static_cast<std::size_t>(columns_.of_path(static_cast<std::size_t>(second)))]);
-    }
-    double sum = 0;
-    for (std::size_t i = 0; i < of.regions.size(); ++i) {
-      in.sum = of.regions[i].sum[c];
-      in.slope = of.regions[i].slope[c];
-      in.second_slope = of.regions[i].second_slope[c];
-      sum += estimates[i] = std::max(0.0, reconstruct(in));
-    }
-    if (sum <= 0)  // slopes that few iterations taught may lead below zero everywhere
-      for (std::size_t i = 0; i < of.regions.size(); ++i)
-        estimates[i] = std::max(0.0, static_cast<double>(of.regions[i].sum[c]));
-    const std::int64_t whole = column < 0 ? to_count(sum) : row[static_cast<std::size_t>(column)];
-    const bool complete = of.path_sum[c] == of.overall_sum[c] || of.overall_sum[c] == 0;
-    const std::int64_t total = complete ? whole
-                                        : to_count(static_cast<double>(whole) * static_cast<double>(of.path_sum[c]) /
-                                                   static_cast<double>(of.overall_sum[c]));
-    const auto values = round_to_total(total, estimates);
-    for (std::size_t i = 0; i < of.regions.size(); ++i) {
+  for (std::size_t c = 0; c < region_columns; ++c) {
+    const auto values = mpi_column(c, cluster, row);
+    for (std::size_t i = 0; i < values.size(); ++i) {
       auto& out = rows[of.regions[i].path];
       out.resize(region_columns, 0);
       out[c] = values[i];
@@ -329,8 +289,9 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
     std::vector<double> shares;
     for (const auto& of_path : divided.pool->shares) shares.push_back(of_path.share);
     const double part = 1 - divided.pool->without_path;
-    const auto ticks = round_to_total(to_count(static_cast<double>(unit.ticks_user) * part), shares);
-    const auto weights = round_to_total(to_count(static_cast<double>(unit.weight_user_ns) * part), shares);
+    std::vector<std::int64_t> ticks, weights;
+    round_to_total(to_count(static_cast<double>(unit.ticks_user) * part), shares, ticks, room_);
+    round_to_total(to_count(static_cast<double>(unit.weight_user_ns) * part), shares, weights, room_);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       auto& out = rows[this->shares().path(divided.pool->shares[i].path)];
       out.assign(format::columns_of(NodeKind::Function), 0);

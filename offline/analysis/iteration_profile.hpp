@@ -27,6 +27,7 @@ namespace refrain::analysis {
 struct PathSelection {
   std::vector<bool> paths;  ///< by archive path
   bool not_on_cpu = false, no_sample = false, refrain = false, mpi_without_path = false;
+  bool everything = false;  ///< values are those of the whole
 };
 
 /// Of one loop of one location, which must outlive it. Not thread-safe: what a cluster needs is made when it is asked
@@ -71,18 +72,25 @@ class IterationProfiles {
   /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
   const IterationShares& shares() const;
 
-  /// What the call paths of a selection have in all in one iteration. Constant work per iteration, whatever the number
-  /// of call paths.
-  struct PathTotals {
-    std::array<double, region_columns> mpi{};  ///< by format::column_of()
-    double user_ticks = 0, other_ticks = 0, samples = 0;
-    double user_error_ticks = 0;  ///< standard error of user_ticks; where these are 0 they are less than three of it
-    double of(format::MetricId metric) const { return mpi[format::column_of(metric)]; }
-  };
+  /// What the MPI call paths of a cluster have of one column in an iteration, in the order of the cluster's rows: each
+  /// is estimated for itself, then they are made to add up to what is known of the iteration. The one place where this
+  /// is done. Time in proportion to the number of these call paths. Valid until the next call.
+  std::span<const std::int64_t> mpi_column(std::size_t column, std::int32_t cluster,
+                                           std::span<const std::int64_t> row) const;
+
+  /// What the call paths of a selection have in all in one iteration: what unit_of() has of them.
   class Selected {
    public:
     Selected(const IterationProfiles& profiles, const PathSelection& selection);
-    PathTotals in(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
+
+    /// Sum over their MPI call paths; times in ticks.
+    double mpi(format::MetricId metric, std::int32_t cluster, std::span<const std::int64_t> row) const;
+    /// Of call paths without MPI. Constant work, whatever their number.
+    struct BesideMpi {
+      double user_ticks = 0, other_ticks = 0, samples = 0;
+      double user_error_ticks = 0;  ///< standard error of user_ticks; where these are 0 they are less than three of it
+    };
+    BesideMpi beside_mpi(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
 
    private:
     struct OfCluster;
@@ -91,7 +99,12 @@ class IterationProfiles {
       double share = 0;
       ShareSpread spread{};
     };
+    bool chosen(std::uint32_t path) const { return path < selection_.paths.size() && selection_.paths[path]; }
+    double other_ticks(const UnitTimes& times) const;
+    OfCluster exact_values(std::int32_t cluster) const;
+    const OfCluster& of_cluster(std::int32_t cluster) const;
     const ShareOfPool& share_of(const UserShares::Pool& pool) const;
+
     const IterationProfiles& profiles_;
     const PathSelection& selection_;
     mutable std::vector<std::shared_ptr<const OfCluster>> clusters_;
@@ -105,6 +118,11 @@ class IterationProfiles {
   const Model& model(std::int32_t cluster) const;
   const Pool& pool(std::uint32_t class_index) const;
   std::int64_t members(std::int32_t cluster) const;
+  std::int64_t mpi_ticks(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  std::int64_t total_of_paths(const Model& model, std::size_t column, std::int32_t cluster,
+                              std::span<const std::int64_t> row, double estimated) const;
+  double estimate_column(const Model& model, std::size_t column, std::int32_t cluster,
+                         std::span<const std::int64_t> row) const;
   IterationSamples& kept_samples() const;
   IterationShares::Divided divide(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
                                   experiment::Unit& unit) const;
@@ -119,6 +137,10 @@ class IterationProfiles {
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
   mutable format::UnitTotals sums_for_user_times_{};
+  // Of mpi_column().
+  mutable std::vector<double> estimates_;
+  mutable std::vector<std::int64_t> mpi_column_;
+  mutable std::vector<format::Remainder> room_;
   const ExtraOfIterations extra_;
   mutable std::unique_ptr<IterationSamples> samples_;
   mutable std::unique_ptr<IterationShares> shares_;

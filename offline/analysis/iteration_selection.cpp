@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "offline/analysis/iteration_model.hpp"
-#include "offline/analysis/reconstruct.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -12,19 +11,19 @@ using format::MetricId;
 
 }  // namespace
 
-/// Sums over the selected call paths. A column follows its metric of the whole iteration linearly, so the sums do.
 struct IterationProfiles::Selected::OfCluster {
-  std::array<std::int64_t, region_columns> sum{};
-  std::array<double, region_columns> slope{}, second_slope{};
   bool exact = false;
-  PathTotals totals;  ///< of a cluster of one member
+  std::vector<std::uint32_t> regions;  ///< chosen MPI call paths: places in mpi_column()
+  // Of an exact one.
+  std::array<double, region_columns> mpi{};
+  BesideMpi beside_mpi{};
 };
 
 IterationProfiles::Selected::Selected(const IterationProfiles& profiles, const PathSelection& selection)
     : profiles_(profiles), selection_(selection), clusters_(profiles.units_.size()) {
   const auto& paths = profiles.profile_.paths;
-  for (std::size_t path = 0; path < std::min(paths.size(), selection.paths.size()); ++path)
-    if (selection.paths[path] && (paths[path].kind == NodeKind::Function || paths[path].kind == NodeKind::Special))
+  for (std::uint32_t path = 0; path < paths.size(); ++path)
+    if (chosen(path) && (paths[path].kind == NodeKind::Function || paths[path].kind == NodeKind::Special))
       sampled_ = true;
 }
 
@@ -36,110 +35,98 @@ const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::sha
   if (sum.known) return sum;
   sum.known = true;
   for (const auto& of : pool.shares) {
-    const std::uint32_t path = profiles_.shares().path(of.path);
-    if (path >= selection_.paths.size() || !selection_.paths[path]) continue;
+    if (!chosen(profiles_.shares().path(of.path))) continue;
     sum.share += of.share;
     sum.spread += of.spread;
   }
   return sum;
 }
 
-IterationProfiles::PathTotals IterationProfiles::Selected::in(std::int64_t iteration, std::int32_t cluster,
-                                                              std::span<const std::int64_t> row) const {
-  PathTotals totals;
-  const auto chosen = [&](std::uint32_t path) { return path < selection_.paths.size() && selection_.paths[path]; };
-  const auto other_ticks = [&](const UnitTimes& times) {
-    return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu : 0) +
-                               (selection_.no_sample ? times.no_sample : 0) + (selection_.refrain ? times.refrain : 0));
-  };
-  const experiment::Unit* sums = profiles_.cluster_unit(cluster);
-  if (sums == nullptr) {
-    totals.other_ticks = other_ticks(
-        apply_time_rules(profiles_.totals_of(cluster, row), profiles_.profile_.paths, profiles_.constants_));
-    return totals;
-  }
-  auto& place = clusters_[static_cast<std::size_t>(cluster)];
-  if (!place) {
-    auto made = std::make_shared<OfCluster>();
-    made->exact = profiles_.is_exact(cluster);
-    if (made->exact) {
-      const UnitTimes times = apply_time_rules(*sums, profiles_.profile_.paths, profiles_.constants_);
-      PathTotals& all = made->totals;
-      for (const auto& values : sums->values) {
-        if (!chosen(values.path)) continue;
-        const NodeKind kind = profiles_.profile_.paths[values.path].kind;
-        const auto get = [&](MetricId metric) { return static_cast<double>(value_of(*sums, values, kind, metric)); };
-        for (std::size_t c = 0; c < region_columns; ++c) all.mpi[c] += get(format::column_metrics<NodeKind::Region>[c]);
-        all.samples += get(MetricId::Samples);
-      }
-      all.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
-      for (const auto& [path, ticks] : times.mpi_paths)
-        all.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
-      for (const auto& [path, ticks] : times.user_paths)
-        all.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
-      if (sums->weight_user_squared > 0) {
-        UserShares::Pool own;
-        const auto weight = static_cast<double>(sums->weight_user_ns);
-        own.samples = weight * weight / sums->weight_user_squared;
-        const auto on_cpu = static_cast<double>(times.user - times.not_on_cpu);
-        all.user_error_ticks = on_cpu > 0 && sampled_ ? on_cpu * own.error_of(all.user_ticks / on_cpu, {}) : 0;
-      }
-      all.other_ticks = other_ticks(times);
-    } else {
-      const Model& model = profiles_.model(cluster);
-      for (const auto& region : model.regions) {
-        if (!chosen(region.path)) continue;
-        for (std::size_t c = 0; c < region_columns; ++c) {
-          made->sum[c] += region.sum[c];
-          made->slope[c] += region.slope[c];
-          made->second_slope[c] += region.second_slope[c];
-        }
-      }
-      if (selection_.mpi_without_path && model.overall_sum[time_column] > model.path_sum[time_column]) {
-        const std::int64_t lost = model.overall_sum[time_column] - model.path_sum[time_column];
-        made->sum[time_column] += lost;
-        made->slope[time_column] += static_cast<double>(lost) / static_cast<double>(model.overall_sum[time_column]);
-      }
-    }
-    place = std::move(made);
-  }
-  const OfCluster& of = *place;
-  if (of.exact) return of.totals;
+/// Of the call paths that only the time rules define, but for MPI's.
+double IterationProfiles::Selected::other_ticks(const UnitTimes& times) const {
+  return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu : 0) +
+                             (selection_.no_sample ? times.no_sample : 0) + (selection_.refrain ? times.refrain : 0));
+}
 
-  experiment::Unit unit = profiles_.totals_of(cluster, row);
-  const IterationShares::Divided divided = profiles_.divide(iteration, cluster, row, unit);
-  const UnitTimes times = apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
-  const Model& model = profiles_.model(cluster);
-  const auto column = [&](std::size_t total) {
-    ReconstructionInput in;
-    in.sum = of.sum[total];
-    in.members = static_cast<std::uint64_t>(profiles_.members(cluster));
-    in.overall_sum = model.overall_sum[total];
-    const int at = profiles_.columns_.of_path(total);
-    in.scales = at >= 0;
-    in.overall_value = at < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(at)]);
-    in.has_slope = true;
-    in.slope = static_cast<float>(of.slope[total]);
-    if (const int second = model.second[total]; second >= 0) {
-      in.second_slope = static_cast<float>(of.second_slope[total]);
-      in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
-      in.second_overall_value = static_cast<double>(
-          row[static_cast<std::size_t>(profiles_.columns_.of_path(static_cast<std::size_t>(second)))]);
+IterationProfiles::Selected::OfCluster IterationProfiles::Selected::exact_values(std::int32_t cluster) const {
+  OfCluster of;
+  of.exact = true;
+  const experiment::Unit& sums = *profiles_.cluster_unit(cluster);
+  const UnitTimes times = apply_time_rules(sums, profiles_.profile_.paths, profiles_.constants_);
+  BesideMpi& beside = of.beside_mpi;
+  for (const auto& values : sums.values) {
+    if (!chosen(values.path)) continue;
+    const NodeKind kind = profiles_.profile_.paths[values.path].kind;
+    const auto get = [&](MetricId metric) { return static_cast<double>(value_of(sums, values, kind, metric)); };
+    for (std::size_t c = 0; c < region_columns; ++c) of.mpi[c] += get(format::column_metrics<NodeKind::Region>[c]);
+    beside.samples += get(MetricId::Samples);
+  }
+  of.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
+  for (const auto& [path, ticks] : times.mpi_paths)
+    of.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
+  for (const auto& [path, ticks] : times.user_paths) beside.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
+  if (sums.weight_user_squared > 0) {
+    UserShares::Pool own;
+    const auto weight = static_cast<double>(sums.weight_user_ns);
+    own.samples = weight * weight / sums.weight_user_squared;
+    const auto on_cpu = static_cast<double>(times.user - times.not_on_cpu);
+    beside.user_error_ticks = on_cpu > 0 && sampled_ ? on_cpu * own.error_of(beside.user_ticks / on_cpu, {}) : 0;
+  }
+  beside.other_ticks = other_ticks(times);
+  return of;
+}
+
+/// Made when it is asked for first.
+const IterationProfiles::Selected::OfCluster& IterationProfiles::Selected::of_cluster(std::int32_t cluster) const {
+  auto& place = clusters_[static_cast<std::size_t>(cluster)];
+  if (place) return *place;
+  OfCluster of;
+  if (profiles_.is_exact(cluster)) of = exact_values(cluster);
+  else
+    for (std::uint32_t i = 0; const auto& region : profiles_.model(cluster).regions) {
+      if (chosen(region.path)) of.regions.push_back(i);
+      ++i;
     }
-    return std::max(0.0, reconstruct(in));
-  };
-  for (std::size_t c = 0; c < region_columns; ++c) totals.mpi[c] = column(c);
-  totals.mpi[time_column] = std::min(totals.mpi[time_column], static_cast<double>(times.mpi));
+  place = std::make_shared<const OfCluster>(std::move(of));
+  return *place;
+}
+
+double IterationProfiles::Selected::mpi(MetricId metric, std::int32_t cluster,
+                                        std::span<const std::int64_t> row) const {
+  const std::size_t column = format::column_of(metric);
+  const bool without_path = column == time_column && selection_.mpi_without_path;
+  if (profiles_.cluster_unit(cluster) == nullptr)
+    return without_path ? static_cast<double>(profiles_.mpi_ticks(cluster, row)) : 0;
+  const OfCluster& of = of_cluster(cluster);
+  if (of.exact) return of.mpi[column];
+  if (of.regions.empty() && !without_path) return 0;
+  const auto values = profiles_.mpi_column(column, cluster, row);
+  std::int64_t sum = without_path ? profiles_.mpi_ticks(cluster, row) : 0;
+  if (without_path)
+    for (const std::int64_t value : values) sum -= value;
+  for (const std::uint32_t place : of.regions) sum += values[place];
+  return static_cast<double>(sum);
+}
+
+IterationProfiles::Selected::BesideMpi IterationProfiles::Selected::beside_mpi(
+    std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const {
+  const bool has_cluster = profiles_.cluster_unit(cluster) != nullptr;
+  if (has_cluster && of_cluster(cluster).exact) return of_cluster(cluster).beside_mpi;
+  BesideMpi all;
+  experiment::Unit unit = profiles_.totals_of(cluster, row);
+  IterationShares::Divided divided;
+  if (has_cluster) divided = profiles_.divide(iteration, cluster, row, unit);
+  const UnitTimes times = apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
   if (divided.pool != nullptr) {
     const auto& [known, share, spread] = share_of(*divided.pool);
     const double part = 1 - divided.pool->without_path;
     const double by_paths = part * static_cast<double>(times.user - times.not_on_cpu);
-    totals.user_ticks = by_paths * share;
-    totals.user_error_ticks = sampled_ ? by_paths * divided.pool->error_of(share, spread) : 0;
-    totals.samples = static_cast<double>(unit.ticks_user) * share * part;
+    all.user_ticks = by_paths * share;
+    all.user_error_ticks = sampled_ ? by_paths * divided.pool->error_of(share, spread) : 0;
+    all.samples = static_cast<double>(unit.ticks_user) * share * part;
   }
-  totals.other_ticks = other_ticks(times);
-  return totals;
+  all.other_ticks = other_ticks(times);
+  return all;
 }
 
 }  // namespace refrain::analysis

@@ -72,6 +72,13 @@ const char* name_of(Known known) {
   return names[static_cast<std::size_t>(known)];
 }
 
+std::vector<std::string> severity_metric_names() {
+  std::vector<std::string> names;
+  for (const TimeMetric& time : times) names.push_back(time.name);
+  for (const MetricId metric : counted_metrics) names.push_back(format::row_of(metric).name);
+  return names;
+}
+
 Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment, const CallTree& tree)
     : experiment_(std::move(experiment)), tree_(tree) {
   for (const TimeMetric& time : times) {

@@ -40,6 +40,9 @@ struct MetricNode {
   std::string help;
 };
 
+/// The names that every experiment has a metric of: Severities::metrics() but for those of REFRAIN_METRICS.
+std::vector<std::string> severity_metric_names();
+
 /// The machine, its nodes, their ranks, their threads.
 struct SystemNode {
   enum Kind : std::uint8_t { Machine, Node, Rank, Thread } kind;

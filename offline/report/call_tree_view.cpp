@@ -74,10 +74,7 @@ class CallTreePage : public RunPage {
       line(paint(style_.faint, std::string(display_width(head) - 27, ' ') + right("-- " + over + " --", 27)));
     }
     line(paint(style_.faint, head + "  call path"));
-    std::string program = "(all)";
-    const auto& command = d_.experiment->manifest().command;
-    if (!command.empty()) program = analysis::base_name(command.front());
-    print_node(0, "", program, 1);
+    print_node(0, "", root_name(*d_.experiment), 1);
     print_children(0, "");
   }
 

@@ -45,7 +45,7 @@ class FlatTable {
         begin();
         Format::add_cell(text_, std::to_string(place), Kind::Id);
         for (std::size_t c = 0; c < values.size(); ++c)
-          if (is_shown(table.columns[c])) Format::add_number(text_, values[c], table.columns[c].kind);
+          if (is_shown(table.columns[c])) add_number(table.columns[c], values[c]);
         end();
       });
       return;
@@ -66,6 +66,11 @@ class FlatTable {
     if (!has_tables) head(columns);
   }
 
+  void add_number(const Column& column, double value) {
+    if (column.words.empty()) return Format::add_number(text_, value, column.kind);
+    const bool known = value >= 0 && value < static_cast<double>(column.words.size());
+    Format::add_cell(text_, known ? Cell(column.words[static_cast<std::size_t>(value)]) : Cell(), column.kind);
+  }
   static bool is_shown(const Column& column) { return column.in & Format::in; }
 
   void head(const std::vector<Column>& columns) {

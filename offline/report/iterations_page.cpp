@@ -151,7 +151,7 @@ class LoopGraphs : TextPage {
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
-    if (view_.callpath) reconstructed(picture);
+    if (view_.callpath && !view_.callpath->selection.everything) reconstructed(picture);
     wrapped("",
             fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least), where(picture.least, group),
                         value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest),
@@ -224,11 +224,18 @@ class LoopGraphs : TextPage {
     return text;
   }
 
+  /// What is at the bottom and at the top. Values that are all the same stand above 0, or at the bottom when they are
+  /// 0.
+  static std::pair<double, double> axis_of(const Bin& all) {
+    const double low = all.min < zero_based_until * all.max ? std::min(0.0, all.min) : all.min;
+    if (all.max > low) return {low, all.max};
+    return all.max > 0 ? std::pair(0.0, all.max) : std::pair(all.max, all.max + 1);
+  }
+
   void graph(const LoopGroup& group, const Picture& picture) {
     const std::size_t columns = picture.columns;
-    const double high = picture.all.max;
-    double low = picture.all.min < zero_based_until * high ? std::min(0.0, picture.all.min) : picture.all.min;
-    if (!(high > low)) low = high > 0 ? 0 : high - 1;
+    const auto ends = axis_of(picture.all);
+    const double low = ends.first, high = ends.second;
     const auto row_of = [&](double v) {
       const double at = (v - low) / (high - low) * static_cast<double>(graph_rows);
       return std::min(static_cast<std::size_t>(std::max(at, 0.0)), graph_rows - 1);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/severities.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
@@ -54,6 +55,13 @@ IterationValue cluster_value() {
   return [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); };
 }
 
+Column precision_column() {
+  Column column{"callpath_precision"};
+  for (const auto known : {analysis::Known::Exact, analysis::Known::Sampled, analysis::Known::Reconstructed})
+    column.words.push_back(name_of(known));
+  return column;
+}
+
 /// The call path that was asked for.
 Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
   Table table{"callpath",
@@ -65,7 +73,8 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   table.rows = [&view, open](const TakeRow& take) {
     const std::uint64_t stride = open->profiles->samples_stride();
     const bool samples = view.metric.name == "samples";
-    Row row{{view.callpath_name, !samples || stride != 1, {}, {}}};
+    const bool whole = view.callpath->selection.everything;
+    Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
     std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
     std::vector<IterationValue> values{shown_value(view, *open)};
@@ -118,6 +127,8 @@ Table iterations_table(const Document& d) {
             columns.push_back({"callpath_standard_error_s", Kind::Number});
             values.push_back(std::move(error));
           }
+          columns.push_back(precision_column());
+          values.push_back(shown_precision(*d.loops, *open));
         }
         take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {series(open, std::move(columns), std::move(values))}});
       }

@@ -25,8 +25,11 @@ Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit 
 class Shown {
  public:
   explicit Shown(const Document& d) : severities_(d.experiment, d.tree) {
+    if (d.options.thread && std::ranges::find(d.tree.locations, *d.options.thread,
+                                              &analysis::LocationSummary::thread) == d.tree.locations.end())
+      throw UsageError(fmt::format("--thread {}: no thread of this number is here", *d.options.thread));
     std::vector<std::uint32_t> nodes{0};
-    if (!d.options.callpath.empty()) nodes = match_or_refuse(d.tree, d.options.callpath).nodes;
+    if (!d.options.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.options.callpath).nodes;
     nodes_ = severities_.select(nodes, true);
     if (d.options.metric.empty()) {
       for (const char* name : usual_metrics) metrics_.push_back(*severities_.metric(name));

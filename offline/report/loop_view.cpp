@@ -80,13 +80,14 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
     return view;
   }
   view.metric = choose_metric(analysis::callpath_metrics(asked_for), metric, "a call path of an iteration");
-  view.callpath = match_or_refuse(tree, options.callpath);
+  view.callpath = match_or_refuse(experiment, tree, options.callpath);
   view.callpath_name = options.callpath;
   return view;
 }
 
-analysis::CallPathMatch match_or_refuse(const analysis::CallTree& tree, const std::string& wanted) {
-  auto match = analysis::match_callpath(tree, wanted);
+analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment, const analysis::CallTree& tree,
+                                        const std::string& wanted) {
+  auto match = analysis::match_callpath(tree, wanted, root_name(experiment));
   if (!match.nodes.empty()) return match;
   const auto similar = analysis::similar_functions(tree, wanted, 5);
   throw UsageError(fmt::format("--callpath {}: no such call path{}", wanted,
@@ -124,6 +125,10 @@ analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop)
 
 analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop) {
   return view.callpath ? error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
+}
+
+analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop) {
+  return view.callpath ? known_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
 }
 
 std::string name_of(const LoopOfLocation& of) {

@@ -58,13 +58,16 @@ struct LoopView {
 /// Throws UsageError when a loop, metric or call path is asked for that is not there, with those that are.
 LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
 /// Throws UsageError, with what is similar, when the tree has no such call path.
-analysis::CallPathMatch match_or_refuse(const analysis::CallTree& tree, const std::string& wanted);
+analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment, const analysis::CallTree& tree,
+                                        const std::string& wanted);
 /// Throws UsageError when there is no loop at all.
 void require_loops(const LoopView& view);
 
 analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
 /// Its standard error; null: it has none.
 analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop);
+/// How well the value of a call path is known: a number of analysis::Known.
+analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop);
 
 /// "rank 3", or "rank 3 thread 1".
 std::string name_of(const LoopOfLocation& of);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "offline/analysis/names.hpp"
+
 namespace refrain::report {
 namespace {
 
@@ -120,6 +122,11 @@ void Document::for_each_rank(experiment::Depth depth, const std::function<void(c
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
     if (chosen(experiment->ranks()[place]))
       if (const auto rank = experiment->rank(place, depth)) use(*rank);
+}
+
+std::string root_name(const experiment::Experiment& experiment) {
+  const auto& command = experiment.manifest().command;
+  return command.empty() ? "(all)" : std::string(analysis::base_name(command.front()));
 }
 
 }  // namespace refrain::report

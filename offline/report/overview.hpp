@@ -79,6 +79,9 @@ struct PartOfRun {
   std::optional<bool> reconstructed;  ///< of an iteration: what call paths to MPI have is an estimate
 };
 
+/// What the first line of call trees is: the program's name.
+std::string root_name(const experiment::Experiment& experiment);
+
 struct LoopView;  // loop_view.hpp
 
 /// What views are made of. Ranks are read where a view needs more of them than the tree has.

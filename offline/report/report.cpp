@@ -61,8 +61,9 @@ void check_options(const Options& options, const std::vector<const View*>& wante
       refuse(option, "goes with --iterations, --clusters, --iteration or --cluster");
     const std::size_t views = document ? wanted.size() : only_paths ? 1 : wanted.size() - 1;
     if (std::any_of(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(views), knows)) continue;
-    if (&first == &functions_view) refuse(option, "--flat does not keep call sites apart");
-    if (&first == &call_tree_view) refuse(option, "goes with --iterations or --locations");
+    if (std::string_view(option) == "--callsites" && &first == &functions_view)
+      refuse(option, "--flat does not keep call sites apart");
+    if (only_paths) refuse(option, "goes with --iterations or --locations");
     refuse(option, fmt::format("{}, which {} does not show", about, first.option));
   }
   if (options.min_share && options.format != Format::Text)

@@ -39,6 +39,7 @@ struct Column {
   unsigned in = Everywhere;
   std::string head = {};                ///< for people; empty: the name
   std::vector<std::string> group = {};  ///< JSON: the objects around the member, outermost first
+  std::vector<std::string> words = {};  ///< of a Series in CSV and Markdown: what its numbers stand for
 };
 
 /// Nothing: unknown, or not of this row. JSON leaves it out, CSV has an empty field.

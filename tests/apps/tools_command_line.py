@@ -100,6 +100,26 @@ class Help(ToolsTest):
             self.assertRegex(text, rf"--metric NAME With --iterations:[^.]*\b{name}, ")
         self.assertIn("or one of REFRAIN_METRICS", text)
 
+    def test_metrics_that_are_listed_for_a_view_are_those_that_it_accepts(self):
+        text = " ".join(help_of("report").split())
+        for view, more in (("--iterations", ("--loop", "timestep")), ("--iterations --callpath", ("MPI_Send", "--loop", "timestep")),
+                           ("--locations", ())):
+            listed = text.partition(f"ith {view}: ")[2].partition(", or one of REFRAIN_METRICS")[0].split(", ")
+            self.assertGreater(len(listed), 5, view)
+            for metric in ("cpu", "not_on_cpu", "mpi_point_to_point", *listed):
+                done = self.start(REFRAIN, "report", SOURCE / "tests/golden/events-3", *view.split(), *more, "--metric", metric,
+                                  "--format", "csv")
+                self.assertEqual(done.returncode == 0, metric in listed, f"{view} --metric {metric}: {done.stderr}")
+
+    def test_exit_codes_are_in_the_first_manual_page_and_the_help(self):
+        codes = re.findall(r"constexpr int \w+ = (\d+);", (SOURCE / "tools/exit_codes.hpp").read_text())
+        self.assertIn("4", codes)
+        help_text = help_of().partition("Exit codes:")[2].partition("refrain run")[0]
+        page = (SOURCE / "docs/man/refrain.1").read_text().partition(".SH EXIT STATUS")[2].partition(".SH ENVIRONMENT")[0]
+        for code in codes:
+            self.assertRegex(help_text, rf"\b{code}\b")
+            self.assertRegex(page, rf"(?m)^\.BR? .*\b{code}\b")
+
     def test_values_of_choices_and_defaults_are_shown(self):
         self.assertEqual(options("report")["--format"], "text|json|csv|markdown")
         self.assertIn("(default: text)", help_of("report"))

@@ -382,6 +382,7 @@ class WrongRequests(Measured):
                 ("--flat", "call paths, which --clusters does not show", ("--clusters", "--flat", "--format", "csv")),
                 ("--callsites", "call paths, which --windows does not show", ("--windows", "--callsites")),
                 ("--callsites", "--flat does not keep", ("--flat", "--callsites")),
+                ("--callpath", "goes with --iterations or --locations", ("--flat", "--callpath", "peak")),
                 ("--callpath-depth", "call paths, which --iterations", ("--iterations", "--callpath-depth", "3")),
                 ("--min-share", "only text folds", ("--min-share", "1", "--format", "csv")),
                 ("--min-share", "only text folds", ("--min-share", "0.5", "--format", "json")),
@@ -397,7 +398,8 @@ class WrongRequests(Measured):
         self.assertTrue(both["loops"] and both["functions"])
 
     def test_threads_that_are_not_there(self):
-        self.assertIn("--thread 7: no thread of this number", self.one_line("--iterations", "--thread", "7"))
+        for view in ("--iterations", "--locations"):
+            self.assertIn("--thread 7: no thread of this number", self.one_line(view, "--thread", "7"))
 
     def test_numbers_may_be_written_as_reports_print_them(self):
         self.assertIn("--iteration 1000: ", self.one_line("--iteration", "1,000", "--loop", "step"))

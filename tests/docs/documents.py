@@ -183,8 +183,19 @@ class Blocks(unittest.TestCase):
                 self.assertTrue(at or words[0].startswith(("--", "...")), f"{name}: {code}")
                 for option in re.findall(r"(?<![\w-])--[a-z-]+", " ".join(words)):
                     self.assertRegex(helps[at], rf"(?m)^  (-\w,)?{option}\b", f"{name}: {code}")
+                if at == ("report",) and "--metric" in words[:-1]:
+                    metrics = " ".join(helps[at].partition("--metric")[2].partition("\n  --")[0].split())
+                    self.assertRegex(metrics, rf"\b{words[words.index('--metric') + 1]}, ", f"{name}: {code}")
                 seen += 1
         self.assertGreater(seen, 20)
+
+    def test_commands_that_read_archives_are_named(self):
+        text = (SOURCE / "docs/events.md").read_text().partition("## Archives of other tools")[2].partition("\n## ")[0]
+        reads = set()
+        for command in ("report", "events", "analyze", "export"):
+            shown = subprocess.run([BUILD / "bin/refrain", command, "--help"], capture_output=True, text=True).stdout
+            reads |= {command} if "OTF2 archive" in shown else set()
+        self.assertEqual(reads, set(re.findall(r"`refrain (\w+)`", text)))
 
     def test_files_of_the_source_exist(self):
         """A name in capitals stands for many."""

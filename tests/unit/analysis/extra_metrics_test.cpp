@@ -150,5 +150,28 @@ TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
   }
 }
 
+/// Where one MPI function falls as the total grows, it is cut at 0, and all at the total: each for itself. In all
+/// iterations as in one.
+TEST(ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
+  TwoClusters of;
+  of.first = unit_with(300, {{send, 100}, {allreduce, 190}, {function_10, 10}});
+  of.second = unit_with(900, {{send, 890}, {function_10, 10}});
+  of.loop.clusters[1].members = 10;
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  for (const std::uint32_t path : {send, allreduce}) {
+    PathSelection selection;
+    selection.paths.resize(path_count);
+    selection.paths[path] = true;
+    const auto value = iterations.selected(selection, 0);
+    for (const std::int64_t total : {0, 1, 10, 30, 80, 200, 1'000}) {
+      const std::int64_t row[] = {1, total};
+      const experiment::ExtraValues whole = iterations.values_of(0, row);
+      std::int64_t expected = 0;
+      for (const auto& values : whole.values) expected += values.path == path ? whole.of(values, 0) : 0;
+      EXPECT_EQ(value(0, row), static_cast<double>(expected)) << path << " of " << total;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace refrain::analysis

@@ -7,6 +7,7 @@
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/severities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::analysis {
@@ -227,6 +228,65 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   EXPECT_EQ(times.mpi_no_path, 200);
 }
 
+PathSelection only(std::uint32_t path) {
+  PathSelection selection;
+  selection.paths.resize(test::path_count);
+  selection.paths[path] = true;
+  return selection;
+}
+
+TEST(IterationMetrics, selected_paths_have_what_the_profile_of_the_iteration_has) {
+  std::mt19937 random(23);
+  const auto iterations = random_iterations(random, 4);
+  experiment::Profile profile = test::profile_of(iterations);
+  profile.ranks[0].locations[0].units[1].mpi *= 2;  // the other half has lost its call paths
+  for (const bool learned : {false, true}) {
+    if (learned) learn_random_slopes(random, profile.ranks[0].locations[0].loops[0]);
+    const IterationProfiles profiles = profiles_of(profile);
+    for (const std::uint32_t path : {test::send, test::allreduce}) {
+      const PathSelection selection = only(path);
+      const IterationProfiles::Selected selected(profiles, selection);
+      for (const Iteration& it : iterations) {
+        const auto row = test::vector_of(it);
+        const auto unit = profiles.unit_of(0, it.cluster, row);
+        for (const auto metric : {MetricId::Visits, MetricId::Time, MetricId::MessagesSent, MetricId::BytesSent})
+          ASSERT_EQ(selected.mpi(metric, it.cluster, row), static_cast<double>(value_at(profile, unit, path, metric)));
+      }
+    }
+  }
+}
+
+TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
+  const Iteration it{0, 5'000, {3, 600, 3, 24, 0, 0}, {}, {}, {}};
+  experiment::Profile profile = test::profile_of({it, it});
+  profile.ranks[0].locations[0].units[0].mpi = 1'600;  // 1,200 of it have a call path
+  auto row = test::vector_of(it);
+  row[1] = 800;
+  const IterationProfiles profiles = profiles_of(profile);
+  PathSelection selection{std::vector<bool>(test::path_count), false, false, false, true, false};
+  const IterationProfiles::Selected selected(profiles, selection);
+  EXPECT_EQ(selected.mpi(MetricId::Time, 0, row), 200);
+  EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
+}
+
+TEST(IterationMetrics, how_well_a_value_is_known_is_told) {
+  const std::vector<Iteration> iterations = {{0, 5'000, {3, 700, 4, 24, 2, 48}, {}, {9, 900}, {}},
+                                             {0, 6'000, {3, 800, 4, 24, 2, 48}, {}, {9, 900}, {}},
+                                             {1, 7'000, {3, 900, 4, 24, 2, 48}, {}, {9, 900}, {}}};
+  const experiment::Profile profile = test::profile_of(iterations);
+  const IterationProfiles profiles = profiles_of(profile);
+  const auto known = [&](const PathSelection& selection, const char* metric, std::size_t i) {
+    const auto row = test::vector_of(iterations[i]);
+    return known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster, row);
+  };
+  const PathSelection sends = only(test::send), code = only(test::function_10);
+  EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(Known::Reconstructed));
+  EXPECT_EQ(known(sends, "mpi", 2), static_cast<double>(Known::Exact)) << "alone in its cluster";
+  EXPECT_EQ(known(code, "user", 0), static_cast<double>(Known::Sampled));
+  EXPECT_EQ(known(code, "wall", 2), static_cast<double>(Known::Sampled));
+  EXPECT_EQ(known(sends, "bytes_sent", 1), static_cast<double>(Known::Reconstructed));
+}
+
 TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
   std::mt19937 random(11);
   const auto iterations = random_iterations(random, 6);
@@ -309,6 +369,31 @@ TEST(CallPathMatch, last_names_choose_call_paths_and_what_is_below) {
   EXPECT_TRUE(match_callpath(tree, "(not on CPU)").selection.not_on_cpu);
   for (const char* wrong : {"put", "", "/", "Allreduce", "main/MPI_Allreduce"})
     EXPECT_TRUE(match_callpath(tree, wrong).nodes.empty()) << wrong;
+}
+
+TEST(CallPathMatch, what_reports_print_is_understood) {
+  const CallTree tree = small_tree();
+  using Nodes = std::vector<std::uint32_t>;
+  EXPECT_EQ(match_callpath(tree, "main;output;MPI_Allreduce").nodes, (Nodes{5})) << "CSV";
+  EXPECT_EQ(match_callpath(tree, "main;b::solve(Grid&, int);MPI_Allreduce").nodes, (Nodes{3}));
+  EXPECT_EQ(match_callpath(tree, "main > output").nodes, (Nodes{4})) << "patterns";
+  EXPECT_EQ(match_callpath(tree, "b::solve(…)/MPI_Allreduce").nodes, (Nodes{3})) << "narrow terminals";
+  EXPECT_EQ(similar_functions(tree, "main;MPI_Alreduce", 5), (std::vector<std::string>{"MPI_Allreduce"}));
+}
+
+TEST(CallPathMatch, the_root_is_everything) {
+  const CallTree tree = small_tree();
+  using Nodes = std::vector<std::uint32_t>;
+  const CallPathMatch all = match_callpath(tree, "heat", "heat");
+  EXPECT_EQ(all.nodes, (Nodes{0}));
+  EXPECT_TRUE(all.selection.everything);
+  EXPECT_EQ(all.selection.paths, std::vector<bool>(tree.node_of.size(), true));
+  EXPECT_EQ(match_callpath(tree, "heat/main/output", "heat").nodes, (Nodes{4}));
+  EXPECT_EQ(match_callpath(tree, "heat;main", "heat").nodes, (Nodes{1}));
+  EXPECT_EQ(match_callpath(tree, "output", "output").nodes, (Nodes{4})) << "a function of the program's name";
+  EXPECT_FALSE(match_callpath(tree, "output", "output").selection.everything);
+  for (const char* wrong : {"heat/output", "eat", "heat/"})
+    EXPECT_TRUE(match_callpath(tree, wrong, "heat").nodes.empty()) << wrong;
 }
 
 TEST(CallPathMatch, near_names_are_offered) {

@@ -15,6 +15,7 @@
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "measurement/regions.hpp"
+#include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
@@ -222,6 +223,39 @@ TEST(Golden, version_1_1) {
   EXPECT_EQ(iterations, 150);
   EXPECT_EQ(walls, 150'300);
   EXPECT_EQ(clusters, 368);
+}
+
+/// What an iteration has of call paths is the same whether they are asked for one by one, in all iterations, or as the
+/// profile of the iteration; and all of them have its exact totals.
+TEST(Golden, version_1_1_of_call_paths_in_an_iteration) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.1").profile;
+  using format::MetricId;
+  std::map<MetricId, std::int64_t> sums;
+  for (const experiment::Rank& rank : profile.ranks)
+    for (const experiment::Location& location : rank.locations) {
+      const analysis::IterationProfiles profiles(profile, rank, location, 0);
+      analysis::with_iteration(profiles.loop(), 3, [&](std::int64_t i, std::int32_t cluster, auto row) {
+        const experiment::Unit unit = profiles.unit_of(i, cluster, row);
+        for (const auto metric : {MetricId::Time, MetricId::BytesSent, MetricId::MessagesSent}) {
+          std::int64_t of_unit = 0;
+          double selected = 0;
+          for (std::uint32_t region = 0; region < profile.regions.size(); ++region) {
+            analysis::PathSelection selection{std::vector<bool>(profile.paths.size()), {}, {}, {}, {}, {}};
+            for (std::size_t path = 0; path < profile.paths.size(); ++path)
+              selection.paths[path] =
+                  profile.paths[path].kind == format::NodeKind::Region && profile.paths[path].offset == region;
+            selected += analysis::IterationProfiles::Selected(profiles, selection).mpi(metric, cluster, row);
+          }
+          for (const auto& values : unit.values)
+            of_unit += analysis::value_of(unit, values, profile.paths[values.path].kind, metric);
+          EXPECT_EQ(static_cast<double>(of_unit), selected) << static_cast<int>(metric);
+          sums[metric] += of_unit;
+        }
+      });
+    }
+  EXPECT_EQ(sums[MetricId::Time], 6'018) << "3.009 us";
+  EXPECT_EQ(sums[MetricId::BytesSent], 42'018);
+  EXPECT_EQ(sums[MetricId::MessagesSent], 36'018);
 }
 
 TEST(Golden, version_1_2) {

@@ -126,6 +126,16 @@ least 1.00 ms (iteration 0 of rank 0), mean 2.10 ms, largest 10.0 ms (iteration
 )");
 }
 
+TEST(IterationsText, zero_is_at_the_bottom_also_when_everything_is_zero) {
+  Options options = iterations();
+  options.metric = "bytes_received";
+  auto silent = ten_iterations(1);
+  for (Iteration& it : silent) it.send[5] = 0;
+  const std::string text = rendered(experiment_of({{{"step", silent}}}), options);
+  EXPECT_NE(text.find("        0 B |########################################\n"), text.npos) << text;
+  EXPECT_EQ(text.find(" -"), text.npos) << text;
+}
+
 TEST(IterationsText, folds_to_the_terminal) {
   std::vector<Iteration> many;
   for (int i = 0; i < 1'000; ++i) many.push_back(ten_iterations(1)[static_cast<std::size_t>(i % 10)]);
@@ -227,6 +237,29 @@ TEST(Iterations, csv_has_a_row_for_each) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 21);
   EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_calls,mpi_s,user_s,"));
   EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,1,0.0002,0.0098,"), text.npos) << text;
+}
+
+TEST(Iterations, csv_and_markdown_say_what_is_reconstructed) {
+  Options options = iterations(Format::Tables);
+  options.callpath = "MPI_Send";
+  options.metric = "mpi";
+  const std::string text = rendered(two_ranks(), options);
+  EXPECT_NE(text.find(",callpath_mpi_s,callpath_precision\r\n"), text.npos) << text;
+  EXPECT_NE(text.find(",0.0002,reconstructed\r\nstep,0,0,6,1,"), text.npos) << text;
+  EXPECT_NE(text.find(",0.0002,exact\r\nstep,0,0,7,0,"), text.npos) << "alone in its cluster: " << text;
+  options.set_format("markdown");
+  EXPECT_NE(rendered(two_ranks(), options).find("| 200 us | reconstructed |\n"), std::string::npos);
+}
+
+TEST(Iterations, below_the_root_is_everything) {
+  Options options = iterations(Format::Json);
+  options.metric = "user";
+  options.callpath = "heat";
+  const Json of = Json::parse(rendered(two_ranks(), options))["loops"][0]["per_location"][1];
+  EXPECT_EQ(of["callpath"]["user_s"], of["user_s"]);
+  EXPECT_EQ(of["callpath"]["reconstructed"], false);
+  options.format = Format::Text;
+  EXPECT_EQ(rendered(two_ranks(), options).find("Reconstructed"), std::string::npos);
 }
 
 TEST(Iterations, json_has_them_per_location) {
@@ -355,6 +388,42 @@ TEST(Loops, wrong_requests_say_what_is_there) {
   options = iterations();
   options.callpath = "MPI_Sent";
   EXPECT_EQ(error_of(several, options), "--callpath MPI_Sent: no such call path; near it: MPI_Send");
+}
+
+TEST(Locations, a_thread_that_is_not_there_is_said) {
+  Options options;
+  options.locations = true;
+  for (const Format format : {Format::Text, Format::Tables, Format::Json}) {
+    options.format = format;
+    options.thread = 0;
+    EXPECT_EQ(error_of(two_ranks(), options), "");
+    options.thread = 77;
+    EXPECT_EQ(error_of(two_ranks(), options), "--thread 77: no thread of this number is here");
+  }
+}
+
+TEST(Locations, below_the_root_is_everything) {
+  Options options;
+  options.locations = true;
+  options.format = Format::Tables;
+  const std::string all = rendered(two_ranks(), options);
+  options.callpath = "heat";
+  EXPECT_EQ(rendered(two_ranks(), options), all);
+  options.callpath = "heat;MPI_Send";
+  EXPECT_TRUE(error_of(two_ranks(), options).starts_with("--callpath heat;MPI_Send: no such call path"));
+}
+
+TEST(Flat, options_of_other_views_are_refused_with_the_reason) {
+  Options options;
+  options.flat = true;
+  options.callpath = "MPI_Send";
+  EXPECT_EQ(error_of(two_ranks(), options), "--callpath: goes with --iterations or --locations");
+  options.callpath.clear();
+  options.metric = "mpi";
+  EXPECT_EQ(error_of(two_ranks(), options), "--metric: goes with --iterations or --locations");
+  options.metric.clear();
+  options.callsites = true;
+  EXPECT_EQ(error_of(two_ranks(), options), "--callsites: --flat does not keep call sites apart");
 }
 
 TEST(Loops, none_is_one_clear_line) {

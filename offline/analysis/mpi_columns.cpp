@@ -1,0 +1,80 @@
+// What the MPI call paths of one iteration have: IterationProfiles::mpi_column().
+#include <algorithm>
+
+#include "offline/analysis/iteration_model.hpp"
+#include "offline/analysis/reconstruct.hpp"
+
+namespace refrain::analysis {
+
+void iteration_values::round_to_total(std::int64_t total, std::span<const double> values,
+                                      std::vector<std::int64_t>& out, std::vector<format::Remainder>& room) {
+  const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+  const double scale = largest > 0 ? 0x1p61 / largest : 0;
+  out.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<std::int64_t>(std::max(values[i], 0.0) * scale);
+  if (room.size() <= out.size()) room.resize(out.size() + 1);
+  format::share_out(total, out, 0, room);
+}
+
+/// MPI time of the iteration, as the time rules have it.
+std::int64_t IterationProfiles::mpi_ticks(std::int32_t cluster, std::span<const std::int64_t> row) const {
+  return format::user_times(sums_for_user_times(cluster, row), constants_).mpi;
+}
+
+/// Each for itself, into estimates_, never negative. Returns their sum.
+double IterationProfiles::estimate_column(const Model& model, std::size_t column, std::int32_t cluster,
+                                          std::span<const std::int64_t> row) const {
+  const int logged = columns_.of_path(column);
+  ReconstructionInput in;
+  in.members = static_cast<std::uint64_t>(members(cluster));
+  in.overall_sum = model.overall_sum[column];
+  in.overall_value = logged < 0 ? 0 : static_cast<double>(row[static_cast<std::size_t>(logged)]);
+  in.scales = logged >= 0;
+  in.has_slope = true;
+  in.integral = false;
+  if (const int second = model.second[column]; second >= 0) {
+    in.second_overall_sum = model.overall_sum[static_cast<std::size_t>(second)];
+    in.second_overall_value =
+        static_cast<double>(row[static_cast<std::size_t>(columns_.of_path(static_cast<std::size_t>(second)))]);
+  }
+  double sum = 0;
+  estimates_.resize(model.regions.size());
+  for (std::size_t i = 0; i < model.regions.size(); ++i) {
+    const Model::Region& region = model.regions[i];
+    in.sum = region.sum[column];
+    in.slope = region.slope[column];
+    in.second_slope = region.second_slope[column];
+    sum += estimates_[i] = std::max(0.0, reconstruct(in));
+  }
+  if (sum <= 0)  // slopes that few iterations taught may lead below zero everywhere
+    for (std::size_t i = 0; i < model.regions.size(); ++i)
+      estimates_[i] = std::max(0.0, static_cast<double>(model.regions[i].sum[column]));
+  return sum;
+}
+
+/// What the call paths of the cluster have together in the iteration: all of it, but for the part that was lost.
+std::int64_t IterationProfiles::total_of_paths(const Model& model, std::size_t column, std::int32_t cluster,
+                                               std::span<const std::int64_t> row, double estimated) const {
+  const int logged = columns_.of_path(column);
+  const bool is_time = column == time_column;
+  const std::int64_t whole = is_time      ? mpi_ticks(cluster, row)
+                             : logged < 0 ? iteration_values::to_count(estimated)
+                                          : row[static_cast<std::size_t>(logged)];
+  const std::int64_t of_paths = model.path_sum[column], overall = model.overall_sum[column];
+  if (of_paths == overall || overall == 0) return whole;
+  const std::int64_t total = iteration_values::to_count(static_cast<double>(whole) * static_cast<double>(of_paths) /
+                                                        static_cast<double>(overall));
+  return is_time ? std::min(total, whole) : total;
+}
+
+std::span<const std::int64_t> IterationProfiles::mpi_column(std::size_t column, std::int32_t cluster,
+                                                            std::span<const std::int64_t> row) const {
+  const Model& model = this->model(cluster);
+  if (model.regions.empty()) return {};
+  const double estimated = estimate_column(model, column, cluster, row);
+  const std::int64_t total = total_of_paths(model, column, cluster, row, estimated);
+  iteration_values::round_to_total(total, estimates_, mpi_column_, room_);
+  return mpi_column_;
+}
+
+}  // namespace refrain::analysis
