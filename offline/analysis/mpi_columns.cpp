@@ -1,18 +1,53 @@
 // What the MPI call paths of one iteration have: IterationProfiles::mpi_column().
 #include <algorithm>
+#include <cmath>
 
 #include "offline/analysis/iteration_model.hpp"
 #include "offline/analysis/reconstruct.hpp"
 
 namespace refrain::analysis {
 
+namespace {
+
+/// Below this a share of the total in floating point is wrong by much less than 1.
+constexpr double most_in_floating_point = 0x1p48;
+
+/// As format::share_out(), in floating point. False: it cannot be done so.
+bool share_in_floating_point(std::int64_t total, std::span<const double> values, std::span<std::int64_t> out,
+                             std::span<format::Remainder> room) {
+  double sum = 0;
+  for (const double value : values) sum += std::max(value, 0.0);
+  const double factor = static_cast<double>(total) / sum;
+  if (!(factor > 0) || !std::isfinite(factor) || static_cast<double>(total) > most_in_floating_point) return false;
+  std::int64_t left = total;
+  std::size_t remainders = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double share = std::max(values[i], 0.0) * factor;
+    out[i] = static_cast<std::int64_t>(share);
+    left -= out[i];
+    if (const double rest = share - static_cast<double>(out[i]); rest > 0)
+      room[remainders++] = {static_cast<std::uint64_t>(rest * 0x1p53), i};
+  }
+  if (left < 0 || left > static_cast<std::int64_t>(remainders)) return false;
+  const std::span<format::Remainder> found = room.first(remainders);
+  const auto rounded_up = found.begin() + left;
+  std::nth_element(found.begin(), rounded_up, found.end(), [](const format::Remainder& a, const format::Remainder& b) {
+    return a.value != b.value ? a.value > b.value : a.index < b.index;
+  });
+  for (auto at = found.begin(); at != rounded_up; ++at) ++out[at->index];
+  return true;
+}
+
+}  // namespace
+
 void iteration_values::round_to_total(std::int64_t total, std::span<const double> values,
                                       std::vector<std::int64_t>& out, std::vector<format::Remainder>& room) {
+  out.resize(values.size());
+  if (room.size() <= out.size()) room.resize(out.size() + 1);
+  if (share_in_floating_point(total, values, out, room)) return;
   const double largest = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
   const double scale = largest > 0 ? 0x1p61 / largest : 0;
-  out.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<std::int64_t>(std::max(values[i], 0.0) * scale);
-  if (room.size() <= out.size()) room.resize(out.size() + 1);
   format::share_out(total, out, 0, room);
 }
 

@@ -1,12 +1,14 @@
 // Single iterations reconstructed from clusters whose members are known.
 #include "offline/analysis/iteration_profile.hpp"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <random>
 
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/iteration_model.hpp"
 #include "offline/analysis/severities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
@@ -470,6 +472,32 @@ TEST(ClusterDifferences, chance_in_few_samples_is_no_difference) {
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer);
   EXPECT_TRUE(summarise_clusters(profiles_of(profile), tree)[1].differences.empty());
+}
+
+TEST(RoundToTotal, parts_are_within_1_of_their_shares_and_add_up) {
+  std::mt19937_64 random(1);
+  std::vector<std::int64_t> out;
+  std::vector<format::Remainder> room;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<double> values(1 + random() % 40);
+    double sum = 0;
+    for (double& value : values) {
+      value = random() % 4 == 0
+                  ? 0
+                  : std::ldexp(static_cast<double>(random() % 1'000'000), static_cast<int>(random() % 20));
+      sum += value;
+    }
+    // Small ones are shared in floating point, large ones in integers.
+    const auto total = static_cast<std::int64_t>(random() >> (random() % 60 + 4));
+    iteration_values::round_to_total(total, values, out, room);
+    if (sum == 0) continue;
+    ASSERT_EQ(total, std::accumulate(out.begin(), out.end(), std::int64_t{0}));
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const double share = values[k] / sum * static_cast<double>(total);
+      ASSERT_NEAR(share, static_cast<double>(out[k]), 1.01 + share * 1e-12) << total;
+      ASSERT_TRUE(values[k] > 0 || out[k] == 0);
+    }
+  }
 }
 
 }  // namespace
