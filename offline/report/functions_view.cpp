@@ -4,6 +4,7 @@
 #include "offline/analysis/functions.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/run_page.hpp"
+#include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {

@@ -371,7 +371,7 @@ class Sampled(EventsTest):
 
     def test_killed_jobs_show_what_all_ranks_have(self) -> None:
         randomly = random.Random(5)
-        for attempt in range(20 if FULL else 2):
+        for attempt in range(20 if FULL else 1):
             with self.subTest(attempt):
                 experiment = self.killed(f"sampled-{attempt}", self.SAMPLED, randomly.uniform(0, 2))
                 summary = self.summary(experiment)
@@ -536,7 +536,7 @@ class Export(EventsTest):
 class Trouble(EventsTest):
     def test_killed_runs_keep_what_was_written(self) -> None:
         randomly = random.Random(7)
-        for attempt in range(20 if FULL else 2):
+        for attempt in range(20 if FULL else 1):
             with self.subTest(attempt):
                 experiment = self.killed(f"killed-{attempt}", ALL | {"REFRAIN_TRACE_MEMORY": "32K"}, randomly.uniform(0, 2))
                 events = self.events(experiment)

@@ -123,6 +123,7 @@ class Loop(TestCase):
         # spilling it would be more than 25.
         self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
 
+    @unittest.skipUnless(FULL, "three runs of many iterations")
     def test_events_take_the_memory_that_they_may_and_no_more(self) -> None:
         def peak(iterations: int, memory: str) -> int:
             outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE_MEMORY": memory})
@@ -435,7 +436,7 @@ class Killed(TestCase):
         return [process for process in found if is_ours(process)]
 
     def test_a_killed_job_keeps_what_its_last_snapshot_had(self) -> None:
-        for _ in range(20 if FULL else 3):
+        for _ in range(20 if FULL else 1):
             self.kill_once(random.uniform(2.5, 5.0))
 
     def test_a_killed_program_without_mpi_does_so_too(self) -> None:
@@ -505,7 +506,8 @@ run {STEPS}
 
     def test_it_is_cut_at_every_time_step_without_a_source_change(self) -> None:
         # Once each time step and rank pair of neighbours: two sends of forces in CommBrick::reverse_comm.
-        for function in ("Verlet::run", "LAMMPS_NS::Verlet::run", "_ZN9LAMMPS_NS6Verlet3runEi"):
+        names = ("LAMMPS_NS::Verlet::run", "Verlet::run", "_ZN9LAMMPS_NS6Verlet3runEi")
+        for function in names if FULL else names[:1]:
             outcome = self.measured(self.lmp(), {"REFRAIN_ITERATION_AT": f"MPI_Send@{function}/4"})
             self.assertEqual(0, outcome.code, outcome.stderr)
             report = self.report(outcome, "--iterations")
