@@ -95,7 +95,6 @@ int run_analyze(AnalyzeRequest& request) {
       if (std::ranges::find(all, name) == all.end())
         throw report::UsageError(
             fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-    request.options.with_causes = request.search.with_causes;
     const Names names(trace);
     const std::int32_t master = request.search.parameters.master;
     if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())

@@ -96,7 +96,7 @@ class Analyser {
 
     Analysis analysis;
     analysis.counts = search.counts();
-    if (causes) add_causes(*causes, analysis);
+    if (causes) analysis.causes = named(causes->found());
     analysis.is_sampled = is_extrapolated;
     for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
     for (const auto& pattern : patterns_)
@@ -233,10 +233,8 @@ class Analyser {
   }
 
   /// Call paths of one name are one.
-  void add_causes(const Causes& causes, Analysis& analysis) const {
-    const CausesFound found = causes.found();
-    analysis.waiting_ns = found.waiting_ns;
-    analysis.waiting_unexplained_ns = found.unknown_ns;
+  CauseResults named(const CausesFound& found) const {
+    CauseResults results{{}, found.waiting_ns, found.unknown_ns};
     const auto node_of = [this](std::uint32_t path) {
       return path == trace::no_path ? std::nullopt : std::optional(naming_.node_of(path));
     };
@@ -245,15 +243,16 @@ class Analyser {
     for (const Cause& of : found.causes) {
       CauseResult result{of.location, of.is_call, node_of(of.before), node_of(of.after), of.ns, of.direct_ns};
       const auto [place, is_new] =
-          at.try_emplace({result.location, result.is_call, result.before, result.after}, analysis.causes.size());
+          at.try_emplace({result.location, result.is_call, result.before, result.after}, results.all.size());
       if (is_new) {
-        analysis.causes.push_back(result);
+        results.all.push_back(result);
         continue;
       }
-      analysis.causes[place->second].ns += result.ns;
-      analysis.causes[place->second].direct_ns += result.direct_ns;
+      results.all[place->second].ns += result.ns;
+      results.all[place->second].direct_ns += result.direct_ns;
     }
-    std::ranges::stable_sort(analysis.causes, std::greater<>{}, &CauseResult::ns);
+    std::ranges::stable_sort(results.all, std::greater<>{}, &CauseResult::ns);
+    return results;
   }
 
   // Patterns of the profile: from the sums at call paths alone.

@@ -67,6 +67,12 @@ struct CauseResult {
   double ns = 0, direct_ns = 0;
 };
 
+struct CauseResults {
+  std::vector<CauseResult> all;  ///< largest first; of what was kept
+  double waiting_ns = 0;         ///< that causes were looked for; of what was kept
+  double unexplained_ns = 0;     ///< of that
+};
+
 struct Analysis {
   double total_ns = 0;                  ///< of all locations
   std::vector<PatternResult> patterns;  ///< parents first
@@ -74,12 +80,10 @@ struct Analysis {
   bool is_sampled = false;
   /// Time in MPI for which nothing that was kept stands. Nanoseconds.
   double not_covered_ns = 0;
-  std::uint64_t merged_strata = 0;  ///< held too few kept iterations, and were put to others
-  std::vector<CauseResult> causes;  ///< largest first; of what was kept
-  double waiting_ns = 0;            ///< that causes were looked for; of what was kept
-  double waiting_unexplained_ns = 0;
-  bool has_iteration = false;  ///< that was asked for
-  bool has_region = true;      ///< that was asked for
+  std::uint64_t merged_strata = 0;     ///< held too few kept iterations, and were put to others
+  std::optional<CauseResults> causes;  ///< where they were asked for
+  bool has_iteration = false;          ///< that was asked for
+  bool has_region = true;              ///< that was asked for
 };
 
 /// Names of all patterns, parents first.

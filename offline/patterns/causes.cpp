@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "offline/patterns/dependences.hpp"
+
 namespace refrain::patterns {
 
 using trace::CollectivePart;
@@ -11,42 +13,6 @@ namespace {
 
 std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
 std::uint64_t pair_of(std::uint32_t a, std::uint32_t b) { return key_of(std::min(a, b), std::max(a, b)); }
-
-/// Takes each part and the one that it waits for: of those whose begin it needs the last.
-template <class Take>
-void for_each_dependence(const trace::CollectiveOperation& operation, const Take& take) {
-  const auto& parts = operation.parts;
-  const auto by_begin = [](const CollectivePart* a, const CollectivePart* b) { return a->begin_ns < b->begin_ns; };
-  std::vector<const CollectivePart*> all;
-  for (const CollectivePart& part : parts) all.push_back(&part);
-  if (all.empty()) return;
-  const auto root = std::ranges::find(all, true, &CollectivePart::is_root);
-  switch (operation.exchange) {
-    case Exchange::None: return;
-    case Exchange::Barrier:
-    case Exchange::AllToAll: {
-      const CollectivePart* last = *std::ranges::max_element(all, by_begin);
-      for (const CollectivePart* part : all) take(*part, *last);
-      return;
-    }
-    case Exchange::OneToAll:
-      if (root == all.end()) return;
-      for (const CollectivePart* part : all) take(*part, **root);
-      return;
-    case Exchange::AllToOne:
-      if (root == all.end()) return;
-      take(**root, **std::ranges::max_element(all, by_begin));
-      return;
-    case Exchange::Prefix: {
-      std::ranges::sort(all, {}, &CollectivePart::position);
-      const CollectivePart* last = all.front();
-      for (const CollectivePart* part : all) {
-        take(*part, *last);
-        if (part->begin_ns > last->begin_ns) last = part;
-      }
-    }
-  }
-}
 
 }  // namespace
 
@@ -87,7 +53,7 @@ void Causes::collective(const Collective& of) {
   std::vector<std::uint32_t> locations;
   for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
     waits({part.location, part.enter_ns, part.path}, {last.location, last.begin_ns, last.begin_path},
-          std::min(last.begin_ns, part.leave_ns) - part.enter_ns);
+          time_in_call_until(part, last.begin_ns));
   });
   for (const CollectivePart& part : of.operation.parts) locations.push_back(part.location);
   const Exchange exchange = of.operation.exchange;

@@ -1,6 +1,7 @@
 // Patterns of waiting: a call that cannot go on before another process has done something.
 #include <algorithm>
 
+#include "offline/patterns/dependences.hpp"
 #include "offline/patterns/pattern.hpp"
 
 namespace refrain::patterns {
@@ -170,11 +171,6 @@ class MessagesInWrongOrder final : public OfOrders {
   std::int64_t last_enter_ns_ = 0;
 };
 
-/// Of a part the time in its call from its enter until `until_ns`.
-std::int64_t waiting_until(const CollectivePart& part, std::int64_t until_ns) {
-  return std::max(std::min(until_ns, part.leave_ns) - part.enter_ns, std::int64_t{0});
-}
-
 Call call_of(const CollectivePart& part) {
   Call call;
   call.location = part.location;
@@ -211,8 +207,10 @@ class CollectivePattern final : public OfCollectives {
 
 using Add = std::function<void(const CollectivePart&, std::int64_t)>;
 
-void find_wait_for_last(const Collective& of, const Add& add) {
-  for (const CollectivePart& part : of.operation.parts) add(part, waiting_until(part, of.last_enter_ns));
+void find_waiting(const Collective& of, const Add& add) {
+  for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
+    add(part, time_in_call_until(part, last.begin_ns));
+  });
 }
 
 void find_completion(const Collective& of, const Add& add) {
@@ -225,33 +223,6 @@ void find_imbalance(const Collective& of, const Add& add) {
   std::int64_t shortest = INT64_MAX;
   for (const CollectivePart& part : of.operation.parts) shortest = std::min(shortest, part.leave_ns - part.enter_ns);
   for (const CollectivePart& part : of.operation.parts) add(part, part.leave_ns - part.enter_ns - shortest);
-}
-
-void find_late_root(const Collective& of, const Add& add) {
-  const auto root = std::ranges::find(of.operation.parts, true, &CollectivePart::is_root);
-  if (root == of.operation.parts.end()) return;
-  for (const CollectivePart& part : of.operation.parts)
-    if (!part.is_root) add(part, waiting_until(part, root->begin_ns));
-}
-
-void find_early_root(const Collective& of, const Add& add) {
-  const auto root = std::ranges::find(of.operation.parts, true, &CollectivePart::is_root);
-  if (root == of.operation.parts.end()) return;
-  std::int64_t last = INT64_MIN;
-  for (const CollectivePart& part : of.operation.parts)
-    if (!part.is_root) last = std::max(last, part.begin_ns);
-  add(*root, last == INT64_MIN ? 0 : waiting_until(*root, last));
-}
-
-void find_early_scan(const Collective& of, const Add& add) {
-  std::vector<const CollectivePart*> parts;
-  for (const CollectivePart& part : of.operation.parts) parts.push_back(&part);
-  std::ranges::sort(parts, {}, [](const CollectivePart* part) { return part->position; });
-  std::int64_t last = INT64_MIN;
-  for (const CollectivePart* part : parts) {
-    if (last != INT64_MIN) add(*part, waiting_until(*part, last));
-    last = std::max(last, part->begin_ns);
-  }
 }
 
 class JobWideWait final : public Pattern {
@@ -290,15 +261,13 @@ Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameter
   add(std::make_unique<OverloadedMaster>(trace, parameters.master));
   add(std::make_unique<MessagesInWrongOrder>());
   add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all"},
-                 Exchange::AllToAll, find_wait_for_last);
+                 Exchange::AllToAll, find_waiting);
   add_collective({"nxn_completion", "collective", "An operation of all after the first process has left it"},
                  Exchange::AllToAll, find_completion);
-  add_collective({"late_broadcast", "collective", "Receivers wait for the root"}, Exchange::OneToAll, find_late_root);
-  add_collective({"early_reduce", "collective", "The root waits for senders"}, Exchange::AllToOne, find_early_root);
-  add_collective({"early_scan", "collective", "Processes wait for those before them"}, Exchange::Prefix,
-                 find_early_scan);
-  add_collective({"wait_at_barrier", "barrier", "All wait for the last process"}, Exchange::Barrier,
-                 find_wait_for_last);
+  add_collective({"late_broadcast", "collective", "Receivers wait for the root"}, Exchange::OneToAll, find_waiting);
+  add_collective({"early_reduce", "collective", "The root waits for senders"}, Exchange::AllToOne, find_waiting);
+  add_collective({"early_scan", "collective", "Processes wait for those before them"}, Exchange::Prefix, find_waiting);
+  add_collective({"wait_at_barrier", "barrier", "All wait for the last process"}, Exchange::Barrier, find_waiting);
   add_collective({"barrier_completion", "barrier", "A barrier after the first process has left it"}, Exchange::Barrier,
                  find_completion);
   add_collective({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"},

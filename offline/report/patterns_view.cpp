@@ -33,7 +33,9 @@ struct PatternsShown {
   }
   std::size_t rows(std::size_t all) const { return options.most_rows == 0 ? all : std::min(all, options.most_rows); }
   double share(double ns) const { return analysis.total_ns > 0 ? ns / analysis.total_ns : 0; }
-  double share_of_waiting(double ns) const { return analysis.waiting_ns > 0 ? ns / analysis.waiting_ns : 0; }
+  double share_of_waiting(double ns) const {
+    return analysis.causes->waiting_ns > 0 ? ns / analysis.causes->waiting_ns : 0;
+  }
   std::vector<std::string> path(std::uint32_t node) const {
     auto names = naming.names_of(node);
     if (names.empty()) names.emplace_back("(unknown)");
@@ -116,7 +118,7 @@ Table causes_table(const PatternsShown& shown) {
             const auto path = [&](const std::optional<std::uint32_t>& node) {
               return node ? Cell(shown.path(*node)) : Cell();
             };
-            for (const patterns::CauseResult& of : shown.analysis.causes) {
+            for (const patterns::CauseResult& of : shown.analysis.causes->all) {
               const trace::LocationOfTrace& location = shown.trace.locations()[of.location];
               take({{of.is_call ? "call" : "computation", of.is_call ? path(of.before) : Cell(),
                      of.is_call ? Cell() : path(of.before), of.is_call ? Cell() : path(of.after),
@@ -129,7 +131,8 @@ Table causes_table(const PatternsShown& shown) {
 Table causes_summary_table(const PatternsShown& shown) {
   Table table{
       "", {{"waiting_s", Kind::Seconds}, {"waiting_unexplained_s", Kind::Seconds}}, [&shown](const TakeRow& take) {
-        take({{seconds_of_ns(shown.analysis.waiting_ns), seconds_of_ns(shown.analysis.waiting_unexplained_ns)}});
+        take(
+            {{seconds_of_ns(shown.analysis.causes->waiting_ns), seconds_of_ns(shown.analysis.causes->unexplained_ns)}});
       }};
   table.shape = Table::Object;
   return table;
@@ -166,7 +169,7 @@ class PatternsPage : TextPage {
     line(fmt::format("{}{}{}  {}  mostly", right("time", 10), right("+-", 10), right("%", 7),
                      left("pattern", longest_pattern)));
     tree([this](const Row& row) { print_row(row); });
-    if (shown_.options.with_causes) causes();
+    if (shown_.analysis.causes) causes(*shown_.analysis.causes);
     return std::move(out_);
   }
 
@@ -183,11 +186,10 @@ class PatternsPage : TextPage {
     line(numbers + "  " + pattern + "  " + shorten_path(std::get<std::string>(row.cells[4]), room));
   }
 
-  void causes() {
-    const Analysis& a = shown_.analysis;
+  void causes(const patterns::CauseResults& found) {
     line();
-    line(fmt::format("causes of {} of waiting{}", human_time(seconds_of_ns(a.waiting_ns)),
-                     a.is_sampled ? " in the iterations that were kept" : ""));
+    line(fmt::format("causes of {} of waiting{}", human_time(seconds_of_ns(found.waiting_ns)),
+                     shown_.analysis.is_sampled ? " in the iterations that were kept" : ""));
     line();
     line(fmt::format("{}{}  what has taken longer there than on those that waited", right("time", 10), right("%", 7)));
     constexpr std::size_t most_causes = 10, before = 10 + 7 + 2;
@@ -198,7 +200,7 @@ class PatternsPage : TextPage {
     };
     double rest = 0;
     std::size_t printed = 0;
-    for (const patterns::CauseResult& of : a.causes) {
+    for (const patterns::CauseResult& of : found.all) {
       if (printed == most_causes || shown_.share_of_waiting(of.ns) < least_share) {
         rest += of.ns;
         continue;
@@ -208,7 +210,7 @@ class PatternsPage : TextPage {
       print(of.ns, place, what(of, width() > before + place.size() ? width() - before - place.size() : 0));
     }
     if (rest > 0) print(rest, "", "others");
-    if (a.waiting_unexplained_ns > 0) print(a.waiting_unexplained_ns, "", "(nothing that is known)");
+    if (found.unexplained_ns > 0) print(found.unexplained_ns, "", "(nothing that is known)");
   }
 
   std::string what(const patterns::CauseResult& of, std::size_t room) const {
@@ -296,10 +298,10 @@ void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trac
   if (options.format == Format::Text) return out(PatternsPage(terminal, shown).render());
   if (options.format == Format::Json) {
     std::vector<Table> tables{summary_table(shown), patterns_table(shown)};
-    if (options.with_causes) tables.push_back(causes_summary_table(shown)), tables.push_back(causes_table(shown));
-    return write_json(std::move(tables), out);
+    if (analysis.causes) tables.push_back(causes_summary_table(shown)), tables.push_back(causes_table(shown));
+    return write_json(tables, out);
   }
-  if (options.with_causes) return options.table_format->write(causes_table(shown), out);
+  if (analysis.causes) return options.table_format->write(causes_table(shown), out);
   options.table_format->write(patterns_table(shown), out);
 }
 

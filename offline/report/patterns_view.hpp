@@ -10,10 +10,10 @@ struct PatternOptions {
   Format format = Format::Text;
   const TableFormat* table_format = &table_formats[0];
   std::vector<std::string> patterns;  ///< only these; empty: all
-  bool with_causes = false;           ///< of waiting; of tables that are no text and no JSON they alone
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
 };
 
+/// Of an analysis with causes, tables that are no text and no JSON have the causes alone.
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out);
 

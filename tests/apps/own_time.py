@@ -26,18 +26,23 @@ class Busy:
 
 
 class OwnTime(TestCase):
-    def test_waiting_for_a_core_is_no_work_of_refrain(self) -> None:
-        # 500 iterations end, and each reads the CPU clock, where a kernel that reschedules lazily takes the core away.
-        # By wall time this was 4 to 59 % of the run; what it really takes is below 0.1 %.
-        with Busy(3):
-            outcome = self.measured(mpirun(1, EXAMPLES / "drift", "--steps", "500", "--imbalance", "0"))
+    def own_and_wall(self) -> tuple[float, float]:
+        outcome = self.measured(mpirun(1, EXAMPLES / "drift", "--steps", "500", "--imbalance", "0"))
         self.assertEqual(0, outcome.code, outcome.stderr)
         report = self.report(outcome)
         self.assert_time_conserved(report)
-        totals = report.totals
-        self.assertLessEqual(totals["overhead_s"], 0.01 * totals["wall_s"],
-                             f"wall {totals['wall_s']:.3f} s, off the CPU {totals['not_on_cpu_s']:.3f} s")
-        self.assertGreater(totals["overhead_s"], 0)
+        return report.totals["overhead_s"], report.totals["wall_s"]
+
+    def test_waiting_for_a_core_is_no_work_of_refrain(self) -> None:
+        # 500 iterations end, and each reads the CPU clock, where a kernel that reschedules lazily takes the core away.
+        # By wall time this was 4 to 59 % of the run. What it really takes is 5 ms on one machine and 40 on another, and
+        # more where others take the caches; so it is compared with itself.
+        alone, _ = self.own_and_wall()
+        with Busy(3):
+            beside, wall = self.own_and_wall()
+        self.assertGreater(alone, 0)
+        self.assertGreater(beside, 0)
+        self.assertLessEqual(beside, 2 * alone + 0.01 * wall, f"alone {alone:.4f} s; beside others wall {wall:.3f} s")
 
     def test_cold_calls_and_iterations_cost_what_the_program_sees(self) -> None:
         # The program times calls with and without Refrain by its own clock. Of a call Refrain sees 0.55 to 0.8, as what is

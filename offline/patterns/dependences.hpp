@@ -1,0 +1,58 @@
+#pragma once
+/// Who waits for whom in a collective operation: the MPI standard's semantics of its kinds (chapter "Collective
+/// Communication"), for patterns of waiting and for what has caused it.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "offline/trace/collectives.hpp"
+
+namespace refrain::patterns {
+
+/// Takes each part of the operation that needs others, and of those that it needs the one that has begun last (itself,
+/// where all others have begun before): `take(part, last)`.
+template <class Take>
+void for_each_dependence(const trace::CollectiveOperation& operation, const Take& take) {
+  using trace::CollectivePart;
+  using trace::Exchange;
+  const auto& parts = operation.parts;
+  if (parts.empty()) return;
+  const auto last_of_all = [&] { return std::ranges::max_element(parts, {}, &CollectivePart::begin_ns); };
+  const auto root = [&] { return std::ranges::find(parts, true, &CollectivePart::is_root); };
+  switch (operation.exchange) {
+    case Exchange::None: return;
+    case Exchange::Barrier:
+    case Exchange::AllToAll: {
+      const auto last = last_of_all();
+      for (const CollectivePart& part : parts) take(part, *last);
+      return;
+    }
+    case Exchange::OneToAll: {
+      const auto of = root();
+      if (of == parts.end()) return;
+      for (const CollectivePart& part : parts) take(part, *of);
+      return;
+    }
+    case Exchange::AllToOne:
+      if (const auto of = root(); of != parts.end()) take(*of, *last_of_all());
+      return;
+    case Exchange::Prefix: {
+      std::vector<const CollectivePart*> by_position;
+      for (const CollectivePart& part : parts) by_position.push_back(&part);
+      std::ranges::sort(by_position, {}, &CollectivePart::position);
+      const CollectivePart* last = by_position.front();
+      for (const CollectivePart* part : by_position) {
+        take(*part, *last);
+        if (part->begin_ns > last->begin_ns) last = part;
+      }
+    }
+  }
+}
+
+/// What a part spends in its call until `until_ns`, in ns; 0 where that is before the call.
+inline std::int64_t time_in_call_until(const trace::CollectivePart& part, std::int64_t until_ns) {
+  return std::max(std::min(until_ns, part.leave_ns) - part.enter_ns, std::int64_t{0});
+}
+
+}  // namespace refrain::patterns
