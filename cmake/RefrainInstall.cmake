@@ -19,6 +19,11 @@ install(TARGETS refrain refrain-mpicc RUNTIME)
 foreach(link refrain-export ${REFRAIN_WRAPPER_LINKS})
   install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${link} TYPE BIN)
 endforeach()
+# For plug-ins of `refrain analyze` in C++.
+foreach(folder events format offline/experiment offline/trace offline/patterns)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain/api/${folder}
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+endforeach()
 install(FILES ${annotations} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
 
 # find_package(Refrain): Refrain::refrain is the annotations' header alone, Refrain::openmpi, Refrain::mpich and Refrain::serial

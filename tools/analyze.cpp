@@ -7,8 +7,13 @@
 #include <fmt/ranges.h>
 #include <memory>
 
-#include "offline/analysis/call_tree.hpp"
+#include "offline/patterns/path_names.hpp"
+#include "offline/patterns/plugin_loader.hpp"
 #include "offline/report/patterns_view.hpp"
+#include "tools/complaints.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/installation.hpp"
+#include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
 
@@ -22,9 +27,45 @@ struct AnalyzeRequest {
   double frequent_us = 10;
   double big_bytes = 1 << 20;
   double uneven = 0.5;
+  std::vector<std::string> plugins, settings;
   patterns::Request search;
   report::PatternOptions options;
 };
+
+std::string wrong_as_setting(const std::string& word) {
+  const auto equals = word.find('=');
+  return equals == std::string::npos || equals == 0 ? "must be NAME=VALUE" : "";
+}
+
+/// Of "NAME=VALUE".
+std::map<std::string, std::string> settings_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> settings;
+  for (const std::string& word : words) settings[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  return settings;
+}
+
+/// Null: it was chosen from all.
+std::optional<std::set<std::int32_t>> chosen_ranks(const std::vector<std::string>& ranks) {
+  if (ranks.empty()) return std::nullopt;
+  const std::vector<std::int32_t> numbers = parse_ranks(ranks);
+  return std::set<std::int32_t>(numbers.begin(), numbers.end());
+}
+
+/// A plug-in that cannot be loaded is said, and takes nothing else with it. Returns whether all were.
+bool load_plugins(const AnalyzeRequest& request, const trace::Trace& trace, patterns::Patterns& patterns) {
+  bool all = true;
+  for (const std::string& file : request.plugins) {
+    const patterns::PluginRequest of{trace, file, request.experiment, chosen_ranks(request.ranks),
+                                     settings_of(request.settings)};
+    try {
+      load_plugin(of, find_python_plugins(own_executable("refrain")), patterns);
+    } catch (const patterns::PluginError& error) {
+      all = false;
+      complain("analyze", exit_ok, error.what());
+    }
+  }
+  return all;
+}
 
 /// "1.5:2": nanoseconds of the trace. Empty: all.
 patterns::SearchLimits limits_of(const std::string& time) {
@@ -48,36 +89,6 @@ patterns::SearchLimits limits_of(const std::string& time) {
   return limits;
 }
 
-/// Call paths of an archive are its regions; those of an experiment are named by its call tree.
-class Names {
- public:
-  explicit Names(const trace::Trace& trace) : trace_(trace) {
-    if (!trace.archive()) tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_);
-    naming_ = {[this](std::uint32_t path) { return node_of(path); },
-               [this](std::uint32_t node) { return names_of(node); }};
-  }
-  const patterns::Naming& naming() const { return naming_; }
-
- private:
-  std::uint32_t node_of(std::uint32_t path) const {
-    if (trace_.archive()) return path;
-    return path < tree_.node_of.size() ? tree_.node_of[path] : 0;
-  }
-  std::vector<std::string> names_of(std::uint32_t node) const {
-    if (!trace_.archive()) return analysis::path_to(tree_, node);
-    std::vector<std::string> names;
-    for (std::uint32_t path = node; path != trace::no_path && names.size() < trace::PathTree::deepest;
-         path = trace_.parent_of(path))
-      names.push_back(trace_.region_of(path));
-    return {names.rbegin(), names.rend()};
-  }
-
-  const trace::Trace& trace_;
-  analysis::Symbolizer symbolizer_;
-  analysis::CallTree tree_;
-  patterns::Naming naming_;
-};
-
 int run_analyze(AnalyzeRequest& request) {
   report::Options common;
   common.set_format(request.format);
@@ -86,20 +97,23 @@ int run_analyze(AnalyzeRequest& request) {
   request.search.parameters.frequent_s = request.frequent_us / 1e6;
   request.search.parameters.big_bytes = request.big_bytes;
   request.search.parameters.uneven = request.uneven;
-  return with_trace_or_archive("analyze", request.experiment, request.ranks, [&](const trace::Trace& trace) {
+  bool all_worked = true;
+  const int code = with_trace_or_archive("analyze", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     request.search.limits = limits_of(request.time);
     if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
       throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
-    const std::vector<std::string> all = patterns::pattern_names(trace);
+    patterns::Patterns further;
+    all_worked = load_plugins(request, trace, further);
+    const std::vector<std::string> all = patterns::pattern_names(trace, further);
     for (const std::string& name : request.options.patterns)
       if (std::ranges::find(all, name) == all.end())
         throw report::UsageError(
             fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-    const Names names(trace);
+    const patterns::PathNames names(trace);
     const std::int32_t master = request.search.parameters.master;
     if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
       throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
-    const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request.search);
+    const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request.search, std::move(further));
     if (request.search.iteration && !analysis.has_iteration)
       throw report::UsageError(
           fmt::format("--iteration {}: there are no events of such an iteration", *request.search.iteration));
@@ -109,7 +123,10 @@ int run_analyze(AnalyzeRequest& request) {
     report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
                            write_out);
     flush_out();
+    for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
+    all_worked = all_worked && analysis.failures.empty();
   });
+  return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
 }  // namespace
@@ -126,6 +143,14 @@ void add_analyze(Command root, Invocation& invocation) {
       .separated_by(',');
   command.flag("--causes", request->search.with_causes,
                "Also what has made processes wait: on which rank, and between which calls");
+  command
+      .option("--plugin", request->plugins, "Further patterns: a module of Python or a shared object; may be repeated")
+      .type("FILE")
+      .repeated();
+  command.option("--set", request->settings, "What plug-ins are told; may be repeated")
+      .type("NAME=VALUE")
+      .check(wrong_as_setting)
+      .repeated();
   command.option("--region", request->search.region, "Only calls on call paths with this function or region")
       .type("NAME");
   command.option("--iteration", request->search.iteration, "Only calls in this iteration, counted from 0")
@@ -159,7 +184,7 @@ void add_analyze(Command root, Invocation& invocation) {
       "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "
       "run, with standard errors.\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "
-      "damaged; what is missing is named.");
+      "damaged or a plug-in has failed, which is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run_analyze(*request); });
 }
 

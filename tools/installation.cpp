@@ -70,6 +70,10 @@ std::optional<fs::path> find_link_library(const fs::path& executable, RuntimeLib
   return find_file(executable, std::string("refrain/librefrain-") + name_of(library) + "-link.so");
 }
 
+fs::path find_python_plugins(const fs::path& executable) {
+  return find_file(executable, "refrain/refrain-python-plugins.so").value_or(fs::path());
+}
+
 fs::path include_directory(const fs::path& executable) { return executable.parent_path().parent_path() / "include"; }
 
 }  // namespace refrain::tools

@@ -30,6 +30,9 @@ std::optional<std::filesystem::path> find_runtime_library(const std::filesystem:
 /// What the linker is to see instead of it (runtime/link_only.c), if this copy has it.
 std::optional<std::filesystem::path> find_link_library(const std::filesystem::path& executable, RuntimeLibrary library);
 
+/// What loads plug-ins of `refrain analyze` that are written in Python. It may not be there.
+std::filesystem::path find_python_plugins(const std::filesystem::path& executable);
+
 /// The directory for -I, below which refrain/refrain.h lies.
 std::filesystem::path include_directory(const std::filesystem::path& executable);
 

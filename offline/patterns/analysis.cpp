@@ -69,9 +69,12 @@ using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;
 
 class Analyser {
  public:
-  Analyser(const trace::Trace& trace, const Naming& naming, const Request& request)
+  Analyser(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further)
       : trace_(trace), naming_(naming), request_(request) {
+    check_further(trace, further);
     patterns_ = waiting_patterns(trace, request.parameters);
+    first_further_ = patterns_.size();
+    std::ranges::move(further, std::back_inserter(patterns_));
     Quantity next = trace::call_classes;
     for (const auto& pattern : patterns_) pattern->set_quantity(next++);
     outputs_of_.resize(next);
@@ -89,24 +92,26 @@ class Analyser {
     if (request_.iteration)
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
     Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
-    for (const auto& pattern : patterns_) pattern->subscribe(search);
+    subscribe(search);
     std::optional<Causes> causes;
     if (request_.with_causes) causes.emplace(search);
     search.run(request_.progress);
+    for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
 
     Analysis analysis;
     analysis.counts = search.counts();
     if (causes) analysis.causes = named(causes->found());
     analysis.is_sampled = is_extrapolated;
     for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
-    for (const auto& pattern : patterns_)
-      analysis.patterns.push_back({pattern->about(), {}, pattern->confidence(search.counts()), is_extrapolated});
+    for (std::size_t i = 0; i < patterns_.size(); ++i)
+      analysis.patterns.push_back({patterns_[i]->about(), {}, confidence(i, search.counts()), is_extrapolated});
     Estimate estimate(trace_, naming_, outputs_of_, analysis.patterns.size());
     add_locations(search, estimate, is_extrapolated);
     estimate.finish(analysis.patterns, wanted_nodes());
     analysis.not_covered_ns = estimate.not_covered_ns();
     analysis.merged_strata = estimate.merged_strata();
     add_time(search, analysis);
+    ask_further(analysis);
     if (search.counts().gaps_within > 0 && !is_extrapolated) doubt(search, analysis);
     if (request_.iteration)
       for (const Findings::OfLocation& of : search.findings().locations())
@@ -114,10 +119,73 @@ class Analyser {
           analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
     analysis.has_region = request_.region.empty() || all_time_in_mpi(analysis) > 0;
     add_profiling_patterns(search, analysis, is_extrapolated);
+    for (std::size_t i = first_further_; i < patterns_.size(); ++i)
+      if (!failures_[i]->empty()) analysis.failures.push_back(patterns_[i]->about().name + ": " + *failures_[i]);
     return analysis;
   }
 
  private:
+  static void check_further(const trace::Trace& trace, const Patterns& further) {
+    std::vector<std::string> names = pattern_names(trace);
+    for (const auto& pattern : further) {
+      const About& about = pattern->about();
+      if (about.name.empty() || std::ranges::find(names, about.name) != names.end())
+        throw std::invalid_argument(fmt::format("a plug-in has a pattern \"{}\": {}", about.name,
+                                                about.name.empty() ? "it needs a name" : "there is one of this name"));
+      if (std::ranges::find(names, about.parent) == names.end())
+        throw std::invalid_argument(
+            fmt::format("the pattern {} of a plug-in is a part of \"{}\": there is none of this "
+                        "name before it",
+                        about.name, about.parent));
+      names.push_back(about.name);
+    }
+  }
+
+  /// Those of plug-ins may throw.
+  void subscribe(Search& search) {
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      failures_.push_back(std::make_shared<std::string>());
+      if (i < first_further_) {
+        patterns_[i]->subscribe(search);
+        continue;
+      }
+      search.guard(failures_[i]);
+      survives(i, [&] { patterns_[i]->subscribe(search); });
+      search.guard(nullptr);
+    }
+  }
+
+  /// Only unless it has failed before.
+  void survives(std::size_t pattern, const std::function<void()>& ask) {
+    if (!failures_[pattern]->empty()) return;
+    try {
+      ask();
+    } catch (const std::exception& wrong) {
+      *failures_[pattern] = wrong.what();
+    }
+  }
+
+  double confidence(std::size_t pattern, const SearchCounts& counts) {
+    double value = 0;
+    survives(pattern, [&] { value = std::clamp(patterns_[pattern]->confidence(counts), 0.0, 1.0); });
+    return value;
+  }
+
+  /// What patterns of plug-ins say by themselves.
+  void ask_further(Analysis& analysis) {
+    for (std::size_t i = first_further_; i < patterns_.size(); ++i) {
+      PatternResult& result = analysis.patterns[time_patterns().size() + i];
+      survives(i, [&] {
+        result.names = patterns_[i]->results();
+        if (const auto severity = patterns_[i]->severity_s()) {
+          result.all = {*severity * 1e9, not_known};
+          result.is_sampled = false;
+        }
+      });
+      if (!failures_[i]->empty()) result.confidence = 0;
+    }
+  }
+
   bool has_limits() const { return request_.limits.from_ns != INT64_MIN || request_.limits.to_ns != INT64_MAX; }
 
   /// Null: all.
@@ -388,22 +456,25 @@ class Analyser {
   const Naming& naming_;
   const Request& request_;
   Patterns patterns_;
+  std::size_t first_further_ = 0;                       ///< of plug-ins, from here on
+  std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it works
   OutputsOf outputs_of_;
   experiment::RankHandle last_rank_;
 };
 
 }  // namespace
 
-std::vector<std::string> pattern_names(const trace::Trace& trace) {
+std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further) {
   std::vector<std::string> names;
   for (const TimePattern& of : time_patterns()) names.push_back(of.about.name);
   for (const auto& pattern : waiting_patterns(trace, {})) names.push_back(pattern->about().name);
   for (const About& of : profile_patterns) names.push_back(of.name);
+  for (const auto& pattern : further) names.push_back(pattern->about().name);
   return names;
 }
 
-Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request) {
-  return Analyser(trace, naming, request).run();
+Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further) {
+  return Analyser(trace, naming, request, std::move(further)).run();
 }
 
 }  // namespace refrain::patterns

@@ -84,12 +84,15 @@ struct Analysis {
   std::optional<CauseResults> causes;  ///< where they were asked for
   bool has_iteration = false;          ///< that was asked for
   bool has_region = true;              ///< that was asked for
+  /// Of patterns that have ended with an error: a line each. Their confidence is 0.
+  std::vector<std::string> failures;
 };
 
-/// Names of all patterns, parents first.
-std::vector<std::string> pattern_names(const trace::Trace& trace);
+/// Names of all patterns, parents first; `further`: those of plug-ins.
+std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further = {});
 
-/// `naming` must know all call paths of the trace.
-Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request);
+/// `naming` must know all call paths of the trace. `further`: patterns of plug-ins. Throws std::invalid_argument where
+/// one of them has the name of another pattern, or a parent that there is not.
+Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further = {});
 
 }  // namespace refrain::patterns

@@ -2,6 +2,7 @@
 /// The compound events that a search publishes: what several events of a trace are together. Patterns subscribe to
 /// these, and publish further ones.
 ///
+/// Primitive: each event of the trace, before what is made of it.
 /// Call: a call is left.
 /// Received: a call is left that has received messages; once for each of them.
 /// Receiving: such a call is left, and the send of each message is known.
@@ -81,6 +82,12 @@ struct JobWide {
   bool is_init;
   std::span<const Call> calls;
   std::int64_t last_enter_ns;
+};
+
+/// An event, and which one of the trace it is, as in trace::EventModel.
+struct Primitive {
+  const trace::Event& event;
+  std::uint64_t position;
 };
 
 struct Break {

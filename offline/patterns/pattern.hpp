@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ class Pattern {
 
   const About& about() const { return about_; }
   virtual void subscribe(Search& search) = 0;
+  /// After the pass, before the rest is asked for.
+  virtual void wrap_up() {}
+  /// Nothing: what stands in its quantity. Else this much, seconds, of no call path and no location.
+  virtual std::optional<double> severity_s() const { return std::nullopt; }
+  /// What it wants to say beside that: names of operations or call paths.
+  virtual std::vector<std::string> results() const { return {}; }
   /// From 0, it says nothing, to 1. Asked for after the pass.
   virtual double confidence(const SearchCounts&) const { return 1; }
 

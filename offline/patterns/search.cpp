@@ -50,13 +50,17 @@ Search::~Search() = default;
 void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
   constexpr std::uint64_t events_for_progress = 1 << 20;
   std::uint64_t count = 0;
+  const bool publishes_all = !std::get<Subscribers<Primitive>>(subscribers_).empty();
   struct Extent {
     std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   };
   std::vector<Extent> extents(trace_.locations().size());
   auto reader = trace_.read();
   while (const trace::Event* event = reader.next()) {
-    if (progress && ++count % events_for_progress == 0) progress(event->time_ns);
+    if (progress && count % events_for_progress == 0) progress(event->time_ns);
+    if (publishes_all) [[unlikely]]
+      publish(Primitive{*event, count});
+    ++count;
     if (is_in_gap_[event->location]) [[unlikely]]
       end_gap(event->location, event->time_ns);
     switch (event->type) {

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -47,9 +49,21 @@ class Search {
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
+  /// Who subscribes from now on is not called again once it has thrown a std::exception; what that says stands in
+  /// `failure` then. Null: exceptions are not caught.
+  void guard(std::shared_ptr<std::string> failure) { failure_ = std::move(failure); }
   /// `callback` gets every compound event of this type.
   template <class Event>
   void subscribe(std::function<void(const Event&)> callback) {
+    if (failure_)
+      callback = [callback = std::move(callback), failure = failure_](const Event& event) {
+        if (!failure->empty()) return;
+        try {
+          callback(event);
+        } catch (const std::exception& wrong) {
+          *failure = wrong.what();
+        }
+      };
     std::get<Subscribers<Event>>(subscribers_).push_back(std::move(callback));
   }
   template <class Event>
@@ -102,8 +116,9 @@ class Search {
   SearchLimits limits_;
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
-             Subscribers<LateReceiver>>
+             Subscribers<LateReceiver>, Subscribers<Primitive>>
       subscribers_;
+  std::shared_ptr<std::string> failure_;
   Findings findings_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region

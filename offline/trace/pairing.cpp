@@ -36,6 +36,13 @@ Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take, Tak
       most_waiting_((std::size_t{1} << 16) + locations * 1024),
       of_location_(locations) {}
 
+Pairing::Posted* Pairing::OfLocation::open(std::uint64_t request) {
+  // Blocking ones have no request; what stands there may be the number of another one.
+  const auto is_it = [&](const Posted& of) { return of.request == request && !of.received && !of.is_gone; };
+  const auto at = std::ranges::find_if(posted, is_it);
+  return at == posted.end() ? nullptr : &*at;
+}
+
 void Pairing::add(const Event& event, std::uint32_t token) {
   sent_.reset();
   other_ = -1;
@@ -123,8 +130,7 @@ void Pairing::message(const Event& event, std::uint32_t token) {
     if (numbered_ || r.kind != Kind::Receive) return;
     if (r.phase == Phase::Begun) of.posted.push_back({r.request, std::nullopt, false});
     if (r.phase != Phase::Cancelled) return;
-    for (Posted& posted : of.posted)
-      if (posted.request == r.request) posted.is_gone = true;
+    if (Posted* posted = of.open(r.request)) posted->is_gone = true;
     return release_posted(of);
   }
   const bool is_send = r.kind == Kind::Send;
@@ -149,9 +155,9 @@ void Pairing::message(const Event& event, std::uint32_t token) {
 void Pairing::add_by_order(OfLocation& of, const Event& event, Waiting waiting) {
   if (waiting.is_send) return count_on(std::move(waiting));
   if (event.record.phase == Phase::Completed) {
-    const auto at = std::ranges::find(of.posted, event.record.request, &Posted::request);
-    if (at == of.posted.end()) return leave_out(waiting, LeftOut::NotKept);  // nobody knows where it was posted
-    at->received = std::move(waiting);
+    Posted* posted = of.open(event.record.request);
+    if (!posted) return leave_out(waiting, LeftOut::NotKept);  // nobody knows where it was posted
+    posted->received = std::move(waiting);
   } else if (of.posted.empty()) {
     return count_on(std::move(waiting));
   } else {

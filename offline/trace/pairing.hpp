@@ -107,6 +107,8 @@ class Pairing {
   struct OfLocation {
     std::uint64_t position = 0;
     std::deque<Posted> posted;  ///< without numbers: receives, in their order, from the first that is open
+    /// The one with this request; null: there is none.
+    Posted* open(std::uint64_t request);
     // Messages of one communicator and partner mostly follow each other.
     std::int32_t communicator = 0, peer = 0;
     std::optional<ChannelEnds> ends;

@@ -1,0 +1,29 @@
+#pragma once
+/// What the call paths of a trace are called: those of an archive are its regions; those of an experiment are named by
+/// its call tree, in which paths of one name are one node.
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/patterns/analysis.hpp"
+
+namespace refrain::patterns {
+
+/// The trace must outlive it. Reads symbols and the totals of an experiment.
+class PathNames {
+ public:
+  explicit PathNames(const trace::Trace& trace);
+  PathNames(const PathNames&) = delete;
+  PathNames& operator=(const PathNames&) = delete;
+
+  const Naming& naming() const { return naming_; }
+  std::uint32_t node_of(std::uint32_t path) const;
+  /// From the root.
+  std::vector<std::string> names_of(std::uint32_t node) const;
+
+ private:
+  const trace::Trace& trace_;
+  analysis::Symbolizer symbolizer_;
+  analysis::CallTree tree_;
+  Naming naming_;
+};
+
+}  // namespace refrain::patterns

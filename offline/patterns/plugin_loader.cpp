@@ -1,0 +1,44 @@
+#include "offline/patterns/plugin_loader.hpp"
+
+#include <dlfcn.h>
+
+namespace refrain::patterns {
+namespace {
+
+template <class Function>
+Function function_of(void* library, const char* name, const std::string& file) {
+  void* at = dlsym(library, name);
+  if (!at) throw PluginError(file + ": is no plug-in: it does not define " + name);
+  return reinterpret_cast<Function>(at);
+}
+
+}  // namespace
+
+void load_plugin(const PluginRequest& request, const std::filesystem::path& python_plugins, Patterns& patterns) {
+  std::error_code error;
+  const std::string& file = request.file;
+  if (!std::filesystem::is_regular_file(file, error)) throw PluginError(file + ": there is no such file");
+  const bool is_python = std::filesystem::path(file).extension() == ".py";
+  if (is_python && !std::filesystem::exists(python_plugins, error))
+    throw PluginError(file + ": this Refrain was built without Python (pybind11 was missing)");
+  // Without a slash dlopen() would search for it.
+  const std::filesystem::path library =
+      std::filesystem::absolute(is_python ? python_plugins : std::filesystem::path(file), error);
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    throw PluginError(file + ": cannot be loaded: " + (reason ? reason : "no reason is known"));
+  }
+  const auto interface = function_of<const char* (*)()>(handle, "refrain_plugin_interface", file);
+  if (std::string_view(interface()) != REFRAIN_PLUGIN_INTERFACE)
+    throw PluginError(file + ": was compiled for \"" + interface() + "\", this is \"" + REFRAIN_PLUGIN_INTERFACE +
+                      "\"");
+  const auto make = function_of<void (*)(const PluginRequest&, Patterns&)>(handle, "refrain_plugin", file);
+  try {
+    make(request, patterns);
+  } catch (const std::exception& wrong) {
+    throw PluginError(is_python ? wrong.what() : file + ": " + wrong.what());
+  }
+}
+
+}  // namespace refrain::patterns

@@ -1,0 +1,254 @@
+#include "offline/trace/event_model.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace refrain::trace {
+
+using events::Kind;
+using events::Phase;
+
+namespace {
+
+constexpr std::size_t most_begun = std::size_t{1} << 20;  ///< operations that may never be completed
+/// So many events further the send of a receive is looked for, where clocks or requests are not in order.
+constexpr Position most_ahead = 4096;
+
+std::uint32_t token_of(Position position) { return static_cast<std::uint32_t>(position); }
+
+/// The last position up to `now` with this token.
+Position position_of(std::uint32_t token, Position now) {
+  return now - static_cast<std::uint32_t>(token_of(now) - token);
+}
+
+bool is_completed_receive(const Event& event) {
+  return event.type == Type::Communication && event.record.kind == Kind::Receive &&
+         events::has_number(event.record.kind, event.record.phase);
+}
+
+}  // namespace
+
+EventModel::EventModel(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
+  constexpr std::size_t most_states = 512, locations_of_all = std::size_t{1} << 18;
+  constexpr Position least_between = 4096;
+  most_bookmarks_ =
+      std::clamp<std::size_t>(locations_of_all / std::max<std::size_t>(trace_->locations().size(), 1), 8, most_states);
+  between_bookmarks_ = least_between;
+  bookmarks_.push_back({0, Trace::from_begin, first_state()});
+  front_ = std::make_unique<Cursor>(Cursor{trace_->read(), bookmarks_[0].state, 0, false, {}, 0});
+}
+
+EventModel::~EventModel() = default;
+
+EventModel::State EventModel::first_state() {
+  return {std::vector<std::vector<Call>>(trace_->locations().size()),
+          pairing_of(
+              *trace_, [this](const MessagePair& pair) { paired_.push_back(pair); },
+              [this](const MessageEvent& event, bool is_send) { alone_.emplace_back(event, is_send); }),
+          {},
+          {},
+          {}};
+}
+
+Position EventModel::size() {
+  while (advance(*front_)) {
+  }
+  return front_->next;
+}
+
+const LinkedEvent* EventModel::event(Position position) {
+  Cursor* cursor = cursor_with(position);
+  if (!cursor) return nullptr;
+  if (is_completed_receive(cursor->at(position).event)) {
+    const Position limit = position + most_ahead;
+    while (cursor->state.unsure.contains(token_of(position)) && cursor->next < limit && advance(*cursor)) {
+    }
+  }
+  return &cursor->at(position);
+}
+
+std::vector<Position> EventModel::stack(Position position, std::uint32_t location) {
+  const State& state = state_at(position);
+  if (location >= state.stacks.size()) throw std::out_of_range("there is no such location");
+  std::vector<Position> positions;
+  for (const Call& call : state.stacks[location]) positions.push_back(call.enter);
+  return positions;
+}
+
+std::vector<Position> EventModel::queue(Position position, std::optional<std::int32_t> from,
+                                        std::optional<std::int32_t> to) {
+  const State& state = state_at(position);
+  std::vector<Position> positions, unsure;
+  for (const auto& [send, flight] : state.flights)
+    if ((!from || flight.from == *from) && (!to || flight.to == *to)) positions.push_back(send);
+  // Without numbers a receive is known only when those are completed that were posted before it.
+  if (trace_->archive())
+    for (const auto& [token, receive] : state.unsure) unsure.push_back(receive);
+  for (const Position receive : unsure)
+    if (const LinkedEvent* of = event(receive); of && of->send != no_position) std::erase(positions, of->send);
+  return positions;
+}
+
+Position EventModel::first_enter(std::uint32_t path) const {
+  const auto at = first_enter_.find(path);
+  return at == first_enter_.end() ? no_position : at->second;
+}
+
+ChannelEnds EventModel::ends_of(const Event& event) const {
+  const std::int32_t rank = trace_->locations()[event.location].rank;
+  const events::Record& r = event.record;
+  return {trace_->communicators().index_of(rank, r.communicator), rank,
+          trace_->communicators().rank_of(rank, r.communicator, r.peer)};
+}
+
+LinkedEvent& EventModel::Cursor::add() {
+  const std::size_t place = next % most_in_window;
+  if (place >= window.size()) window.resize(std::min(2 * place + 64, most_in_window));
+  if (next - first == most_in_window) ++first;
+  window[place] = {};
+  window[place].position = next++;
+  return window[place];
+}
+
+bool EventModel::advance(Cursor& cursor) {
+  if (cursor.is_at_end) return false;
+  const Event* event = cursor.reader.next();
+  if (!event) {
+    cursor.is_at_end = true;
+    return false;
+  }
+  if (&cursor == front_.get()) keep_bookmark(*event);
+  LinkedEvent& linked = cursor.add();
+  linked.event = *event;
+  link(cursor, linked);
+  return true;
+}
+
+/// A reader that begins at a time tells all events of that time, so this one must be the first.
+void EventModel::keep_bookmark(const Event& event) {
+  const bool is_later = event.time_ns > last_time_ns_;
+  last_time_ns_ = event.time_ns;
+  if (!is_later || front_->next < bookmarks_.back().position + between_bookmarks_) return;
+  if (bookmarks_.size() == most_bookmarks_) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < bookmarks_.size(); i += 2) {
+      if (i != kept) bookmarks_[kept] = std::move(bookmarks_[i]);
+      ++kept;
+    }
+    bookmarks_.erase(bookmarks_.begin() + static_cast<std::ptrdiff_t>(kept), bookmarks_.end());
+    between_bookmarks_ *= 2;
+    if (front_->next < bookmarks_.back().position + between_bookmarks_) return;
+  }
+  bookmarks_.push_back({front_->next, event.time_ns, front_->state});
+}
+
+void EventModel::link(Cursor& cursor, LinkedEvent& linked) {
+  const Event& event = linked.event;
+  std::vector<Call>& stack = cursor.state.stacks[event.location];
+  linked.enter = stack.empty() ? no_position : stack.back().enter;
+  switch (event.type) {
+    case Type::Enter:
+      if (&cursor == front_.get()) first_enter_.try_emplace(event.path, linked.position);
+      stack.push_back({linked.position, event.path});
+      return;
+    case Type::Leave: {
+      // After a gap calls may end that were not seen to begin, and others have no end.
+      const auto at = std::ranges::find(stack.rbegin(), stack.rend(), event.path, &Call::path);
+      linked.enter = at == stack.rend() ? no_position : at->enter;
+      if (at != stack.rend()) stack.erase(std::prev(at.base()), stack.end());
+      return;
+    }
+    case Type::Gap:
+      // An experiment has calls as wholes.
+      if (trace_->archive()) stack.clear();
+      return;
+    case Type::Communication: return link_communication(cursor, linked);
+    default: return;
+  }
+}
+
+void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
+  const Event& event = linked.event;
+  State& state = cursor.state;
+  if (event.record.phase != Phase::Whole) {
+    const std::uint64_t request = trace_->request_of(event);
+    if (event.record.phase == Phase::Begun) {
+      if (state.begun.size() >= most_begun) state.begun.clear();
+      state.begun[request] = linked.position;
+    } else if (const auto at = state.begun.find(request); at != state.begun.end()) {
+      linked.begin = at->second;
+      state.begun.erase(at);
+    }
+  }
+  if (!events::is_message(event.record.kind)) return;
+  const bool has_number = events::has_number(event.record.kind, event.record.phase);
+  if (has_number && event.record.kind == Kind::Send) {
+    const ChannelEnds& ends = state.pairing.ends_of(event);
+    state.flights[linked.position] = {ends.own, ends.other};
+  } else if (has_number) {
+    if (state.unsure.size() >= most_begun) state.unsure.clear();
+    state.unsure[token_of(linked.position)] = linked.position;
+  }
+  state.pairing.add(event, token_of(linked.position));
+  if (!paired_.empty() || !alone_.empty()) settle(cursor);
+}
+
+/// What is known now of this and earlier messages.
+void EventModel::settle(Cursor& cursor) {
+  State& state = cursor.state;
+  const Position now = cursor.next - 1;
+  for (const MessagePair& pair : paired_) {
+    const Position send = position_of(pair.send.token, now), receive = position_of(pair.receive.token, now);
+    state.flights.erase(send);
+    state.unsure.erase(pair.receive.token);
+    if (cursor.has(receive)) cursor.at(receive).send = send;
+  }
+  for (const auto& [event, is_send] : alone_) {
+    if (is_send) state.flights.erase(position_of(event.token, now));
+    else state.unsure.erase(event.token);
+  }
+  paired_.clear();
+  alone_.clear();
+}
+
+void EventModel::move_to(Cursor& cursor, const Bookmark& bookmark) {
+  // An archive knows call paths and requests only as far as it was read.
+  const auto start = trace_->archive() ? Trace::Start::FromBegin : Trace::Start::Jump;
+  cursor = Cursor{
+      trace_->read({}, bookmark.time_ns, start), bookmark.state, bookmark.position, false, {}, bookmark.position};
+}
+
+EventModel::Cursor& EventModel::go_back(Position position) {
+  const auto behind = std::ranges::upper_bound(bookmarks_, position, {}, &Bookmark::position);
+  const Bookmark& bookmark = *std::prev(behind);
+  if (!back_) back_ = std::make_unique<Cursor>(Cursor{{}, bookmark.state, 0, true, {}, 0});
+  // Reading on is as good as the bookmark, unless that is nearer.
+  if (back_->is_at_end || back_->next > position || back_->next < bookmark.position) move_to(*back_, bookmark);
+  return *back_;
+}
+
+EventModel::Cursor* EventModel::cursor_with(Position position) {
+  while (front_->next <= position && advance(*front_)) {
+  }
+  if (front_->next <= position) return nullptr;
+  if (front_->has(position)) return front_.get();
+  if (back_ && back_->has(position)) return back_.get();
+  Cursor& back = go_back(position);
+  while (back.next <= position && advance(back)) {
+  }
+  return back.has(position) ? &back : nullptr;
+}
+
+const EventModel::State& EventModel::state_at(Position position) {
+  while (front_->next <= position && advance(*front_)) {
+  }
+  if (front_->next <= position) throw std::out_of_range("there is no such event");
+  if (front_->next == position + 1) return front_->state;
+  if (back_ && back_->next == position + 1) return back_->state;
+  Cursor& back = go_back(position);
+  while (back.next <= position && advance(back)) {
+  }
+  return back.state;
+}
+
+}  // namespace refrain::trace

@@ -1,0 +1,130 @@
+#pragma once
+/// The event model of EARL (Wolf, Mohr: EARL, A Programmable and Extensible Toolkit for Analyzing Event Traces of
+/// Message Passing Programs): events are numbered in chronological order over all locations, can be looked at in any
+/// order, and have links to others; at each of them the trace has a state.
+///
+/// Links go back in the trace: to the Enter of the call in which something happened, to the send of a message, to the
+/// event that has begun an operation. What two events have in common is decided as everywhere (pairing.hpp).
+///
+/// Memory: the last 65,536 events that were looked at, in two places; and states of the trace at up to 512 positions,
+/// fewer where there are many locations, from which events far back are read again. To go back far in an archive reads
+/// it from its begin.
+///
+/// Belongs to one thread.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "offline/trace/pairing.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::trace {
+
+/// Which event of the trace, from 0.
+using Position = std::uint64_t;
+inline constexpr Position no_position = ~Position{0};
+
+struct LinkedEvent {
+  Event event;
+  Position position = no_position;
+  /// The Enter of the call in which it happened; of a Leave, of the call that ends; of an Enter, of the call around it.
+  Position enter = no_position;
+  Position send = no_position;   ///< of a receive that was completed: the send of its message
+  Position begin = no_position;  ///< of what was completed or cancelled: the event that has begun it
+};
+
+class EventModel {
+ public:
+  explicit EventModel(std::shared_ptr<const Trace> trace);
+  EventModel(const EventModel&) = delete;
+  EventModel& operator=(const EventModel&) = delete;
+  ~EventModel();
+
+  const Trace& trace() const { return *trace_; }
+  /// How many events there are. Reads all of them, once.
+  Position size();
+  /// Null: there are not so many. Valid until the next call of any member.
+  const LinkedEvent* event(Position position);
+
+  // The state behind an event. Throw std::out_of_range where there is none.
+
+  /// The Enter events of the calls in which a location is, outermost first.
+  std::vector<Position> stack(Position position, std::uint32_t location);
+  /// The sends of the messages that are on their way, in their order; from and to ranks of the job, nothing: all.
+  /// What is never received is on its way until that is known.
+  std::vector<Position> queue(Position position, std::optional<std::int32_t> from = std::nullopt,
+                              std::optional<std::int32_t> to = std::nullopt);
+
+  /// The first Enter of a call path, at or before any event of it; no_position: none was read so far.
+  Position first_enter(std::uint32_t path) const;
+  /// Of a message event the ranks of the job at both ends; negative: not known.
+  ChannelEnds ends_of(const Event& event) const;
+
+ private:
+  struct Call {
+    Position enter;
+    std::uint32_t path;
+  };
+  struct Flight {
+    std::int32_t from, to;
+  };
+  /// What is known behind an event.
+  struct State {
+    std::vector<std::vector<Call>> stacks;  ///< by location
+    Pairing pairing;
+    std::map<Position, Flight> flights;                  ///< sends
+    std::unordered_map<std::uint64_t, Position> begun;   ///< by request
+    std::unordered_map<std::uint32_t, Position> unsure;  ///< receives whose send may become known; by token
+  };
+  struct Bookmark {
+    Position position;  ///< of the first event behind it
+    std::int64_t time_ns;
+    State state;
+  };
+  static constexpr std::size_t most_in_window = std::size_t{1} << 16;
+  /// Reads on from somewhere, and keeps the last events.
+  struct Cursor {
+    Trace::Reader reader;
+    State state;
+    Position next = 0;  ///< that it reads
+    bool is_at_end = false;
+    std::vector<LinkedEvent> window;  ///< the last ones, each at its position modulo most_in_window
+    Position first = 0;               ///< in it
+    bool has(Position position) const { return position >= first && position < next; }
+    LinkedEvent& at(Position position) { return window[position % most_in_window]; }
+    LinkedEvent& add();
+  };
+
+  State first_state();
+  /// False: there are no more.
+  bool advance(Cursor& cursor);
+  void link(Cursor& cursor, LinkedEvent& linked);
+  void link_communication(Cursor& cursor, LinkedEvent& linked);
+  void settle(Cursor& cursor);
+  void keep_bookmark(const Event& event);
+  void move_to(Cursor& cursor, const Bookmark& bookmark);
+  /// Has read `position`, and has it in its window. Null: there is no such event.
+  Cursor* cursor_with(Position position);
+  /// The state behind `position`.
+  const State& state_at(Position position);
+  /// The second cursor, before `position` at most.
+  Cursor& go_back(Position position);
+
+  std::shared_ptr<const Trace> trace_;
+  std::unique_ptr<Cursor> front_, back_;  ///< the one that has read most; one that reads again
+  std::vector<Bookmark> bookmarks_;       ///< ascending
+  std::size_t most_bookmarks_;
+  Position between_bookmarks_;
+  std::int64_t last_time_ns_ = 0;  ///< of the front
+  std::unordered_map<std::uint32_t, Position> first_enter_;
+  // What Pairing has told during the last event.
+  std::vector<MessagePair> paired_;
+  std::vector<std::pair<MessageEvent, bool>> alone_;  ///< whether it is a send
+};
+
+}  // namespace refrain::trace
