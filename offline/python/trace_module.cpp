@@ -68,6 +68,19 @@ class EventTrace {
     return dict_of(*linked);
   }
 
+  /// One line: its number, time and type, and what else is known of it.
+  std::string literal(std::int64_t position) {
+    const py::dict of = event(position);
+    const auto text = [](const py::handle value) { return py::str(value).cast<std::string>(); };
+    std::string line = text(of["pos"]) + " " + text(py::str("{:.9f}").format(of["time"])) + " " + text(of["type"]);
+    for (const auto& [key, value] : of) {
+      const std::string name = text(key);
+      if (name != "pos" && name != "type" && !name.starts_with("time") && !value.is_none())
+        line += " " + name + "=" + text(value);
+    }
+    return line;
+  }
+
   std::vector<Position> stack(std::int64_t position, std::uint32_t location) {
     return model_.stack(checked(position), location);
   }
@@ -201,6 +214,7 @@ PYBIND11_MODULE(trace, module) {
       .def("__len__", &EventTrace::size, "How many events there are. Reads all of them, once.")
       .def("__getitem__", &EventTrace::event, py::arg("pos"))
       .def("event", &EventTrace::event, py::arg("pos"), "The event as a dictionary. Raises IndexError.")
+      .def("literal", &EventTrace::literal, py::arg("pos"), "The event as one line of text. Raises IndexError.")
       .def("stack", &EventTrace::stack, py::arg("pos"), py::arg("location"),
            "After the event: the enter events of the calls in which the location is, outermost first.")
       .def("queue", &EventTrace::queue, py::arg("pos"), py::arg("source") = py::none(),

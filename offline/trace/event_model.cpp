@@ -201,7 +201,8 @@ void EventModel::settle(Cursor& cursor) {
     const Position send = position_of(pair.send.token, now), receive = position_of(pair.receive.token, now);
     state.flights.erase(send);
     state.unsure.erase(pair.receive.token);
-    if (cursor.has(receive)) cursor.at(receive).send = send;
+    // With clocks that contradict the send may come later.
+    if (send < receive && cursor.has(receive)) cursor.at(receive).send = send;
   }
   for (const auto& [event, is_send] : alone_) {
     if (is_send) state.flights.erase(position_of(event.token, now));

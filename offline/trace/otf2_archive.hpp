@@ -50,11 +50,12 @@ class Otf2Archive {
   const std::shared_ptr<experiment::DamageLog>& damage_log() const { return damage_; }
 
   // For Otf2Stream.
-  /// From the archive's ticks to nanoseconds since its begin.
+  /// From the archive's ticks to nanoseconds since its begin. Any two of them have a difference.
   std::int64_t time_of(std::uint64_t ticks) const {
     const auto since = static_cast<std::int64_t>(ticks - definitions_clock_.global_offset);
-    if (is_in_ns_) return since;
     constexpr double most = 4.6e18;
+    constexpr auto most_ns = static_cast<std::int64_t>(most);
+    if (is_in_ns_) return since < -most_ns ? -most_ns : since > most_ns ? most_ns : since;
     const double ns = static_cast<double>(since) * ns_per_tick_;
     return static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
   }

@@ -203,6 +203,9 @@ void Otf2Stream::end_flush(std::int64_t before_ns) {
 // Events
 
 Event& Otf2Stream::emit(Type type) {
+  // Where the file is damaged an event may have no time.
+  if (time_ns_ == std::numeric_limits<std::int64_t>::min()) [[unlikely]]
+    time_ns_ = 0;
   Event& event = add();
   event.type = type;
   event.location = location_;
@@ -222,7 +225,6 @@ Event& Otf2Stream::emit(Kind kind, Phase phase) {
 }
 
 void Otf2Stream::emit_gap(std::uint64_t records) {
-  if (time_ns_ == std::numeric_limits<std::int64_t>::min()) time_ns_ = 0;
   Event& event = emit(Type::Gap);
   event.path = no_path;
   event.record.kind = Kind::Gap;

@@ -207,6 +207,15 @@ class TraceModel(TestCase):
         self.assertGreater(idle_ns, 0)
         self.assertEqual(idle_ns, round(patterns["late_sender"]["severity_s"] * 1e9))
 
+    @unittest.skipIf(PYTHON is None, "python3-otf2 is not there")
+    def test_an_event_as_text(self) -> None:
+        anchor = write_archive(self.directory / "two", [events_of([(10, 20, "MPI_Send", send(1, 7, 8))]),
+                                                        events_of([(5, 30, "MPI_Recv", receive(0, 7, 8))])])
+        lines = self.run_python("import sys; from refrain.trace import EventTrace; trace = EventTrace(sys.argv[1])\n"
+                                "for pos in range(len(trace)): print(trace.literal(pos))", anchor).splitlines()
+        self.assertEqual("6 0.000000030 recv location=1 rank=1 thread=0 region=MPI_Recv group=mpi callpath=1 enterptr=2 cnodeptr=2"
+                         " communicator=0 source=0 destination=1 tag=7 length=8 sendptr=4", lines[6])
+
     def test_what_is_wrong_is_said(self) -> None:
         self.ask(self.directory / "nothing", code=1)
         self.assertRegex(self.stderr, r"ReadError: .*nothing")

@@ -8,6 +8,8 @@
 #include <random>
 #include <unistd.h>
 
+#include "offline/patterns/path_names.hpp"
+#include "offline/trace/event_model.hpp"
 #include "offline/trace/trace.hpp"
 #include "unit/trace/archive_writer.hpp"
 
@@ -57,9 +59,13 @@ class Otf2Mutations : public testing::Test {
   Otf2Mutations() : directory_(testing::TempDir() + "otf2-mutations-" + std::to_string(getpid())) {}
   ~Otf2Mutations() override { std::filesystem::remove_all(directory_); }
 
-  /// Reads all that can be read, three ways. Counts the events.
-  static std::uint64_t read(const std::filesystem::path& anchor) {
+  /// Reads all that can be read, three ways, and searches some of it. Counts the events of the former.
+  static std::uint64_t read(const std::filesystem::path& anchor, bool is_searched = true) {
     const auto trace = Trace::open_archive(anchor);
+    if (is_searched) {
+      search(*trace);
+      follow_links(trace);
+    }
     std::uint64_t events = 0;
     for (const auto& [from, start] : {std::pair{Trace::from_begin, Trace::Start::Jump},
                                       {std::int64_t{30}, Trace::Start::Jump},
@@ -77,6 +83,33 @@ class Otf2Mutations : public testing::Test {
       }
     }
     return events;
+  }
+
+  static void search(const Trace& trace) {
+    const patterns::PathNames names(trace);
+    patterns::Request request;
+    request.with_causes = true;
+    const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request);
+    for (const patterns::PatternResult& of : analysis.patterns) {
+      EXPECT_GE(of.all.ns, 0) << of.about.name;
+      EXPECT_TRUE(of.confidence >= 0 && of.confidence <= 1) << of.about.name << " " << of.confidence;
+    }
+  }
+
+  static void follow_links(const std::shared_ptr<const Trace>& trace) {
+    EventModel model(trace);
+    Position position = 0;
+    for (; const LinkedEvent* event = model.event(position); ++position) {
+      EXPECT_EQ(position, event->position);
+      for (const Position link : {event->enter, event->send, event->begin})
+        EXPECT_TRUE(link == no_position || link <= position);
+    }
+    EXPECT_EQ(position, model.size());
+    for (Position back = position; back-- > 0; back -= std::min<Position>(back, 40)) {
+      EXPECT_EQ(back, model.event(back)->position);
+      EXPECT_LE(model.stack(back, 0).size(), back + 1);
+      EXPECT_LE(model.queue(back).size(), back + 1);
+    }
   }
 
   void mutate_files_of(const std::filesystem::path& archive, unsigned mutations, unsigned seed) {
@@ -98,7 +131,8 @@ class Otf2Mutations : public testing::Test {
       mutator.mutate(mutated);
       write_bytes(files[chosen], mutated);
       try {
-        EXPECT_LE(read(anchor), 3 * (bytes + 100)) << "an event takes a byte at least";
+        constexpr unsigned searched = 3;  // one of so many
+        EXPECT_LE(read(anchor, i % searched == 0), 3 * (bytes + 100)) << "an event takes a byte at least";
         ++shown;
       } catch (const experiment::ReadError&) {
         ++refused;
