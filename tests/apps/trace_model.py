@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -213,8 +214,9 @@ class TraceModel(TestCase):
                                                         events_of([(5, 30, "MPI_Recv", receive(0, 7, 8))])])
         lines = self.run_python("import sys; from refrain.trace import EventTrace; trace = EventTrace(sys.argv[1])\n"
                                 "for pos in range(len(trace)): print(trace.literal(pos))", anchor).splitlines()
-        self.assertEqual("6 0.000000030 recv location=1 rank=1 thread=0 region=MPI_Recv group=mpi callpath=1 enterptr=2 cnodeptr=2"
-                         " communicator=0 source=0 destination=1 tag=7 length=8 sendptr=4", lines[6])
+        self.assertEqual("6 0.000000030 recv location=1 rank=1 thread=0 region=MPI_Recv group=mpi callpath=... enterptr=2 "
+                         "cnodeptr=2 communicator=0 source=0 destination=1 tag=7 length=8 sendptr=4",
+                         re.sub(r"callpath=\d+", "callpath=...", lines[6]))
 
     def test_what_is_wrong_is_said(self) -> None:
         self.ask(self.directory / "nothing", code=1)
