@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <deque>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -52,11 +53,9 @@ std::optional<std::set<std::int32_t>> chosen_ranks(const std::vector<std::string
 }
 
 /// A plug-in that cannot be loaded is said, and takes nothing else with it. Returns whether all were.
-bool load_plugins(const AnalyzeRequest& request, const trace::Trace& trace, patterns::Patterns& patterns) {
+bool load_plugins(const std::deque<patterns::PluginRequest>& plugins, patterns::Patterns& patterns) {
   bool all = true;
-  for (const std::string& file : request.plugins) {
-    const patterns::PluginRequest of{trace, file, request.experiment, chosen_ranks(request.ranks),
-                                     settings_of(request.settings)};
+  for (const patterns::PluginRequest& of : plugins) {
     try {
       load_plugin(of, find_python_plugins(own_executable("refrain")), patterns);
     } catch (const patterns::PluginError& error) {
@@ -102,8 +101,11 @@ int run_analyze(AnalyzeRequest& request) {
     request.search.limits = limits_of(request.time);
     if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
       throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
+    std::deque<patterns::PluginRequest> plugins;
+    for (const std::string& file : request.plugins)
+      plugins.push_back({trace, file, request.experiment, chosen_ranks(request.ranks), settings_of(request.settings)});
     patterns::Patterns further;
-    all_worked = load_plugins(request, trace, further);
+    all_worked = load_plugins(plugins, further);
     const std::vector<std::string> all = patterns::pattern_names(trace, further);
     for (const std::string& name : request.options.patterns)
       if (std::ranges::find(all, name) == all.end())

@@ -71,7 +71,6 @@ class Analyser {
  public:
   Analyser(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further)
       : trace_(trace), naming_(naming), request_(request) {
-    check_further(trace, further);
     patterns_ = waiting_patterns(trace, request.parameters);
     first_further_ = patterns_.size();
     std::ranges::move(further, std::back_inserter(patterns_));
@@ -125,22 +124,6 @@ class Analyser {
   }
 
  private:
-  static void check_further(const trace::Trace& trace, const Patterns& further) {
-    std::vector<std::string> names = pattern_names(trace);
-    for (const auto& pattern : further) {
-      const About& about = pattern->about();
-      if (about.name.empty() || std::ranges::find(names, about.name) != names.end())
-        throw std::invalid_argument(fmt::format("a plug-in has a pattern \"{}\": {}", about.name,
-                                                about.name.empty() ? "it needs a name" : "there is one of this name"));
-      if (std::ranges::find(names, about.parent) == names.end())
-        throw std::invalid_argument(
-            fmt::format("the pattern {} of a plug-in is a part of \"{}\": there is none of this "
-                        "name before it",
-                        about.name, about.parent));
-      names.push_back(about.name);
-    }
-  }
-
   /// Those of plug-ins may throw.
   void subscribe(Search& search) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
@@ -167,7 +150,11 @@ class Analyser {
 
   double confidence(std::size_t pattern, const SearchCounts& counts) {
     double value = 0;
-    survives(pattern, [&] { value = std::clamp(patterns_[pattern]->confidence(counts), 0.0, 1.0); });
+    survives(pattern, [&] {
+      value = patterns_[pattern]->confidence(counts);
+      if (!(value >= 0 && value <= 1)) throw std::invalid_argument(fmt::format("its confidence is {}", value));
+    });
+    if (!failures_[pattern]->empty()) return 0;
     return value;
   }
 
@@ -181,8 +168,12 @@ class Analyser {
           result.all = {*severity * 1e9, not_known};
           result.is_sampled = false;
         }
+        if (!std::isfinite(result.all.ns) || result.all.ns < 0)
+          throw std::invalid_argument(fmt::format("its severity is {} s", result.all.ns * 1e-9));
       });
-      if (!failures_[i]->empty()) result.confidence = 0;
+      if (failures_[i]->empty()) continue;
+      result.confidence = 0;
+      if (!std::isfinite(result.all.ns) || result.all.ns < 0) result.all.ns = 0;
     }
   }
 

@@ -91,8 +91,7 @@ struct Analysis {
 /// Names of all patterns, parents first; `further`: those of plug-ins.
 std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further = {});
 
-/// `naming` must know all call paths of the trace. `further`: patterns of plug-ins. Throws std::invalid_argument where
-/// one of them has the name of another pattern, or a parent that there is not.
+/// `naming` must know all call paths of the trace. `further`: patterns of plug-ins, see load_plugin().
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further = {});
 
 }  // namespace refrain::patterns

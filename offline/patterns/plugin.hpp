@@ -13,7 +13,7 @@
 /// The interface is that of the patterns that come with Refrain: pattern.hpp and compound_events.hpp. What a callback
 /// throws, as std::exception, ends that pattern alone.
 ///
-/// A plug-in must be compiled by the same compiler against the same version of Refrain; another one is refused.
+/// A plug-in must be compiled by the same compiler against the same headers; another one is refused.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@
 
 namespace refrain::patterns {
 
-/// What a plug-in may want to know. Valid as long as its patterns.
+/// What a plug-in may want to know. Valid as long as its patterns are.
 struct PluginRequest {
   const trace::Trace& trace;
   std::string file;                             ///< the plug-in
@@ -36,12 +36,29 @@ struct PluginRequest {
 
 }  // namespace refrain::patterns
 
-/// Changes with the classes that a plug-in sees.
+/// Changes with the classes that a plug-in sees: by hand, and with the compiler.
 #define REFRAIN_PLUGIN_INTERFACE "refrain patterns 1, " __VERSION__
+
+namespace refrain::patterns {
+
+/// Changes with what these classes consist of.
+constexpr std::uint64_t plugin_layout() {
+  std::uint64_t layout = 0;
+  for (const std::size_t size : {sizeof(Pattern), sizeof(Search), sizeof(trace::Trace), sizeof(Call), sizeof(Receiving),
+                                 sizeof(Received), sizeof(Sending), sizeof(trace::CollectivePart),
+                                 sizeof(trace::LocationOfTrace), sizeof(trace::Event), sizeof(PluginRequest)})
+    layout = layout * 1099511628211 + size;
+  return layout;
+}
+
+}  // namespace refrain::patterns
 
 #define REFRAIN_PLUGIN(make)                                                                    \
   extern "C" __attribute__((visibility("default"))) const char* refrain_plugin_interface() {    \
     return REFRAIN_PLUGIN_INTERFACE;                                                            \
+  }                                                                                             \
+  extern "C" __attribute__((visibility("default"))) std::uint64_t refrain_plugin_layout() {     \
+    return refrain::patterns::plugin_layout();                                                  \
   }                                                                                             \
   extern "C" __attribute__((visibility("default"))) void refrain_plugin(                        \
       const refrain::patterns::PluginRequest& request, refrain::patterns::Patterns& patterns) { \

@@ -1,6 +1,10 @@
 #include "offline/patterns/plugin_loader.hpp"
 
+#include <algorithm>
 #include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "offline/patterns/analysis.hpp"
 
 namespace refrain::patterns {
 namespace {
@@ -12,12 +16,27 @@ Function function_of(void* library, const char* name, const std::string& file) {
   return reinterpret_cast<Function>(at);
 }
 
+void check_names(const PluginRequest& request, const Patterns& before, const Patterns& loaded) {
+  std::vector<std::string> names = pattern_names(request.trace, before);
+  for (const auto& pattern : loaded) {
+    const auto& [name, parent, title] = pattern->about();
+    if (name.empty()) throw PluginError(request.file + ": a pattern needs a name");
+    if (std::ranges::find(names, name) != names.end())
+      throw PluginError(fmt::format("{}: the pattern {}: there is one of this name", request.file, name));
+    if (std::ranges::find(names, parent) == names.end())
+      throw PluginError(fmt::format("{}: the pattern {} is a part of \"{}\": there is none of this name before it",
+                                    request.file, name, parent));
+    names.push_back(name);
+  }
+}
+
 }  // namespace
 
 void load_plugin(const PluginRequest& request, const std::filesystem::path& python_plugins, Patterns& patterns) {
   std::error_code error;
   const std::string& file = request.file;
-  if (!std::filesystem::is_regular_file(file, error)) throw PluginError(file + ": there is no such file");
+  if (!std::filesystem::is_regular_file(file, error))
+    throw PluginError(file + ": there is no such file, or it is a directory");
   const bool is_python = std::filesystem::path(file).extension() == ".py";
   if (is_python && !std::filesystem::exists(python_plugins, error))
     throw PluginError(file + ": this Refrain was built without Python (pybind11 was missing)");
@@ -33,12 +52,17 @@ void load_plugin(const PluginRequest& request, const std::filesystem::path& pyth
   if (std::string_view(interface()) != REFRAIN_PLUGIN_INTERFACE)
     throw PluginError(file + ": was compiled for \"" + interface() + "\", this is \"" + REFRAIN_PLUGIN_INTERFACE +
                       "\"");
+  if (function_of<std::uint64_t (*)()>(handle, "refrain_plugin_layout", file)() != plugin_layout())
+    throw PluginError(file + ": was compiled against other headers than this Refrain");
   const auto make = function_of<void (*)(const PluginRequest&, Patterns&)>(handle, "refrain_plugin", file);
+  Patterns loaded;
   try {
-    make(request, patterns);
+    make(request, loaded);
   } catch (const std::exception& wrong) {
     throw PluginError(is_python ? wrong.what() : file + ": " + wrong.what());
   }
+  check_names(request, patterns, loaded);
+  std::ranges::move(loaded, std::back_inserter(patterns));
 }
 
 }  // namespace refrain::patterns

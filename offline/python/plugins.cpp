@@ -1,5 +1,7 @@
 // A plug-in that makes patterns of the classes in a module of Python, with an interpreter of its own.
+#include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
 #include <functional>
@@ -9,6 +11,7 @@
 
 #include "offline/patterns/plugin.hpp"
 #include "offline/python/event_types.hpp"
+#include "offline/python/values.hpp"
 
 namespace py = pybind11;
 
@@ -18,20 +21,36 @@ namespace {
 using patterns::Call;
 using patterns::Search;
 
+/// In one line.
+std::string text_of(const py::handle object) {
+  try {
+    const py::bytes bytes = py::str(object).attr("encode")("utf-8", "backslashreplace");
+    std::string text = bytes;
+    std::ranges::replace(text, '\n', ' ');
+    return text;
+  } catch (const py::error_already_set&) {
+    return "(it cannot be said)";
+  }
+}
+
 /// "late.py:12: ZeroDivisionError: division by zero", of the innermost line in the file.
 std::string said_of(const py::error_already_set& error, const std::string& file) {
-  const std::string what =
-      py::str(error.type().attr("__name__")).cast<std::string>() + ": " + py::str(error.value()).cast<std::string>();
-  if (py::isinstance(error.value(), py::module_::import("builtins").attr("SyntaxError")) &&
-      !error.value().attr("lineno").is_none())
-    return py::str(error.value().attr("filename")).cast<std::string>() + ":" +
-           std::to_string(error.value().attr("lineno").cast<int>()) + ": " + what;
-  std::string place = file;
-  if (error.trace())
-    for (const py::handle frame : py::module_::import("traceback").attr("extract_tb")(error.trace()))
-      if (frame.attr("filename").cast<std::string>() == file)
-        place = file + ":" + std::to_string(frame.attr("lineno").cast<int>());
-  return place + ": " + what;
+  const std::string what = text_of(error.type().attr("__name__")) + ": " + text_of(error.value());
+  try {
+    const std::string whole = std::filesystem::absolute(file).string();
+    if (py::isinstance(error.value(), py::module_::import("builtins").attr("SyntaxError")) &&
+        !error.value().attr("lineno").is_none()) {
+      const std::string name = text_of(error.value().attr("filename"));
+      return (name == whole ? file : name) + ":" + text_of(error.value().attr("lineno")) + ": " + what;
+    }
+    std::string place = file;
+    if (error.trace())
+      for (const py::handle frame : py::module_::import("traceback").attr("extract_tb")(error.trace()))
+        if (text_of(frame.attr("filename")) == whole) place = file + ":" + text_of(frame.attr("lineno"));
+    return place + ": " + what;
+  } catch (const py::error_already_set&) {
+    return file + ": " + what;
+  }
 }
 
 /// Runs `ask`; what it raises becomes a std::runtime_error.
@@ -42,7 +61,7 @@ auto asked(const std::string& file, const Ask& ask) {
   } catch (const py::error_already_set& error) {
     throw std::runtime_error(said_of(error, file));
   } catch (const py::cast_error& error) {
-    throw std::runtime_error(file + ": " + error.what());
+    throw std::runtime_error(file + ": what it returned cannot be used: " + error.what());
   }
 }
 
@@ -64,9 +83,15 @@ class PythonPattern final : public patterns::Pattern {
         self_(std::move(self)),
         trace_(trace),
         event_(std::move(event)) {}
+  ~PythonPattern() override {
+    // It refers to the search.
+    if (py::hasattr(self_, "_add")) PyObject_SetAttrString(self_.ptr(), "_add", Py_None);
+    PyErr_Clear();
+  }
 
   void subscribe(Search& search) override {
     self_.attr("_add") = py::cpp_function([this, &search](const py::dict& event, std::int64_t ns) {
+      if (ns < 0) throw py::value_error("a time is below 0");
       search.add(quantity(), call_of(search, event), ns);
     });
     subscribe_primitive(search);
@@ -139,10 +164,10 @@ class PythonPattern final : public patterns::Pattern {
     py::dict call;
     const trace::LocationOfTrace& location = trace_.locations()[of.location];
     call["location"] = of.location;
-    call["rank"] = location.rank;
+    call["rank"] = rank_or_none(location.rank);
     call["thread"] = location.thread;
-    call["callpath"] = of.path;
-    call["region"] = trace_.region_of(of.path);
+    call["callpath"] = path_or_none(of.path);
+    call["region"] = text(trace_.region_of(of.path));
     call["enter_ns"] = of.enter_ns;
     call["leave_ns"] = of.leave_ns;
     call["inner_ns"] = of.inner_ns;
@@ -152,8 +177,8 @@ class PythonPattern final : public patterns::Pattern {
   py::dict dict_of(const patterns::Receiving& of) const {
     py::dict receiving = dict_of(of.call);
     receiving["waiting_ns"] = of.waiting_ns;
-    receiving["sender"] = trace_.locations()[of.latest.sender].rank;
-    receiving["send_callpath"] = of.latest.send_path;
+    receiving["sender"] = rank_or_none(trace_.locations()[of.latest.sender].rank);
+    receiving["send_callpath"] = path_or_none(of.latest.send_path);
     receiving["send_enter_ns"] = of.latest.send_enter_ns;
     receiving["tag"] = of.latest.tag;
     receiving["length"] = of.latest.bytes;
@@ -162,8 +187,8 @@ class PythonPattern final : public patterns::Pattern {
   py::dict dict_of(const patterns::Sending& of) const {
     py::dict sending = dict_of(of.call);
     sending["waiting_ns"] = of.waiting_ns;
-    sending["receiver"] = trace_.locations()[of.receiver].rank;
-    sending["receiver_callpath"] = of.receiver_path;
+    sending["receiver"] = rank_or_none(trace_.locations()[of.receiver].rank);
+    sending["receiver_callpath"] = path_or_none(of.receiver_path);
     sending["posted_ns"] = of.posted_ns;
     return sending;
   }
@@ -197,11 +222,15 @@ class PythonPattern final : public patterns::Pattern {
     if (call.location >= trace_.locations().size()) throw py::value_error("there is no such location");
     if (event["callpath"].is_none()) throw py::value_error("the event has no call path");
     call.path = event["callpath"].cast<std::uint32_t>();
+    const std::size_t paths =
+        trace_.archive() ? trace_.archive()->paths().size() : trace_.experiment().definitions().paths.size();
+    if (call.path >= paths) throw py::value_error("there is no such call path");
     if (event.contains("leave_ns")) {
       call.enter_ns = event["enter_ns"].cast<std::int64_t>();
       call.leave_ns = event["leave_ns"].cast<std::int64_t>();
       call.inner_ns = event["inner_ns"].cast<std::int64_t>();
       call.span = event["span"].cast<std::uint32_t>();
+      if (call.span > search.findings().span(call.location)) throw py::value_error("there is no such span");
       return call;
     }
     call.enter_ns = event["time_ns"].cast<std::int64_t>();
@@ -224,7 +253,7 @@ std::filesystem::path package_directory() {
   return std::filesystem::path(info.dli_fname).parent_path() / "python";
 }
 
-/// Never ended: patterns live until the process ends.
+/// Ended when the process exits, after all patterns.
 void start_interpreter() {
   static const bool is_started = [] {
     // Modules of Python look for the interpreter's functions among what all may use.
@@ -233,46 +262,66 @@ void start_interpreter() {
       (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
     // Signals stay with the program.
     py::initialize_interpreter(false);
-    py::module_::import("sys").attr("path").attr("insert")(0, package_directory().string());
+    // What is printed must not come between the results.
+    const py::module_ sys = py::module_::import("sys");
+    sys.attr("stdout") = sys.attr("stderr");
+    sys.attr("path").attr("insert")(0, package_directory().string());
+    // Before directories of users come into the path.
+    for (const char* name : {"refrain.patterns", "refrain.trace", "importlib.util", "traceback"})
+      py::module_::import(name);
+    std::atexit([] { (void)Py_FinalizeEx(); });
     return true;
   }();
   (void)is_started;
+}
+
+/// Runs the file as a module of a name that nobody else has.
+py::object module_of(const std::string& file) {
+  static int plugins = 0;
+  const std::string name = "refrain_plugin_" + std::to_string(plugins++);
+  const std::filesystem::path whole = std::filesystem::absolute(file);
+  const py::module_ sys = py::module_::import("sys");
+  sys.attr("path").attr("append")(whole.parent_path().string());
+  const py::module_ importing = py::module_::import("importlib.util");
+  const py::object specification = importing.attr("spec_from_file_location")(name, whole.string());
+  const py::object module = importing.attr("module_from_spec")(specification);
+  sys.attr("modules")[name.c_str()] = module;
+  specification.attr("loader").attr("exec_module")(module);
+  return module;
+}
+
+/// The patterns that the module itself defines, in its order: what others are derived from is abstract, or has a name
+/// that begins with an underscore.
+std::vector<py::object> classes_of(const py::object& module, const py::object& base) {
+  std::vector<py::object> classes;
+  for (const py::handle item : py::list(module.attr("__dict__").attr("values")())) {
+    if (!PyType_Check(item.ptr()) || item.is(base) || PyObject_IsSubclass(item.ptr(), base.ptr()) != 1) continue;
+    const bool is_abstract = (reinterpret_cast<PyTypeObject*>(item.ptr())->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0;
+    if (is_abstract || text_of(item.attr("__name__")).starts_with("_")) continue;
+    if (!item.attr("__module__").equal(module.attr("__name__"))) continue;
+    const bool is_known = std::ranges::any_of(classes, [&](const py::object& of) { return of.is(item); });
+    if (!is_known) classes.push_back(py::reinterpret_borrow<py::object>(item));
+  }
+  return classes;
 }
 
 void make(const patterns::PluginRequest& request, patterns::Patterns& patterns) {
   start_interpreter();
   asked(request.file, [&] {
     const py::object base = py::module_::import("refrain.patterns").attr("Pattern");
-    const py::object event_trace = py::module_::import("refrain.trace").attr("EventTrace");
-    const py::module_ importing = py::module_::import("importlib.util");
-    const std::string name = std::filesystem::path(request.file).stem().string();
-    py::module_::import("sys").attr("path").attr("insert")(
-        0, std::filesystem::absolute(request.file).parent_path().string());
-    const py::object specification = importing.attr("spec_from_file_location")(name, request.file);
-    const py::object module = importing.attr("module_from_spec")(specification);
-    py::module_::import("sys").attr("modules")[name.c_str()] = module;
-    specification.attr("loader").attr("exec_module")(module);
-    const py::object inspect = py::module_::import("inspect");
-    bool has_some = false;
-    py::object trace;
-    // In the order of the file.
-    for (const py::handle item : module.attr("__dict__").attr("values")()) {
-      if (!inspect.attr("isclass")(item).cast<bool>() || item.is(base) ||
-          !py::module_::import("builtins").attr("issubclass")(item, base).cast<bool>() ||
-          item.attr("__module__").cast<std::string>() != name)
-        continue;
-      has_some = true;
-      if (!trace) trace = event_trace(request.trace_path, request.ranks);
-      item.attr("trace") = trace;
-      item.attr("settings") = request.settings;
-      const py::object self = item();
+    const std::vector<py::object> classes = classes_of(module_of(request.file), base);
+    if (classes.empty()) throw std::runtime_error(request.file + ": has no subclass of refrain.patterns.Pattern");
+    const py::object trace = py::module_::import("refrain.trace").attr("EventTrace")(request.trace_path, request.ranks);
+    for (const py::object& of : classes) {
+      of.attr("trace") = trace;
+      of.attr("settings") = request.settings;
+      const py::object self = of();
       patterns::About about{self.attr("name").cast<std::string>(), self.attr("parent").cast<std::string>(),
                             self.attr("title").cast<std::string>()};
-      if (about.name.empty()) about.name = small_name(item.attr("__name__").cast<std::string>());
+      if (about.name.empty()) about.name = small_name(text_of(of.attr("__name__")));
       patterns.push_back(
           std::make_unique<PythonPattern>(about, request.file, self, request.trace, trace.attr("event")));
     }
-    if (!has_some) throw std::runtime_error(request.file + ": has no subclass of refrain.patterns.Pattern");
   });
 }
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 #include <set>
 
 #include "offline/patterns/path_names.hpp"
 #include "offline/python/event_types.hpp"
+#include "offline/python/values.hpp"
 #include "offline/trace/event_model.hpp"
 
 namespace py = pybind11;
@@ -33,7 +35,6 @@ const char* group_of(const trace::RegionOfTrace& region) {
 py::object position_or_none(Position position) {
   return position == trace::no_position ? py::object(py::none()) : py::object(py::int_(position));
 }
-py::object rank_or_none(std::int32_t rank) { return rank < 0 ? py::object(py::none()) : py::object(py::int_(rank)); }
 
 std::set<std::int32_t> numbers_of(const py::iterable& numbers) {
   std::set<std::int32_t> all;
@@ -57,8 +58,12 @@ std::shared_ptr<const trace::Trace> open(const std::string& path, const std::opt
 
 class EventTrace {
  public:
-  EventTrace(const std::string& path, const std::optional<py::iterable>& ranks)
-      : trace_(open(path, ranks ? std::optional(numbers_of(*ranks)) : std::nullopt)), model_(trace_) {}
+  EventTrace(const std::filesystem::path& path, const std::optional<py::iterable>& ranks)
+      : trace_(open(path.string(), ranks ? std::optional(numbers_of(*ranks)) : std::nullopt)), model_(trace_) {
+    model_.check_while_reading([] {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    });
+  }
 
   Position size() { return model_.size(); }
 
@@ -71,12 +76,12 @@ class EventTrace {
   /// One line: its number, time and type, and what else is known of it.
   std::string literal(std::int64_t position) {
     const py::dict of = event(position);
-    const auto text = [](const py::handle value) { return py::str(value).cast<std::string>(); };
-    std::string line = text(of["pos"]) + " " + text(py::str("{:.9f}").format(of["time"])) + " " + text(of["type"]);
+    const auto said = [](const py::handle value) { return py::str(value).cast<std::string>(); };
+    std::string line = said(of["pos"]) + " " + said(py::str("{:.9f}").format(of["time"])) + " " + said(of["type"]);
     for (const auto& [key, value] : of) {
-      const std::string name = text(key);
+      const std::string name = said(key);
       if (name != "pos" && name != "type" && !name.starts_with("time") && !value.is_none())
-        line += " " + name + "=" + text(value);
+        line += " " + name + "=" + said(value);
     }
     return line;
   }
@@ -95,8 +100,8 @@ class EventTrace {
       py::dict location;
       location["rank"] = rank_or_none(of.rank);
       location["thread"] = of.thread;
-      location["name"] = of.name;
-      location["host"] = of.host;
+      location["name"] = text(of.name);
+      location["host"] = text(of.host);
       all.append(location);
     }
     return all;
@@ -105,9 +110,9 @@ class EventTrace {
     py::list all;
     for (const trace::RegionOfTrace& of : trace_->regions()) {
       py::dict region;
-      region["name"] = of.name;
+      region["name"] = text(of.name);
       region["group"] = group_of(of);
-      region["file"] = of.file.empty() ? py::object(py::none()) : py::object(py::str(of.file));
+      region["file"] = of.file.empty() ? py::object(py::none()) : py::object(text(of.file));
       region["line"] = of.line == 0 ? py::object(py::none()) : py::object(py::int_(of.line));
       all.append(region);
     }
@@ -117,19 +122,24 @@ class EventTrace {
     py::list all;
     for (const trace::CommunicatorOfTrace& of : trace_->communicators().all()) {
       py::dict communicator;
-      communicator["name"] = of.name;
+      communicator["name"] = text(of.name);
       communicator["size"] = of.size;
       all.append(communicator);
     }
     return all;
   }
 
-  std::vector<std::string> callpath(std::uint32_t path) {
+  py::list callpath(std::uint32_t path) {
+    // Those of an archive are known as far as it was read.
+    if (trace_->archive() && path >= trace_->archive()->paths().size()) (void)model_.size();
+    const std::size_t paths =
+        trace_->archive() ? trace_->archive()->paths().size() : trace_->experiment().definitions().paths.size();
+    if (path >= paths) throw py::index_error("there is no call path " + std::to_string(path));
     if (!names_) names_ = std::make_unique<patterns::PathNames>(*trace_);
-    return names_->names_of(names_->node_of(path));
+    return texts(names_->names_of(names_->node_of(path)));
   }
 
-  std::vector<std::string> damage() const { return trace_->damage().lines(); }
+  py::list damage() const { return texts(trace_->damage().lines()); }
 
  private:
   Position checked(std::int64_t position) {
@@ -150,18 +160,19 @@ class EventTrace {
     of["rank"] = rank_or_none(location.rank);
     of["thread"] = location.thread;
     const bool has_path = event.path != trace::no_path;
-    of["region"] = has_path ? py::object(py::str(trace_->region(event.path).name)) : py::object(py::none());
+    of["region"] = has_path ? py::object(text(trace_->region(event.path).name)) : py::object(py::none());
     of["group"] = has_path ? py::object(py::str(group_of(trace_->region(event.path)))) : py::object(py::none());
     of["callpath"] = has_path ? py::object(py::int_(event.path)) : py::object(py::none());
     of["enterptr"] = position_or_none(linked.enter);
     of["cnodeptr"] = position_or_none(has_path ? model_.first_enter(event.path) : trace::no_position);
     if (event.type == Type::Communication) add_communication(of, linked);
     if (event.type == Type::SpanEnd) {
-      of["loop"] = trace_->loop_of(event);
+      const std::string loop = trace_->loop_of(event);
+      of["loop"] = loop.empty() ? py::object(py::none()) : py::object(text(loop));
       of["iteration"] = event.record.value;
     }
     if (event.type == Type::Metric && event.record.node < trace_->metrics().size()) {
-      of["metric"] = trace_->metrics()[event.record.node].name;
+      of["metric"] = text(trace_->metrics()[event.record.node].name);
       of["value"] = trace_->value_of(event);
     }
     return of;
@@ -178,13 +189,17 @@ class EventTrace {
       const bool is_send = record.kind == Kind::Send;
       of["source"] = rank_or_none(is_send ? ends.own : ends.other);
       of["destination"] = rank_or_none(is_send ? ends.other : ends.own);
-      of["tag"] = record.tag;
-      of["length"] = is_send ? record.bytes_sent : record.bytes_received;
+      const std::int64_t length = is_send ? record.bytes_sent : record.bytes_received;
+      const bool is_known = events::has_number(record.kind, record.phase);
+      of["tag"] = is_known || record.tag >= 0 ? py::object(py::int_(record.tag)) : py::object(py::none());
+      of["length"] = is_known || length > 0 ? py::object(py::int_(length)) : py::object(py::none());
       if (!is_send) of["sendptr"] = position_or_none(linked.send);
       return;
     }
-    of["sent"] = record.bytes_sent;
-    of["received"] = record.bytes_received;
+    // An archive tells it at the end.
+    const bool is_known = !trace_->archive() || record.phase != events::Phase::Begun;
+    of["sent"] = is_known ? py::object(py::int_(record.bytes_sent)) : py::object(py::none());
+    of["received"] = is_known ? py::object(py::int_(record.bytes_received)) : py::object(py::none());
     if (record.kind != Kind::Collective) return;
     const bool is_root = record.peer == events::this_side;
     of["root"] = rank_or_none(is_root ? rank : trace_->communicators().rank_of(rank, record.communicator, record.peer));
@@ -208,7 +223,7 @@ PYBIND11_MODULE(trace, module) {
       module, "EventTrace",
       "Events in chronological order over all locations, numbered from 0. Positions may be asked for "
       "in any order; the next one is the quickest.")
-      .def(py::init<const std::string&, const std::optional<py::iterable>&>(), py::arg("path"),
+      .def(py::init<const std::filesystem::path&, const std::optional<py::iterable>&>(), py::arg("path"),
            py::arg("ranks") = py::none(),
            "An experiment directory, an archive's .otf2 or its directory. ranks: only these. Raises ReadError.")
       .def("__len__", &EventTrace::size, "How many events there are. Reads all of them, once.")

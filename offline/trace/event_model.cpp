@@ -11,8 +11,7 @@ using events::Phase;
 namespace {
 
 constexpr std::size_t most_begun = std::size_t{1} << 20;  ///< operations that may never be completed
-/// So many events further the send of a receive is looked for, where clocks or requests are not in order.
-constexpr Position most_ahead = 4096;
+constexpr std::size_t most_bookmarks = 512, most_bytes_of_bookmarks = std::size_t{1} << 26;
 
 std::uint32_t token_of(Position position) { return static_cast<std::uint32_t>(position); }
 
@@ -29,12 +28,9 @@ bool is_completed_receive(const Event& event) {
 }  // namespace
 
 EventModel::EventModel(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
-  constexpr std::size_t most_states = 512, locations_of_all = std::size_t{1} << 18;
   constexpr Position least_between = 4096;
-  most_bookmarks_ =
-      std::clamp<std::size_t>(locations_of_all / std::max<std::size_t>(trace_->locations().size(), 1), 8, most_states);
   between_bookmarks_ = least_between;
-  bookmarks_.push_back({0, Trace::from_begin, first_state()});
+  bookmarks_.push_back({0, Trace::from_begin, first_state(), 0});
   front_ = std::make_unique<Cursor>(Cursor{trace_->read(), bookmarks_[0].state, 0, false, {}, 0});
 }
 
@@ -60,8 +56,8 @@ const LinkedEvent* EventModel::event(Position position) {
   Cursor* cursor = cursor_with(position);
   if (!cursor) return nullptr;
   if (is_completed_receive(cursor->at(position).event)) {
-    const Position limit = position + most_ahead;
-    while (cursor->state.unsure.contains(token_of(position)) && cursor->next < limit && advance(*cursor)) {
+    const Position last = position + most_ahead;
+    while (cursor->state.unsure.contains(token_of(position)) && cursor->next <= last && advance(*cursor)) {
     }
   }
   return &cursor->at(position);
@@ -118,6 +114,8 @@ bool EventModel::advance(Cursor& cursor) {
     return false;
   }
   if (&cursor == front_.get()) keep_bookmark(*event);
+  constexpr Position between_checks = 1 << 16;
+  if (check_ && cursor.next % between_checks == 0) check_();
   LinkedEvent& linked = cursor.add();
   linked.event = *event;
   link(cursor, linked);
@@ -129,17 +127,32 @@ void EventModel::keep_bookmark(const Event& event) {
   const bool is_later = event.time_ns > last_time_ns_;
   last_time_ns_ = event.time_ns;
   if (!is_later || front_->next < bookmarks_.back().position + between_bookmarks_) return;
-  if (bookmarks_.size() == most_bookmarks_) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < bookmarks_.size(); i += 2) {
-      if (i != kept) bookmarks_[kept] = std::move(bookmarks_[i]);
-      ++kept;
-    }
-    bookmarks_.erase(bookmarks_.begin() + static_cast<std::ptrdiff_t>(kept), bookmarks_.end());
-    between_bookmarks_ *= 2;
-    if (front_->next < bookmarks_.back().position + between_bookmarks_) return;
+  const std::size_t bytes = front_->state.bytes();
+  while (bookmarks_.size() > 1 &&
+         (bookmarks_.size() == most_bookmarks || bytes_of_bookmarks_ + bytes > most_bytes_of_bookmarks))
+    thin_out_bookmarks();
+  if (front_->next < bookmarks_.back().position + between_bookmarks_) return;
+  bookmarks_.push_back({front_->next, event.time_ns, front_->state, bytes});
+  bytes_of_bookmarks_ += bytes;
+}
+
+/// Every second one goes; the first one stays.
+void EventModel::thin_out_bookmarks() {
+  std::vector<Bookmark> kept;
+  bytes_of_bookmarks_ = 0;
+  for (std::size_t i = 0; i < bookmarks_.size(); i += 2) {
+    bytes_of_bookmarks_ += bookmarks_[i].bytes;
+    kept.push_back(std::move(bookmarks_[i]));
   }
-  bookmarks_.push_back({front_->next, event.time_ns, front_->state});
+  bookmarks_ = std::move(kept);
+  between_bookmarks_ *= 2;
+}
+
+std::size_t EventModel::State::bytes() const {
+  constexpr std::size_t of_node = 64;  // of a hash table or tree
+  std::size_t all = pairing.bytes() + (flights.size() + begun.size() + unsure.size()) * of_node;
+  for (const std::vector<Call>& stack : stacks) all += sizeof(stack) + stack.size() * sizeof(Call);
+  return all;
 }
 
 void EventModel::link(Cursor& cursor, LinkedEvent& linked) {
@@ -178,6 +191,7 @@ void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
     } else if (const auto at = state.begun.find(request); at != state.begun.end()) {
       linked.begin = at->second;
       state.begun.erase(at);
+      if (event.record.phase == Phase::Cancelled && event.record.kind == Kind::Send) state.flights.erase(linked.begin);
     }
   }
   if (!events::is_message(event.record.kind)) return;
@@ -202,7 +216,7 @@ void EventModel::settle(Cursor& cursor) {
     state.flights.erase(send);
     state.unsure.erase(pair.receive.token);
     // With clocks that contradict the send may come later.
-    if (send < receive && cursor.has(receive)) cursor.at(receive).send = send;
+    if (send < receive && now - receive <= most_ahead && cursor.has(receive)) cursor.at(receive).send = send;
   }
   for (const auto& [event, is_send] : alone_) {
     if (is_send) state.flights.erase(position_of(event.token, now));
@@ -219,13 +233,13 @@ void EventModel::move_to(Cursor& cursor, const Bookmark& bookmark) {
       trace_->read({}, bookmark.time_ns, start), bookmark.state, bookmark.position, false, {}, bookmark.position};
 }
 
-EventModel::Cursor& EventModel::go_back(Position position) {
+EventModel::Cursor& EventModel::go_back(std::unique_ptr<Cursor>& cursor, Position position) {
   const auto behind = std::ranges::upper_bound(bookmarks_, position, {}, &Bookmark::position);
   const Bookmark& bookmark = *std::prev(behind);
-  if (!back_) back_ = std::make_unique<Cursor>(Cursor{{}, bookmark.state, 0, true, {}, 0});
+  if (!cursor) cursor = std::make_unique<Cursor>(Cursor{{}, bookmark.state, 0, true, {}, 0});
   // Reading on is as good as the bookmark, unless that is nearer.
-  if (back_->is_at_end || back_->next > position || back_->next < bookmark.position) move_to(*back_, bookmark);
-  return *back_;
+  if (cursor->is_at_end || cursor->next > position || cursor->next < bookmark.position) move_to(*cursor, bookmark);
+  return *cursor;
 }
 
 EventModel::Cursor* EventModel::cursor_with(Position position) {
@@ -234,7 +248,7 @@ EventModel::Cursor* EventModel::cursor_with(Position position) {
   if (front_->next <= position) return nullptr;
   if (front_->has(position)) return front_.get();
   if (back_ && back_->has(position)) return back_.get();
-  Cursor& back = go_back(position);
+  Cursor& back = go_back(back_, position);
   while (back.next <= position && advance(back)) {
   }
   return back.has(position) ? &back : nullptr;
@@ -245,8 +259,8 @@ const EventModel::State& EventModel::state_at(Position position) {
   }
   if (front_->next <= position) throw std::out_of_range("there is no such event");
   if (front_->next == position + 1) return front_->state;
-  if (back_ && back_->next == position + 1) return back_->state;
-  Cursor& back = go_back(position);
+  if (state_ && state_->next == position + 1) return state_->state;
+  Cursor& back = go_back(state_, position);
   while (back.next <= position && advance(back)) {
   }
   return back.state;

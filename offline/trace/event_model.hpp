@@ -6,13 +6,14 @@
 /// Links go back in the trace: to the Enter of the call in which something happened, to the send of a message, to the
 /// event that has begun an operation. What two events have in common is decided as everywhere (pairing.hpp).
 ///
-/// Memory: the last 65,536 events that were looked at, in two places; and states of the trace at up to 512 positions,
-/// fewer where there are many locations, from which events far back are read again. To go back far in an archive reads
-/// it from its begin.
+/// Memory: the last 65,536 events that were looked at, in two places; what is in flight; and states of the trace at up
+/// to 512 positions, fewer where a state is large: 64 MiB in all. From these events far back are read again. To go back
+/// far in an archive reads it from its begin.
 ///
 /// Belongs to one thread.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,7 +35,9 @@ struct LinkedEvent {
   Position position = no_position;
   /// The Enter of the call in which it happened; of a Leave, of the call that ends; of an Enter, of the call around it.
   Position enter = no_position;
-  Position send = no_position;   ///< of a receive that was completed: the send of its message
+  /// Of a receive that was completed: the send of its message; no_position: it does not come before the receive, is not
+  /// known, or is known only `most_ahead` events later (in an archive, where a receive that was posted before is open).
+  Position send = no_position;
   Position begin = no_position;  ///< of what was completed or cancelled: the event that has begun it
 };
 
@@ -45,7 +48,11 @@ class EventModel {
   EventModel& operator=(const EventModel&) = delete;
   ~EventModel();
 
+  static constexpr Position most_ahead = 16384;
+
   const Trace& trace() const { return *trace_; }
+  /// `check` is called now and then while many events are read, and may throw.
+  void check_while_reading(std::function<void()> check) { check_ = std::move(check); }
   /// How many events there are. Reads all of them, once.
   Position size();
   /// Null: there are not so many. Valid until the next call of any member.
@@ -56,7 +63,8 @@ class EventModel {
   /// The Enter events of the calls in which a location is, outermost first.
   std::vector<Position> stack(Position position, std::uint32_t location);
   /// The sends of the messages that are on their way, in their order; from and to ranks of the job, nothing: all.
-  /// What is never received is on its way until that is known.
+  /// What is never received is on its way until that is known, or for ever; so is what was received by a receive that
+  /// has no link.
   std::vector<Position> queue(Position position, std::optional<std::int32_t> from = std::nullopt,
                               std::optional<std::int32_t> to = std::nullopt);
 
@@ -80,11 +88,13 @@ class EventModel {
     std::map<Position, Flight> flights;                  ///< sends
     std::unordered_map<std::uint64_t, Position> begun;   ///< by request
     std::unordered_map<std::uint32_t, Position> unsure;  ///< receives whose send may become known; by token
+    std::size_t bytes() const;
   };
   struct Bookmark {
     Position position;  ///< of the first event behind it
     std::int64_t time_ns;
     State state;
+    std::size_t bytes;  ///< of the state
   };
   static constexpr std::size_t most_in_window = std::size_t{1} << 16;
   /// Reads on from somewhere, and keeps the last events.
@@ -107,18 +117,21 @@ class EventModel {
   void link_communication(Cursor& cursor, LinkedEvent& linked);
   void settle(Cursor& cursor);
   void keep_bookmark(const Event& event);
+  void thin_out_bookmarks();
   void move_to(Cursor& cursor, const Bookmark& bookmark);
   /// Has read `position`, and has it in its window. Null: there is no such event.
   Cursor* cursor_with(Position position);
   /// The state behind `position`.
   const State& state_at(Position position);
-  /// The second cursor, before `position` at most.
-  Cursor& go_back(Position position);
+  /// Moves the cursor to a place from which it reads on to `position`.
+  Cursor& go_back(std::unique_ptr<Cursor>& cursor, Position position);
 
   std::shared_ptr<const Trace> trace_;
-  std::unique_ptr<Cursor> front_, back_;  ///< the one that has read most; one that reads again
-  std::vector<Bookmark> bookmarks_;       ///< ascending
-  std::size_t most_bookmarks_;
+  std::unique_ptr<Cursor> front_;         ///< has read most
+  std::unique_ptr<Cursor> back_, state_;  ///< read again: for events, and for states
+  std::function<void()> check_;
+  std::vector<Bookmark> bookmarks_;  ///< ascending
+  std::size_t bytes_of_bookmarks_ = 0;
   Position between_bookmarks_;
   std::int64_t last_time_ns_ = 0;  ///< of the front
   std::unordered_map<std::uint32_t, Position> first_enter_;

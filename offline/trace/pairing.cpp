@@ -39,14 +39,22 @@ Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take, Tak
 Pairing::Posted* Pairing::OfLocation::open(std::uint64_t request) {
   // Blocking ones have no request; what stands there may be the number of another one.
   const auto is_it = [&](const Posted& of) { return of.request == request && !of.received && !of.is_gone; };
-  const auto at = std::ranges::find_if(posted, is_it);
-  return at == posted.end() ? nullptr : &*at;
+  // Mostly a late one.
+  const auto at = std::find_if(posted.rbegin(), posted.rend(), is_it);
+  return at == posted.rend() ? nullptr : &*at;
 }
 
 void Pairing::add(const Event& event, std::uint32_t token) {
   sent_.reset();
   other_ = -1;
   if (event.type == Type::Communication && events::is_message(event.record.kind)) message(event, token);
+}
+
+std::size_t Pairing::bytes() const {
+  constexpr std::size_t of_node = 64;  // of a hash table
+  std::size_t all = waiting_.bytes() + counted_.size() * of_node + of_location_.size() * sizeof(OfLocation);
+  for (const OfLocation& of : of_location_) all += of.posted.size() * sizeof(Posted);
+  return all;
 }
 
 const ChannelEnds& Pairing::ends_of(const Event& event) {

@@ -88,6 +88,8 @@ class Pairing {
   /// The other end of the send or receive that was added last; negative: not known.
   std::int32_t other() const { return other_; }
   const MessageCounts& counts() const { return counts_; }
+  /// About how much memory a copy takes.
+  std::size_t bytes() const;
 
  private:
   using Key = MessageKey;
@@ -118,6 +120,7 @@ class Pairing {
   class WaitingTable {
    public:
     std::size_t size() const { return size_; }
+    std::size_t bytes() const { return entries_.size() * sizeof(Entry) + slots_.size() * sizeof(slots_[0]); }
     /// `hash`: hash_of(key). Null: there is none.
     const Waiting* find(const Key& key, std::uint32_t hash) const;
     void add(const Waiting& waiting, std::uint32_t hash);

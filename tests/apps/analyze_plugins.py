@@ -87,12 +87,45 @@ class Works(Pattern):
 '''
 
 
-class Plugins(TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.experiment: Path | None = None
+AWKWARD = '''
+import abc
+import helper
+from refrain.patterns import Pattern
 
+print("said while it is loaded")
+written = open("written", "w")
+
+
+class _Shared(Pattern):
+    pass
+
+
+class Abstract(_Shared, abc.ABC):
+    @abc.abstractmethod
+    def limit(self):
+        pass
+
+
+class Real(Abstract):
+    parent = "p2p"
+
+    def limit(self):
+        return helper.LIMIT
+
+    def recv_callback(self, recv):
+        written.write("x")
+        self.add(recv, ns=self.limit())
+        self.path = self.trace.callpath(recv["callpath"])
+
+    def results(self):
+        return self.path[-3:]
+
+
+Alias = Real
+'''
+
+
+class Plugins(TestCase):
     def late_senders(self) -> Path:
         outcome = self.measured(mpiexec("openmpi", 2, PROGRAMS / "analyze_waits_openmpi", "recv", 40, 0.005,
                                         self.directory / "times"), env={"REFRAIN_TRACE": "all"})
@@ -137,9 +170,9 @@ class Plugins(TestCase):
         archive = self.directory / "archive"
         subprocess.run([REFRAIN, "export", experiment, "-o", archive], check=True, capture_output=True, env=clean_environment())
         exported = self.analyze(archive / "traces.otf2", "--plugin", self.file("late.py", LATE), "--plugin", library,
-                                code=1)
-        self.assertEqual({}, exported)
-        self.assertIn('a plug-in has a pattern "own_late_sender": there is one of this name', self.stderr)
+                                code=4)
+        self.assertIn(f"{library}: the pattern own_late_sender: there is one of this name", self.stderr)
+        self.assertEqual(exported["late_sender"]["severity_s"], exported["own_late_sender"]["severity_s"])
         exported = self.analyze(archive / "traces.otf2", "--plugin", self.file("late.py", LATE))
         self.assertEqual(exported["late_sender"]["severity_s"], exported["own_late_sender"]["severity_s"])
         self.assertEqual(exported["late_sender"]["severity_s"], exported["figure_one"]["severity_s"])
@@ -196,10 +229,53 @@ class Plugins(TestCase):
         self.analyze(experiment, "--plugin", other, code=4)
         self.assertRegex(self.stderr, r'other\.so: was compiled for "another", this is "refrain patterns')
         parent = self.file("orphan.py", "from refrain.patterns import Pattern\nclass A(Pattern):\n    parent = 'nosuch'\n")
-        self.analyze(experiment, "--plugin", parent, code=1)
-        self.assertIn('the pattern a of a plug-in is a part of "nosuch": there is none of this name', self.stderr)
+        self.assertEqual(plain, self.analyze(experiment, "--plugin", parent, code=4))
+        self.assertIn(f'{parent}: the pattern a is a part of "nosuch": there is none of this name', self.stderr)
         self.analyze(experiment, "--set", "x", code=1)
         self.assertRegex(self.stderr, "--set.*must be NAME=VALUE")
+
+
+    def test_what_a_module_may_do(self) -> None:
+        """It prints, writes a file, has bases and second names, lies in an odd place beside an odd module."""
+        experiment = self.late_senders()
+        odd = self.directory / "a b"
+        odd.mkdir()
+        (odd / "inspect.py").write_text("raise RuntimeError('not the one of Python')")
+        (odd / "helper.py").write_text("LIMIT = 7")
+        (odd / "odd.py").write_text(AWKWARD)
+        done = subprocess.run([REFRAIN, "analyze", experiment, "--format", "json", "--plugin", "a b/odd.py"], cwd=self.directory,
+                              capture_output=True, text=True, env=clean_environment({"PYTHONUNBUFFERED": ""}), timeout=60)
+        self.assertEqual(0, done.returncode, done.stderr)
+        found = {pattern["name"]: pattern for pattern in json.loads(done.stdout)["patterns"]}
+        self.assertGreater(found["real"]["severity_s"], 0)
+        self.assertFalse({"alias", "abstract", "_shared", "shared"} & set(found))
+        self.assertIn("said while it is loaded", done.stderr)
+        self.assertEqual("x" * 40, (self.directory / "written").read_text())
+        self.assertEqual(["main", "one_step", "MPI_Recv"], found["real"]["names"])
+        (odd / "short.py").write_text("from refrain.patterns import Pattern\nclass S(Pattern):\n"
+                                      "    def recv_callback(self, e): raise ValueError('a\\nb')\n")
+        done = subprocess.run([REFRAIN, "analyze", experiment, "--plugin", "a b/short.py"], cwd=self.directory,
+                              capture_output=True, text=True, env=clean_environment(), timeout=60)
+        self.assertEqual((4, "refrain analyze: s: a b/short.py:3: ValueError: a b\n"), (done.returncode, done.stderr))
+
+    def test_what_makes_no_sense_is_refused(self) -> None:
+        experiment = self.late_senders()
+        plain = self.analyze(experiment)
+        for body, said in {
+            "def severity(self): return float('inf')": "its severity is inf s",
+            "def severity(self): return -3": "its severity is -3 s",
+            "def severity(self): return 'much'": "what it returned cannot be used",
+            "def confidence(self): return float('nan')": "its confidence is nan",
+            "def recv_callback(self, e): self.add(e, ns=-5)": "ValueError: a time is below 0",
+            "def recv_callback(self, e): e['callpath'] = 4000000000; self.add(e, 1)": "ValueError: there is no such call path",
+            "def recv_callback(self, e): e['location'] = 99; self.add(e, 1)": "ValueError: there is no such location",
+            "def call_callback(self, e): e['span'] = 10**6; self.add(e, 1)": "ValueError: there is no such span",
+        }.items():
+            text = f"from refrain.patterns import Pattern\nclass Odd(Pattern):\n    {body}\n"
+            found = self.analyze(experiment, "--plugin", self.file("odd.py", text), code=4)
+            self.assertIn(said, self.stderr)
+            self.assertEqual((0, 0), (found["odd"]["confidence"], found["odd"]["severity_s"]), body)
+            self.assertEqual(plain, {name: of for name, of in found.items() if name != "odd"})
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ using namespace refrain::patterns;
 
 class OwnLateSender final : public Pattern {
  public:
-  explicit OwnLateSender(std::int64_t least_ns)
-      : Pattern({"own_late_sender", "late_sender", "Receivers wait for senders"}), least_ns_(least_ns) {}
+  OwnLateSender(const PluginRequest& request, std::int64_t least_ns)
+      : Pattern({"own_late_sender", "late_sender", "Receivers wait for senders"}),
+        request_(request),
+        least_ns_(least_ns) {}
   void subscribe(Search& search) override {
     search.subscribe<Receiving>([this, &search](const Receiving& receiving) {
       if (receiving.waiting_ns > least_ns_) search.add(quantity(), receiving.call, receiving.waiting_ns);
@@ -18,9 +20,10 @@ class OwnLateSender final : public Pattern {
     search.subscribe<Primitive>([this](const Primitive& of) { events_ = of.position + 1; });
   }
   void wrap_up() override { said_ = std::to_string(events_) + " events"; }
-  std::vector<std::string> results() const override { return {said_}; }
+  std::vector<std::string> results() const override { return {said_, request_.file}; }
 
  private:
+  const PluginRequest& request_;
   std::int64_t least_ns_;
   std::uint64_t events_ = 0;
   std::string said_;
@@ -36,7 +39,8 @@ class Broken final : public Pattern {
 
 void make(const PluginRequest& request, Patterns& patterns) {
   const auto least = request.settings.find("least_ns");
-  patterns.push_back(std::make_unique<OwnLateSender>(least == request.settings.end() ? 0 : std::stoll(least->second)));
+  patterns.push_back(
+      std::make_unique<OwnLateSender>(request, least == request.settings.end() ? 0 : std::stoll(least->second)));
   if (request.settings.contains("broken")) patterns.push_back(std::make_unique<Broken>());
 }
 
