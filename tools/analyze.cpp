@@ -122,6 +122,9 @@ int run_analyze(AnalyzeRequest& request) {
     if (!analysis.has_region)
       throw report::UsageError(
           fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
+    if (request.search.with_critical_path && !analysis.critical_path)
+      complain("analyze", exit_ok,
+               "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
     report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
                            write_out);
     flush_out();
@@ -145,6 +148,8 @@ void add_analyze(Command root, Invocation& invocation) {
       .separated_by(',');
   command.flag("--causes", request->search.with_causes,
                "Also what has made processes wait: on which rank, and between which calls");
+  command.flag("--critical-path", request->search.with_critical_path,
+               "Also what the end of the program has waited for, and how much of it is more than on average");
   command
       .option("--plugin", request->plugins, "Further patterns: a module of Python or a shared object; may be repeated")
       .type("FILE")

@@ -8,6 +8,7 @@
 
 #include "offline/analysis/run_totals.hpp"
 #include "offline/patterns/estimate.hpp"
+#include "offline/patterns/waits.hpp"
 
 namespace refrain::patterns {
 namespace {
@@ -92,14 +93,20 @@ class Analyser {
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
     Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
     subscribe(search);
+    std::optional<Waits> waits;
+    if (request_.with_causes || request_.with_critical_path) waits.emplace(search);
     std::optional<Causes> causes;
+    std::optional<CriticalPath> critical_path;
     if (request_.with_causes) causes.emplace(search);
+    if (request_.with_critical_path) critical_path.emplace(search);
     search.run(request_.progress);
     for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
 
     Analysis analysis;
     analysis.counts = search.counts();
     if (causes) analysis.causes = named(causes->found());
+    if (critical_path)
+      if (const auto found = critical_path->found()) analysis.critical_path = named(*found);
     analysis.is_sampled = is_extrapolated;
     for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
     for (std::size_t i = 0; i < patterns_.size(); ++i)
@@ -291,26 +298,41 @@ class Analyser {
     return static_cast<double>(totals.times.*time) * 1e9 / last_rank_->ticks_per_second;
   }
 
-  /// Call paths of one name are one.
-  CauseResults named(const CausesFound& found) const {
-    CauseResults results{{}, found.waiting_ns, found.unknown_ns};
+  NamedActivity named(std::uint32_t location, bool is_call, std::uint32_t before, std::uint32_t after) const {
     const auto node_of = [this](std::uint32_t path) {
       return path == trace::no_path ? std::nullopt : std::optional(naming_.node_of(path));
     };
-    std::map<std::tuple<std::uint32_t, bool, std::optional<std::uint32_t>, std::optional<std::uint32_t>>, std::size_t>
-        at;
+    return {location, is_call, node_of(before), node_of(after)};
+  }
+
+  /// Call paths of one name are one.
+  CauseResults named(const CausesFound& found) const {
+    CauseResults results{{}, found.waiting_ns, found.unknown_ns};
+    std::map<NamedActivity, CauseResult> by_name;
     for (const Cause& of : found.causes) {
-      CauseResult result{of.location, of.is_call, node_of(of.before), node_of(of.after), of.ns, of.direct_ns};
-      const auto [place, is_new] =
-          at.try_emplace({result.location, result.is_call, result.before, result.after}, results.all.size());
-      if (is_new) {
-        results.all.push_back(result);
-        continue;
-      }
-      results.all[place->second].ns += result.ns;
-      results.all[place->second].direct_ns += result.direct_ns;
+      const NamedActivity activity = named(of.location, of.is_call, of.before, of.after);
+      CauseResult& result = by_name.try_emplace(activity, CauseResult{activity, 0, 0}).first->second;
+      result.ns += of.ns;
+      result.direct_ns += of.direct_ns;
     }
+    for (const auto& [activity, result] : by_name) results.all.push_back(result);
     std::ranges::stable_sort(results.all, std::greater<>{}, &CauseResult::ns);
+    return results;
+  }
+
+  CriticalResults named(const std::vector<CriticalActivity>& found) const {
+    CriticalResults results;
+    std::map<NamedActivity, CriticalResult> by_name;
+    for (const CriticalActivity& of : found) {
+      const Activity& a = of.activity;
+      const NamedActivity activity = named(a.location, a.is_call, a.before, a.after);
+      CriticalResult& result = by_name.try_emplace(activity, CriticalResult{activity, 0, 0}).first->second;
+      result.ns += static_cast<double>(of.ns);
+      result.imbalance_ns += of.imbalance_ns;
+      results.ns += static_cast<double>(of.ns);
+    }
+    for (const auto& [activity, result] : by_name) results.all.push_back(result);
+    std::ranges::stable_sort(results.all, std::greater<>{}, &CriticalResult::ns);
     return results;
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "offline/patterns/causes.hpp"
+#include "offline/patterns/critical_path.hpp"
 #include "offline/patterns/pattern.hpp"
 
 namespace refrain::patterns {
@@ -26,7 +27,7 @@ struct Request {
   SearchLimits limits;
   std::optional<std::int64_t> iteration;  ///< only this one, of any loop
   std::string region;                     ///< only call paths with this name in them
-  bool with_causes = false;
+  bool with_causes = false, with_critical_path = false;
   std::function<void(std::int64_t time_ns)> progress;
 };
 
@@ -59,18 +60,35 @@ struct PatternResult {
   std::vector<std::string> names;       ///< of operations or call paths that the pattern is about
 };
 
-/// What has made processes wait, by the names of call paths.
-struct CauseResult {
+/// An activity by the names of call paths.
+struct NamedActivity {
   std::uint32_t location = 0;
   bool is_call = false;                        ///< else computation between two calls
-  std::optional<std::uint32_t> before, after;  ///< nodes, see Cause; nothing: not known
+  std::optional<std::uint32_t> before, after;  ///< nodes, see Activity; nothing: not known
+  auto operator<=>(const NamedActivity&) const = default;
+};
+
+/// What has made processes wait.
+struct CauseResult {
+  NamedActivity of;
   double ns = 0, direct_ns = 0;
+};
+
+/// What is on the critical path.
+struct CriticalResult {
+  NamedActivity of;
+  double ns = 0, imbalance_ns = 0;
 };
 
 struct CauseResults {
   std::vector<CauseResult> all;  ///< largest first; of what was kept
   double waiting_ns = 0;         ///< that causes were looked for; of what was kept
   double unexplained_ns = 0;     ///< of that
+};
+
+struct CriticalResults {
+  std::vector<CriticalResult> all;  ///< largest first
+  double ns = 0;                    ///< of all
 };
 
 struct Analysis {
@@ -80,10 +98,11 @@ struct Analysis {
   bool is_sampled = false;
   /// Time in MPI for which nothing that was kept stands. Nanoseconds.
   double not_covered_ns = 0;
-  std::uint64_t merged_strata = 0;     ///< held too few kept iterations, and were put to others
-  std::optional<CauseResults> causes;  ///< where they were asked for
-  bool has_iteration = false;          ///< that was asked for
-  bool has_region = true;              ///< that was asked for
+  std::uint64_t merged_strata = 0;               ///< held too few kept iterations, and were put to others
+  std::optional<CauseResults> causes;            ///< where they were asked for
+  std::optional<CriticalResults> critical_path;  ///< where it was asked for and is known
+  bool has_iteration = false;                    ///< that was asked for
+  bool has_region = true;                        ///< that was asked for
   /// Of patterns that have ended with an error: a line each. Their confidence is 0.
   std::vector<std::string> failures;
 };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "offline/patterns/dependences.hpp"
-
 namespace refrain::patterns {
 
 using trace::CollectivePart;
@@ -18,15 +16,7 @@ std::uint64_t pair_of(std::uint32_t a, std::uint32_t b) { return key_of(std::min
 
 Causes::Causes(Search& search) : of_location_(search.trace().locations().size()) {
   search.subscribe<Call>([this](const Call& of) { call(of); });
-  search.subscribe<Receiving>([this](const Receiving& of) {
-    const Received& latest = of.latest;
-    waits({of.call.location, of.call.enter_ns, of.call.path}, {latest.sender, latest.send_enter_ns, latest.send_path},
-          of.waiting_ns);
-  });
-  search.subscribe<Sending>([this](const Sending& of) {
-    waits({of.call.location, of.call.enter_ns, of.call.path}, {of.receiver, of.posted_ns, of.receiver_path},
-          of.waiting_ns);
-  });
+  search.subscribe<Waited>([this](const Waited& of) { waited(of); });
   search.subscribe<Collective>([this](const Collective& of) { collective(of); });
   search.subscribe<JobWide>([this](const JobWide& of) { job_wide(of); });
   search.subscribe<Break>([this](const Break& of) {
@@ -51,10 +41,6 @@ void Causes::call(const Call& call) {
 
 void Causes::collective(const Collective& of) {
   std::vector<std::uint32_t> locations;
-  for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
-    waits({part.location, part.enter_ns, part.path}, {last.location, last.begin_ns, last.begin_path},
-          time_in_call_until(part, last.begin_ns));
-  });
   for (const CollectivePart& part : of.operation.parts) locations.push_back(part.location);
   const Exchange exchange = of.operation.exchange;
   if (exchange == Exchange::Barrier || exchange == Exchange::AllToAll) in_step(locations, of.last_enter_ns);
@@ -62,12 +48,7 @@ void Causes::collective(const Collective& of) {
 
 void Causes::job_wide(const JobWide& of) {
   std::vector<std::uint32_t> locations;
-  const auto last = std::ranges::max_element(of.calls, {}, &Call::enter_ns);
-  for (const Call& call : of.calls) {
-    locations.push_back(call.location);
-    waits({call.location, call.enter_ns, call.path}, {last->location, last->enter_ns, last->path},
-          std::min(last->enter_ns, call.leave_ns) - call.enter_ns);
-  }
+  for (const Call& call : of.calls) locations.push_back(call.location);
   in_step(locations, of.last_enter_ns);
 }
 
@@ -109,14 +90,14 @@ Causes::Group& Causes::group_of(std::uint32_t location, std::uint32_t path) {
   return groups_[at->second];
 }
 
-void Causes::waits(const Moment& waiter, const Moment& delayer, std::int64_t waiting_ns) {
-  if (waiting_ns <= 0 || waiter.location == delayer.location) return;
-  const std::int64_t more = add_waiting(waiter.location, waiter.ns, waiting_ns);
+void Causes::waited(const Waited& of) {
+  const Moment &waiter = of.waiter, &delayer = of.delayer;
+  const std::int64_t more = add_waiting(waiter.location, waiter.ns, of.waiting_ns);
   if (more == 0) return;
   Group& group = group_of(waiter.location, waiter.path);
   group.waiting_ns += static_cast<double>(more);
   const std::int64_t since = in_step_since(waiter.location, delayer.location);
-  const double factor = static_cast<double>(more) / static_cast<double>(waiting_ns);
+  const double factor = static_cast<double>(more) / static_cast<double>(of.waiting_ns);
   compare(group, delayer.location, delayer, since, factor);
   compare(group, delayer.location, waiter, since, -factor);
   // One that has not waited may still be behind.

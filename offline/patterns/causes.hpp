@@ -43,7 +43,7 @@ struct CausesFound {
 
 class Causes {
  public:
-  /// Subscribes.
+  /// Subscribes, also to what Waits publishes.
   explicit Causes(Search& search);
   Causes(const Causes&) = delete;
   Causes& operator=(const Causes&) = delete;
@@ -64,12 +64,6 @@ class Causes {
     std::uint64_t operation = 0;                                ///< which one
     std::int64_t pending_enter_ns = INT64_MIN, pending_ns = 0;  ///< waiting of a call that is told later
   };
-  /// A point in time of a location, where a call is entered.
-  struct Moment {
-    std::uint32_t location;
-    std::int64_t ns;
-    std::uint32_t path;  ///< of the call
-  };
   enum class Kind : std::uint8_t { Computation, Call, Wait };
   struct Doing {
     std::uint32_t location;
@@ -87,8 +81,7 @@ class Causes {
   void call(const Call& call);
   void collective(const Collective& of);
   void job_wide(const JobWide& of);
-  /// `waiter`: the call that waits is entered. `delayer`: what it waits for begins.
-  void waits(const Moment& waiter, const Moment& delayer, std::int64_t waiting_ns);
+  void waited(const Waited& of);
   std::int64_t add_waiting(std::uint32_t location, std::int64_t enter_ns, std::int64_t waiting_ns);
   void compare(Group& group, std::uint32_t charged, const Moment& end, std::int64_t from_ns, double factor) const;
   std::int64_t in_step_since(std::uint32_t a, std::uint32_t b) const;

@@ -9,6 +9,7 @@
 /// Sending: a call is left that has completed sends, and it is known when their receives were posted.
 /// Collective: the last process has left a collective operation.
 /// JobWide: all processes have left MPI_Init, or MPI_Finalize.
+/// Waited, by Waits: a call has waited for what another process has begun later, whatever kind of call it is.
 /// Break: on a location nothing is known of what was before.
 /// LateSender, by late_sender: a Receiving that has waited.
 /// LateReceiver, by late_receiver: a Sending that has waited.
@@ -82,6 +83,19 @@ struct JobWide {
   bool is_init;
   std::span<const Call> calls;
   std::int64_t last_enter_ns;
+};
+
+/// A point in time of a location, where a call is entered.
+struct Moment {
+  std::uint32_t location;
+  std::int64_t ns;
+  std::uint32_t path;  ///< of the call
+};
+
+struct Waited {
+  Moment waiter;            ///< the call that waits is entered
+  Moment delayer;           ///< what it waits for begins
+  std::int64_t waiting_ns;  ///< until that, at most until the call was left
 };
 
 /// An event, and which one of the trace it is, as in trace::EventModel.

@@ -116,7 +116,7 @@ class Search {
   SearchLimits limits_;
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
-             Subscribers<LateReceiver>, Subscribers<Primitive>>
+             Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>>
       subscribers_;
   std::shared_ptr<std::string> failure_;
   Findings findings_;

@@ -102,6 +102,15 @@ Table patterns_table(const PatternsShown& shown) {
           }};
 }
 
+/// Kind, paths, rank and thread.
+Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) {
+  const auto path = [&](const std::optional<std::uint32_t>& node) { return node ? Cell(shown.path(*node)) : Cell(); };
+  const trace::LocationOfTrace& location = shown.trace.locations()[of.location];
+  return {{of.is_call ? "call" : "computation", of.is_call ? path(of.before) : Cell(),
+           of.is_call ? Cell() : path(of.before), of.is_call ? Cell() : path(of.after), std::int64_t{location.rank},
+           std::int64_t{location.thread}}};
+}
+
 /// What has made others wait: a call, or computation between two calls.
 Table causes_table(const PatternsShown& shown) {
   return {"causes",
@@ -115,17 +124,44 @@ Table causes_table(const PatternsShown& shown) {
            {"share", Kind::Share},
            {"direct_s", Kind::Seconds}},
           [&shown](const TakeRow& take) {
-            const auto path = [&](const std::optional<std::uint32_t>& node) {
-              return node ? Cell(shown.path(*node)) : Cell();
-            };
             for (const patterns::CauseResult& of : shown.analysis.causes->all) {
-              const trace::LocationOfTrace& location = shown.trace.locations()[of.location];
-              take({{of.is_call ? "call" : "computation", of.is_call ? path(of.before) : Cell(),
-                     of.is_call ? Cell() : path(of.before), of.is_call ? Cell() : path(of.after),
-                     std::int64_t{location.rank}, std::int64_t{location.thread}, seconds_of_ns(of.ns),
-                     shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)}});
+              Row row = activity_row(shown, of.of);
+              row.cells.insert(row.cells.end(),
+                               {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)});
+              take(std::move(row));
             }
           }};
+}
+
+/// What the program takes so long for.
+Table critical_path_table(const PatternsShown& shown) {
+  return {"critical_path",
+          {{"kind"},
+           {"call", Kind::Path},
+           {"after", Kind::Path},
+           {"before", Kind::Path},
+           {"rank", Kind::Id},
+           {"thread", Kind::Id},
+           {"time_s", Kind::Seconds},
+           {"share", Kind::Share},
+           {"imbalance_s", Kind::Seconds}},
+          [&shown](const TakeRow& take) {
+            const patterns::CriticalResults& path = *shown.analysis.critical_path;
+            for (const patterns::CriticalResult& of : path.all) {
+              Row row = activity_row(shown, of.of);
+              row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0,
+                                                 seconds_of_ns(of.imbalance_ns)});
+              take(std::move(row));
+            }
+          }};
+}
+
+Table critical_path_summary_table(const PatternsShown& shown) {
+  Table table{"", {{"critical_path_s", Kind::Seconds}}, [&shown](const TakeRow& take) {
+                take({{seconds_of_ns(shown.analysis.critical_path->ns)}});
+              }};
+  table.shape = Table::Object;
+  return table;
 }
 
 Table causes_summary_table(const PatternsShown& shown) {
@@ -170,6 +206,7 @@ class PatternsPage : TextPage {
                      left("pattern", longest_pattern)));
     tree([this](const Row& row) { print_row(row); });
     if (shown_.analysis.causes) causes(*shown_.analysis.causes);
+    if (shown_.analysis.critical_path) critical_path(*shown_.analysis.critical_path);
     return std::move(out_);
   }
 
@@ -192,28 +229,46 @@ class PatternsPage : TextPage {
                      shown_.analysis.is_sampled ? " in the iterations that were kept" : ""));
     line();
     line(fmt::format("{}{}  what has taken longer there than on those that waited", right("time", 10), right("%", 7)));
-    constexpr std::size_t most_causes = 10, before = 10 + 7 + 2;
+    const double rest = activities(found.all, found.waiting_ns);
+    if (rest > 0) activity(rest, found.waiting_ns, "others");
+    if (found.unexplained_ns > 0) activity(found.unexplained_ns, found.waiting_ns, "(nothing that is known)");
+  }
+
+  void critical_path(const patterns::CriticalResults& found) {
+    line();
+    line(fmt::format("critical path of {}", human_time(seconds_of_ns(found.ns))));
+    line();
+    line(fmt::format("{}{}  what the end has waited for", right("time", 10), right("%", 7)));
+    const double rest = activities(found.all, found.ns);
+    if (rest > 0) activity(rest, found.ns, "others");
+  }
+
+  void activity(double ns, double all_ns, const std::string& what) {
+    line(right(human_cell(Cell(seconds_of_ns(ns)), Kind::Seconds), 10) +
+         right(human_cell(Cell(all_ns > 0 ? ns / all_ns : 0), Kind::Share), 7) + "  " + what);
+  }
+
+  /// The largest ones. Returns what the others come to.
+  template <class Results>
+  double activities(const Results& all, double all_ns) {
+    constexpr std::size_t most = 10, before = 10 + 7 + 2;
     constexpr double least_share = 0.005;
-    const auto print = [&](double ns, const std::string& place, const std::string& what) {
-      line(right(human_cell(Cell(seconds_of_ns(ns)), Kind::Seconds), 10) +
-           right(human_cell(Cell(shown_.share_of_waiting(ns)), Kind::Share), 7) + "  " + place + what);
-    };
     double rest = 0;
     std::size_t printed = 0;
-    for (const patterns::CauseResult& of : found.all) {
-      if (printed == most_causes || shown_.share_of_waiting(of.ns) < least_share) {
-        rest += of.ns;
+    for (const auto& result : all) {
+      if (printed == most || result.ns < least_share * all_ns) {
+        rest += result.ns;
         continue;
       }
       ++printed;
-      const std::string place = shown_.place(of.location) + ": ";
-      print(of.ns, place, what(of, width() > before + place.size() ? width() - before - place.size() : 0));
+      const std::string place = shown_.place(result.of.location) + ": ";
+      const std::size_t room = width() > before + place.size() ? width() - before - place.size() : 0;
+      activity(result.ns, all_ns, place + what(result.of, room));
     }
-    if (rest > 0) print(rest, "", "others");
-    if (found.unexplained_ns > 0) print(found.unexplained_ns, "", "(nothing that is known)");
+    return rest;
   }
 
-  std::string what(const patterns::CauseResult& of, std::size_t room) const {
+  std::string what(const patterns::NamedActivity& of, std::size_t room) const {
     constexpr std::size_t least_room = 20;
     const auto name = [&](const std::optional<std::uint32_t>& node, std::size_t most) {
       if (!node) return std::string("the begin");
@@ -299,9 +354,12 @@ void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trac
   if (options.format == Format::Json) {
     std::vector<Table> tables{summary_table(shown), patterns_table(shown)};
     if (analysis.causes) tables.push_back(causes_summary_table(shown)), tables.push_back(causes_table(shown));
+    if (analysis.critical_path)
+      tables.push_back(critical_path_summary_table(shown)), tables.push_back(critical_path_table(shown));
     return write_json(tables, out);
   }
   if (analysis.causes) return options.table_format->write(causes_table(shown), out);
+  if (analysis.critical_path) return options.table_format->write(critical_path_table(shown), out);
   options.table_format->write(patterns_table(shown), out);
 }
 

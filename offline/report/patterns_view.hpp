@@ -13,7 +13,7 @@ struct PatternOptions {
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
 };
 
-/// Of an analysis with causes, tables that are no text and no JSON have the causes alone.
+/// Of an analysis with causes, or else with a critical path, tables that are no text and no JSON have these alone.
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out);
 

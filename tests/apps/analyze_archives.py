@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import subprocess
 import unittest
 from pathlib import Path
@@ -722,6 +723,143 @@ class Gaps(Analyzed):
         sure = json.loads(self.refrain(archive, "--time", period(10500, 20000), "--format", "json"))
         self.assertEqual({("mpi", "all", 1)}, {(of["name"], of["stands_for"], of["confidence"]) for of in sure["patterns"]
                                                if of["name"] == "mpi"})
+
+
+class CriticalPath(Analyzed):
+    """(rank, what) and nanoseconds, as in Causes; and by how much of them that is more than on average."""
+
+    def path(self, ranks: Ranks) -> dict[Any, tuple[int, int]]:
+        self.findings(self.write(ranks), "--critical-path")
+        found = {}
+        for of in self.whole["critical_path"]:
+            def last(name: str) -> str | None:
+                return of[name][-1] if name in of else None
+            what = last("call") if of["kind"] == "call" else (last("after"), last("before"))
+            self.assertAlmostEqual(of["time_s"], of["share"] * self.whole["critical_path_s"], delta=1e-12)
+            found[of["rank"], what] = round(of["time_s"] * 1e9), round(of["imbalance_s"] * 1e9)
+        self.assertEqual(len(found), len(self.whole["critical_path"]))
+        # Nothing is left out: it goes from the begin to the end of the last call.
+        end = max(call[1] for calls in ranks for call in calls)
+        self.assertEqual(end, sum(ns for ns, _ in found.values()))
+        self.assertEqual(end, round(self.whole["critical_path_s"] * 1e9))
+        return found
+
+    def test_it_crosses_to_a_late_sender(self) -> None:
+        found = self.path([[(10_000, 10_100, "MPI_Send", send(1))], [(2_000, 10_500, "MPI_Recv", receive(0))]])
+        self.assertEqual({(0, (None, "MPI_Send")): (10_000, 5_000), (1, "MPI_Recv"): (500, 250)}, found)
+
+    def test_it_stays_where_nobody_has_waited(self) -> None:
+        found = self.path([[(1_000, 1_100, "MPI_Send", send(1))], [(2_000, 2_500, "MPI_Recv", receive(0))]])
+        self.assertEqual({(1, (None, "MPI_Recv")): (2_000, 1_000), (1, "MPI_Recv"): (500, 250)}, found)
+
+    def test_it_goes_along_a_chain_of_waits(self) -> None:
+        found = self.path([
+            [(10_000, 10_100, "MPI_Send", send(1))],
+            [(2_000, 10_500, "MPI_Recv", receive(0)), (11_000, 11_100, "MPI_Send", send(2))],
+            [(1_000, 11_500, "MPI_Recv", receive(1))]])
+        self.assertEqual({(0, (None, "MPI_Send")): 10_000, (1, "MPI_Recv"): 500, (1, ("MPI_Recv", "MPI_Send")): 500,
+                          (2, "MPI_Recv"): 500}, {what: ns for what, (ns, _) in found.items()})
+
+    def test_it_goes_from_barrier_to_barrier_by_the_last_one(self) -> None:
+        found = self.path([
+            [collective(1_000, 5_100, "BARRIER"), collective(9_000, 9_200, "BARRIER")],
+            [collective(5_000, 5_100, "BARRIER"), collective(6_000, 9_100, "BARRIER")]])
+        # Of the calls what is not waiting: 100 + 200 on the path, all of it 100 + 100 + 200 + 100.
+        self.assertEqual({(1, (None, "MPI_Barrier")): (5_000, 2_000), (0, "MPI_Barrier"): (300, 50),
+                          (0, ("MPI_Barrier", "MPI_Barrier")): (3_900, 1_500)}, found)
+
+    def test_random_programs(self) -> None:
+        """Beside a second way to find it: backwards from the end, as it is defined."""
+        for seed in range(12):
+            with self.subTest(seed=seed):
+                draw = random.Random(seed)
+                ranks, waits = random_program(draw, draw.choice([2, 3, 5]), draw.choice([20, 1_500]))
+                on_path, all_of_it = critical_path(ranks, waits)
+                found = self.path(ranks)
+                self.assertEqual({what: ns for what, ns in on_path.items() if ns > 0},
+                                 {what: ns for what, (ns, _) in found.items()})
+                for (rank, what), (ns, imbalance) in found.items():
+                    self.assertAlmostEqual(max(ns - all_of_it[what] / len(ranks), 0), imbalance, delta=1)
+
+    def test_two_that_wait_for_one_another_end(self) -> None:
+        self.path([
+            [(1_000, 4_000, "MPI_Recv", receive(1)), (5_000, 5_100, "MPI_Send", send(1))],
+            [(1_000, 5_500, "MPI_Recv", receive(0)), (6_000, 6_100, "MPI_Send", send(0))]])
+
+    def test_where_events_are_missing_it_is_not_known(self) -> None:
+        events = events_of([(1_000, 2_000, "MPI_Send", send(1))])
+        events[-1:-1] = [[BEGIN + 3_000, "measurement_on_off", "OFF"], [BEGIN + 4_000, "measurement_on_off", "ON"]]
+        archive = self.write_events([events, events_of([(500, 2_500, "MPI_Recv", receive(0))])])
+        self.assertNotIn("critical_path", json.loads(self.refrain(archive, "--critical-path", "--format", "json")))
+        self.assertIn("the critical path is not known, as events are missing", self.stderr)
+
+
+Waits = dict[tuple[int, int], tuple[int, int]]  # of a rank's n-th call: for whom, and until when
+
+
+def random_program(draw: random.Random, size: int, steps: int) -> tuple[Ranks, Waits]:
+    ranks: Ranks = [[] for _ in range(size)]
+    now = [0] * size
+    waits: Waits = {}
+
+    def compute(rank: int) -> int:
+        now[rank] += draw.randint(1, 9) if draw.random() < 0.8 else draw.randint(10, 30)
+        return now[rank]
+
+    def waits_for(rank: int, other: int, enter: int, until: int) -> None:
+        if until > enter:
+            waits[rank, len(ranks[rank])] = other, until
+
+    for _ in range(steps):
+        if draw.random() < 0.8:
+            source, target = draw.sample(range(size), 2)
+            begun, enter = compute(source), compute(target)
+            waits_for(target, source, enter, begun)
+            now[source] = begun + draw.randint(1, 3)
+            if enter < now[source]:
+                waits_for(source, target, begun, enter)  # as of a synchronous one
+            now[target] = max(begun + 1, enter) + draw.randint(1, 5)
+            ranks[source].append((begun, now[source], "MPI_Send", send(target)))
+            ranks[target].append((enter, now[target], "MPI_Recv", receive(source)))
+            continue
+        enters = [compute(rank) for rank in range(size)]
+        last = draw.randrange(size)
+        enters[last] = max(enters) + 1
+        for rank, enter in enumerate(enters):
+            if rank != last:
+                waits_for(rank, last, enter, enters[last])
+            now[rank] = enters[last] + draw.randint(1, 6)
+            ranks[rank].append(collective(enter, now[rank], "BARRIER"))
+    ranks[0].append((max(now) + 5, max(now) + 9, "MPI_Iprobe"))  # one end is the last
+    return ranks, waits
+
+
+def critical_path(ranks: Ranks, waits: Waits) -> tuple[dict[Any, int], dict[Any, int]]:
+    """What is on it, by rank and what; and all that there is without waiting, by what."""
+    all_of_it: dict[Any, int] = {}
+    for rank, calls in enumerate(ranks):
+        before, leave_before = None, 0
+        for n, (enter, leave, name, *_) in enumerate(calls):
+            all_of_it[before, name] = all_of_it.get((before, name), 0) + enter - leave_before
+            begin = waits.get((rank, n), (0, enter))[1]
+            all_of_it[name] = all_of_it.get(name, 0) + leave - begin
+            before, leave_before = name, leave
+    on_path: dict[Any, int] = {}
+
+    def add(rank: int, what: Any, ns: int) -> None:
+        on_path[rank, what] = on_path.get((rank, what), 0) + ns
+
+    rank = max(range(len(ranks)), key=lambda of: ranks[of][-1][1] if ranks[of] else -1)
+    n = len(ranks[rank]) - 1
+    while n >= 0:
+        enter, leave, name, *_ = ranks[rank][n]
+        other, until = waits.get((rank, n), (rank, enter))
+        add(rank, name, leave - until)
+        m = n - 1 if other == rank else max((k for k, call in enumerate(ranks[other]) if call[1] <= until), default=-1)
+        following = ranks[other][m + 1][2]
+        add(other, (ranks[other][m][2] if m >= 0 else None, following), until - (ranks[other][m][1] if m >= 0 else 0))
+        rank, n = other, m
+    return on_path, all_of_it
 
 
 class Causes(Analyzed):

@@ -88,7 +88,7 @@ class Otf2Mutations : public testing::Test {
   static void search(const Trace& trace) {
     const patterns::PathNames names(trace);
     patterns::Request request;
-    request.with_causes = true;
+    request.with_causes = request.with_critical_path = true;
     const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request);
     for (const patterns::PatternResult& of : analysis.patterns) {
       EXPECT_GE(of.all.ns, 0) << of.about.name;
