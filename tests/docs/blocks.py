@@ -20,7 +20,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SOURCE_LANGUAGES = {"c", "cpp", "fortran", "cmake"}  # compiled by other tests
+SOURCE_LANGUAGES = {"c", "cpp", "fortran", "cmake", "python"}  # other tests or the document itself compile or run them
 DIAGRAM = ""  # a fence without a language
 
 
