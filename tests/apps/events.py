@@ -346,7 +346,8 @@ class Sampled(EventsTest):
         outcome = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED)
         for rank in "01":
             mine = [e for e in self.events(outcome.experiment) if e["rank"] == rank]
-            self.assertEqual("MPI_Init", mine[0]["region"])
+            # A machine that is slow to start a program has samples of it before.
+            self.assertEqual(("enter", "MPI_Init"), [(e["event"], e["region"]) for e in mine if e["event"] != "sample"][0])
             self.assertEqual(("leave", "MPI_Finalize"), [(e["event"], e["region"]) for e in mine if e["event"] != "thread_end"][-1])
 
     def test_all_of_a_short_run(self) -> None:
