@@ -1,11 +1,18 @@
 #include "platform/clock.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <fcntl.h>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "platform/hot.hpp"
+#include "platform/system_call.h"
 
 namespace refrain::platform {
 
@@ -20,15 +27,46 @@ std::int64_t read_ns(clockid_t clock) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-/// The kernel checks the counter against other clocks all the time and stops using it as its own when it drifts or
-/// stops: its choice is the best witness there is.
-bool kernel_trusts_counter() {
+/// What the kernel's own clock is read from; empty: not known.
+std::string_view kernel_clock_source(std::span<char> buffer) {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  char name[16] = {};
-  const ssize_t n = read(fd, name, sizeof name - 1);
+  if (fd < 0) return {};
+  const ssize_t n = read(fd, buffer.data(), buffer.size());
   close(fd);
-  return n >= 3 && std::memcmp(name, "tsc", 3) == 0;
+  const std::string_view text(buffer.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text.substr(0, text.find('\n'));
+}
+
+/// The shortest of several calls, in ticks of the counter.
+template <class Call>
+Ticks shortest_time_of(Call call) {
+  Ticks shortest = std::numeric_limits<Ticks>::max();
+  for (int i = 0; i < 16; ++i) {
+    const auto before = static_cast<Ticks>(read_counter());
+    call();
+    shortest = std::min(shortest, static_cast<Ticks>(read_counter()) - before);
+  }
+  return shortest;
+}
+
+/// The C library's way to the kernel's clock enters the kernel only when it must.
+bool clock_is_read_without_system_call() {
+  timespec t;
+  return 2 * shortest_time_of([&] { clock_gettime(CLOCK_MONOTONIC, &t); }) < shortest_time_of([&] {
+           refrain_system_call(SYS_clock_gettime, CLOCK_MONOTONIC, reinterpret_cast<long>(&t), 0, 0, 0, 0);
+         });
+}
+
+/// The kernel's choice is the best witness there is. It checks "tsc" against other clocks all the time and leaves it
+/// when it drifts or stops. In virtual machines the hypervisor tells the kernel how to compute its clock from the
+/// counter; where the counters of the processors differ the kernel must be entered for it (Linux,
+/// Documentation/virt/kvm/x86/msr.rst, PVCLOCK_TSC_STABLE_BIT; Hyper-V's reference time page).
+bool kernel_trusts_counter() {
+  std::array<char, 64> buffer;
+  const std::string_view source = kernel_clock_source(buffer);
+  if (source == "tsc") return true;
+  return (source == "kvm-clock" || source == "hyperv_clocksource_tsc_page") && counter_is_invariant() &&
+         clock_is_read_without_system_call();
 }
 
 }  // namespace
@@ -59,6 +97,25 @@ double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last) {
   if (last.monotonic_ns <= first.monotonic_ns || last.ticks <= first.ticks) return 1e9;
   return static_cast<double>(last.ticks - first.ticks) * 1e9 /
          static_cast<double>(last.monotonic_ns - first.monotonic_ns);
+}
+
+bool CounterWatch::agrees(const ClockAnchor& anchor) {
+  // The rate is that of a second at least: anchors are good to some ten nanoseconds, seldom to a few microseconds.
+  constexpr std::int64_t shortest_ns = 1'000'000'000;
+  constexpr double steered = 1e-3, least_ns = 1e6;
+  const auto rate_between = [](const ClockAnchor& from, const ClockAnchor& to) {
+    return static_cast<double>(to.ticks - from.ticks) / static_cast<double>(to.monotonic_ns - from.monotonic_ns);
+  };
+  if (last_.monotonic_ns - first_.monotonic_ns < shortest_ns) {
+    last_ = anchor;
+    return true;
+  }
+  const auto passed_ns = static_cast<double>(anchor.monotonic_ns - last_.monotonic_ns);
+  const double counted_ns = static_cast<double>(anchor.ticks - last_.ticks) / rate_between(first_, last_);
+  const bool agree = std::abs(counted_ns - passed_ns) <= least_ns + steered * passed_ns;
+  if (!agree) first_ = anchor;
+  last_ = anchor;
+  return agree;
 }
 
 }  // namespace refrain::platform

@@ -9,14 +9,15 @@
 
 #include <cstdint>
 
-#include "platform/clock_counter.hpp"  // the platform's own: inline uint64_t read_counter()
+#include "platform/clock_counter.hpp"  // the platform's own: inline uint64_t read_counter(), bool counter_is_invariant()
 
 namespace refrain::platform {
 
 /// A point in time or a duration, wall time, in ticks of this machine's counter.
 using Ticks = std::int64_t;
 
-/// True when the processor's counter is constant, never stops and the kernel trusts it; set by `start_clock`.
+/// True when the processor's counter is constant, never stops and the kernel computes its own clock from it; set by
+/// `start_clock`.
 extern bool counter_is_trusted;
 
 std::int64_t monotonic_ns();   // Async-signal-safe.
@@ -40,5 +41,20 @@ void start_clock();
 ClockAnchor read_anchor();
 /// Ticks per second between two anchors; 1e9 when the counter is CLOCK_MONOTONIC.
 double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last);
+
+/// Whether the counter still goes as it began. A virtual machine that was suspended, or moved to another host, may find
+/// a counter that stands elsewhere or goes at another rate. The kernel steers its clock by 0.05 % at most.
+class CounterWatch {
+ public:
+  constexpr CounterWatch() = default;
+  explicit constexpr CounterWatch(const ClockAnchor& first) : first_(first), last_(first) {}
+  /// Anchors come in order. False: since the anchor before this one the counter has gained or lost more than 1 ms and
+  /// 0.1 % against the kernel's clock; from here on it is watched anew. Before the first second has passed nothing can
+  /// be known.
+  bool agrees(const ClockAnchor& anchor);
+
+ private:
+  ClockAnchor first_{}, last_{};
+};
 
 }  // namespace refrain::platform

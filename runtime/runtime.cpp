@@ -52,6 +52,7 @@ config::Configuration configuration;
 Calibration calibration;
 measurement::LocationSettings location_settings;
 platform::ClockAnchor first_anchor;
+platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
 int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
@@ -179,6 +180,7 @@ bool begin_measurement() {
   home_process = platform::process_id();
   platform::start_clock();
   first_anchor = platform::read_anchor();
+  counter_watch = platform::CounterWatch(first_anchor);
   begin_epoch_ns = platform::wall_clock_ns();
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
@@ -433,8 +435,10 @@ void on_mpi_aborting() {
 }  // namespace
 
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
-  return builder.build(make_frame(spilled), calibration, configuration.sampling_clock == config::SamplingClock::Wall,
-                       threads);
+  const archive::RankRecord frame = make_frame(spilled);
+  if (Location* l = measurement::own_location(); l && !counter_watch.agrees(frame.last_anchor))
+    l->count_loss(measurement::Loss::CounterJumped);
+  return builder.build(frame, calibration, configuration.sampling_clock == config::SamplingClock::Wall, threads);
 }
 
 bool write_record(const RankRecordBuilder& builder, Ending ending) {

@@ -276,13 +276,18 @@ void examine_machine(Findings& findings) {
     findings.warning(
         fmt::format("address space limited to {} MiB (ulimit -v): Refrain reserves up to REFRAIN_MEMORY per thread",
                     limit.rlim_cur >> 20));
-  std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-  std::string flags = " " + value_in("/proc/cpuinfo", "flags") + " ";
-  if (flags.find(" constant_tsc ") != std::string::npos && flags.find(" nonstop_tsc ") != std::string::npos)
-    findings.ok(fmt::format("the time stamp counter is invariant (kernel clock: {})", source));
+  // As platform::start_clock decides.
+  const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string flags = " " + value_in("/proc/cpuinfo", "flags") + " ";
+  const bool is_invariant =
+      flags.find(" constant_tsc ") != std::string::npos && flags.find(" nonstop_tsc ") != std::string::npos;
+  if (source == "tsc" || (is_invariant && (source == "kvm-clock" || source == "hyperv_clocksource_tsc_page")))
+    findings.ok(fmt::format("the time stamp counter is the clock (that of the kernel: {})", source));
   else
-    findings.warning(fmt::format(
-        "the time stamp counter is not known to be invariant (kernel clock: {}): slower clock reads", source));
+    findings.warning(
+        fmt::format("the kernel does not compute its clock from the time stamp counter (but from {}): each MPI call "
+                    "costs more, as the kernel is asked for the time",
+                    source.empty() ? "what is not known" : source));
   int major = 0, minor = 0;
   std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
   if (major > 2 || minor >= 35)

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 
 from refrain_testing import BUILD, REFRAIN, SOURCE
 from tools_exec import ToolsTest
@@ -153,6 +154,10 @@ class Doctor(ToolsTest):
         self.assertEqual(done.returncode, 0, done.stdout)
         for text in ("it uses openmpi", "debug information", "unwind tables"):
             self.assertRegex(done.stdout, f"(?m)^ok .*{text}")
+
+    def test_the_clock_is_named(self):
+        source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
+        self.assertRegex(self.doctor("true").stdout, rf"(?m)^(ok|warning) .*the time stamp counter.*\b{source}\)")
 
     def test_what_is_missing_is_a_warning(self):
         self.compile("mpicc.mpich", SOURCE / "tests/apps/tools_hello.c", "hello", "-s", "-fno-asynchronous-unwind-tables")
