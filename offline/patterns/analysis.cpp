@@ -171,16 +171,14 @@ class Analyser {
       PatternResult& result = analysis.patterns[time_patterns().size() + i];
       survives(i, [&] {
         result.names = patterns_[i]->results();
-        if (const auto severity = patterns_[i]->severity_s()) {
-          result.all = {*severity * 1e9, not_known};
-          result.is_sampled = false;
-        }
-        if (!std::isfinite(result.all.ns) || result.all.ns < 0)
-          throw std::invalid_argument(fmt::format("its severity is {} s", result.all.ns * 1e-9));
+        const auto severity = patterns_[i]->severity_s();
+        if (!severity) return;
+        if (!std::isfinite(*severity) || *severity < 0)
+          throw std::invalid_argument(fmt::format("its severity is {} s", *severity));
+        result.all = {*severity * 1e9, not_known};
+        result.is_sampled = false;
       });
-      if (failures_[i]->empty()) continue;
-      result.confidence = 0;
-      if (!std::isfinite(result.all.ns) || result.all.ns < 0) result.all.ns = 0;
+      if (!failures_[i]->empty()) result.confidence = 0;
     }
   }
 
@@ -298,41 +296,35 @@ class Analyser {
     return static_cast<double>(totals.times.*time) * 1e9 / last_rank_->ticks_per_second;
   }
 
-  NamedActivity named(std::uint32_t location, bool is_call, std::uint32_t before, std::uint32_t after) const {
+  /// Call paths of one name are one. `add(result, one)`. Largest first.
+  template <class Result, class Found, class Add>
+  std::vector<Result> by_name(const std::vector<Found>& found, const Add& add) const {
     const auto node_of = [this](std::uint32_t path) {
       return path == trace::no_path ? std::nullopt : std::optional(naming_.node_of(path));
     };
-    return {location, is_call, node_of(before), node_of(after)};
+    std::map<NamedActivity, Result> results;
+    for (const Found& one : found) {
+      const Activity& of = one.activity;
+      const NamedActivity name{of.location, of.is_call, node_of(of.before), node_of(of.after)};
+      add(results.try_emplace(name, Result{name, 0, 0}).first->second, one);
+    }
+    std::vector<Result> all;
+    for (const auto& [name, result] : results) all.push_back(result);
+    std::ranges::stable_sort(all, std::greater<>{}, &Result::ns);
+    return all;
   }
 
-  /// Call paths of one name are one.
   CauseResults named(const CausesFound& found) const {
-    CauseResults results{{}, found.waiting_ns, found.unknown_ns};
-    std::map<NamedActivity, CauseResult> by_name;
-    for (const Cause& of : found.causes) {
-      const NamedActivity activity = named(of.location, of.is_call, of.before, of.after);
-      CauseResult& result = by_name.try_emplace(activity, CauseResult{activity, 0, 0}).first->second;
-      result.ns += of.ns;
-      result.direct_ns += of.direct_ns;
-    }
-    for (const auto& [activity, result] : by_name) results.all.push_back(result);
-    std::ranges::stable_sort(results.all, std::greater<>{}, &CauseResult::ns);
-    return results;
+    const auto add = [](CauseResult& to, const Cause& of) { to.ns += of.ns, to.direct_ns += of.direct_ns; };
+    return {by_name<CauseResult>(found.causes, add), found.waiting_ns, found.unknown_ns};
   }
 
   CriticalResults named(const std::vector<CriticalActivity>& found) const {
     CriticalResults results;
-    std::map<NamedActivity, CriticalResult> by_name;
-    for (const CriticalActivity& of : found) {
-      const Activity& a = of.activity;
-      const NamedActivity activity = named(a.location, a.is_call, a.before, a.after);
-      CriticalResult& result = by_name.try_emplace(activity, CriticalResult{activity, 0, 0}).first->second;
-      result.ns += static_cast<double>(of.ns);
-      result.imbalance_ns += of.imbalance_ns;
+    results.all = by_name<CriticalResult>(found, [&results](CriticalResult& to, const CriticalActivity& of) {
+      to.ns += static_cast<double>(of.ns), to.imbalance_ns += of.imbalance_ns;
       results.ns += static_cast<double>(of.ns);
-    }
-    for (const auto& [activity, result] : by_name) results.all.push_back(result);
-    std::ranges::stable_sort(results.all, std::greater<>{}, &CriticalResult::ns);
+    });
     return results;
   }
 
@@ -437,8 +429,7 @@ class Analyser {
     for (const auto& [name, ns] : by_function)
       if (dominating.empty() || ns > by_function[dominating]) dominating = name;
     add(
-        {"dominating_communication", "communication", "The function of communication with the most time"},
-        [&](std::uint32_t node) { return function_of(node) == dominating; },
+        profile_patterns[Dominating], [&](std::uint32_t node) { return function_of(node) == dominating; },
         dominating.empty() ? std::vector<std::string>() : std::vector{dominating});
     const Parameters& p = request_.parameters;
     const auto is_frequent = [&](std::uint32_t node) {

@@ -64,19 +64,19 @@ struct PatternResult {
 struct NamedActivity {
   std::uint32_t location = 0;
   bool is_call = false;                        ///< else computation between two calls
-  std::optional<std::uint32_t> before, after;  ///< nodes, see Activity; nothing: not known
+  std::optional<std::uint32_t> before, after;  ///< nodes, as in Activity; nothing: not known
   auto operator<=>(const NamedActivity&) const = default;
 };
 
 /// What has made processes wait.
 struct CauseResult {
-  NamedActivity of;
+  NamedActivity activity;
   double ns = 0, direct_ns = 0;
 };
 
 /// What is on the critical path.
 struct CriticalResult {
-  NamedActivity of;
+  NamedActivity activity;
   double ns = 0, imbalance_ns = 0;
 };
 

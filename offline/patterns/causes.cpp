@@ -29,14 +29,10 @@ Causes::Causes(Search& search) : of_location_(search.trace().locations().size())
 void Causes::call(const Call& call) {
   if (call.call_class == trace::CallClass::NotMpi) return;
   OfLocation& of = of_location_[call.location];
-  // Calls within this one are a part of it.
-  while (!of.calls.empty() && of.calls.back().enter_ns >= call.enter_ns && call.inner_ns > 0) of.calls.pop_back();
-  const std::int64_t waiting_ns = of.pending_enter_ns == call.enter_ns ? of.pending_ns : 0;
-  of.calls.push_back({call.enter_ns, call.leave_ns, waiting_ns, call.path});
-  constexpr std::size_t most_calls = 256;
-  if (of.calls.size() <= most_calls) return;
-  of.known_since_ns = of.calls.front().leave_ns;
-  of.calls.pop_front();
+  of.calls.take_out_inner(call, [](const Past&) {});
+  const Waited* early = of.calls.early_wait(call.enter_ns);
+  of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path});
+  if (const auto oldest = of.calls.forget_oldest()) of.known_since_ns = oldest->leave_ns;
 }
 
 void Causes::collective(const Collective& of) {
@@ -71,17 +67,15 @@ std::int64_t Causes::in_step_since(std::uint32_t a, std::uint32_t b) const {
 }
 
 /// By what it is more than what is known already of this call: of one call the longest waiting counts.
-std::int64_t Causes::add_waiting(std::uint32_t location, std::int64_t enter_ns, std::int64_t waiting_ns) {
-  OfLocation& of = of_location_[location];
-  const auto at = std::ranges::find(of.calls.rbegin(), of.calls.rend(), enter_ns, &Past::enter_ns);
-  if (at == of.calls.rend() && of.pending_enter_ns != enter_ns) {
-    of.pending_enter_ns = enter_ns;
-    of.pending_ns = 0;
-  }
-  std::int64_t& known = at == of.calls.rend() ? of.pending_ns : at->waiting_ns;
-  const std::int64_t more = std::max(waiting_ns - known, std::int64_t{0});
-  known += more;
-  return more;
+std::int64_t Causes::add_waiting(const Waited& of) {
+  RecentCalls<Past>& calls = of_location_[of.waiter.location].calls;
+  Past* const call = calls.at(of.waiter.ns);
+  const Waited* const early = call ? nullptr : calls.early_wait(of.waiter.ns);
+  const std::int64_t known_ns = call ? call->waiting_ns : early ? early->waiting_ns : 0;
+  if (of.waiting_ns <= known_ns) return 0;
+  if (call) call->waiting_ns = of.waiting_ns;
+  else calls.wait_before_it_is_told(of);
+  return of.waiting_ns - known_ns;
 }
 
 Causes::Group& Causes::group_of(std::uint32_t location, std::uint32_t path) {
@@ -92,7 +86,7 @@ Causes::Group& Causes::group_of(std::uint32_t location, std::uint32_t path) {
 
 void Causes::waited(const Waited& of) {
   const Moment &waiter = of.waiter, &delayer = of.delayer;
-  const std::int64_t more = add_waiting(waiter.location, waiter.ns, of.waiting_ns);
+  const std::int64_t more = add_waiting(of);
   if (more == 0) return;
   Group& group = group_of(waiter.location, waiter.path);
   group.waiting_ns += static_cast<double>(more);
@@ -114,7 +108,7 @@ void Causes::compare(Group& group, std::uint32_t charged, const Moment& end, std
   };
   std::int64_t next_ns = end.ns;
   std::uint32_t next_path = end.path;
-  const auto& calls = of_location_[end.location].calls;
+  const auto& calls = of_location_[end.location].calls.all();
   for (auto at = calls.rbegin(); at != calls.rend() && next_ns > from_ns; ++at) {
     if (at->enter_ns >= end.ns) continue;
     const std::int64_t leave_ns = std::min(at->leave_ns, next_ns);
@@ -149,7 +143,7 @@ CausesFound Causes::found() const {
     }
   }
   CausesFound found;
-  std::map<Doing, Cause> causes;
+  std::map<Activity, Cause> causes;
   std::vector<double> flowing;
   for (const Group& group : groups_) {
     flowing.push_back(group.waiting_ns);
@@ -170,9 +164,9 @@ CausesFound Causes::found() const {
           rest += ns;
           continue;
         }
-        Doing doing = share.of;
-        if (doing.kind == Kind::Wait) doing.kind = Kind::Call;
-        Cause& cause = causes[doing];
+        // A wait of which nothing more is known counts as its call.
+        const Activity activity{share.of.location, share.of.kind != Kind::Computation, share.of.before, share.of.after};
+        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0}).first->second;
         cause.ns += ns;
         if (step == 0) cause.direct_ns += ns;
       }
@@ -181,13 +175,7 @@ CausesFound Causes::found() const {
     if (rest <= negligible * found.waiting_ns) break;
   }
   for (const double ns : flowing) found.unknown_ns += ns;
-  for (auto& [doing, cause] : causes) {
-    cause.location = doing.location;
-    cause.is_call = doing.kind == Kind::Call;
-    cause.before = doing.before;
-    cause.after = doing.after;
-    found.causes.push_back(cause);
-  }
+  for (const auto& [activity, cause] : causes) found.causes.push_back(cause);
   std::ranges::stable_sort(found.causes, std::greater<>{}, &Cause::ns);
   return found;
 }

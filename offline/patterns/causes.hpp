@@ -15,24 +15,22 @@
 /// Memory: the last 256 calls of each location, pairs of locations of which one has waited for the other, and the sums.
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "offline/patterns/activity.hpp"
+#include "offline/patterns/recent_calls.hpp"
 #include "offline/patterns/search.hpp"
 
 namespace refrain::patterns {
 
 /// What has made others wait.
 struct Cause {
-  std::uint32_t location = 0;
-  bool is_call = false;                   ///< else computation
-  std::uint32_t before = trace::no_path;  ///< call path of the call, or of the one before the computation
-  std::uint32_t after = trace::no_path;   ///< of the call after the computation
-  double ns = 0;                          ///< of waiting, of all that it has delayed
-  double direct_ns = 0;                   ///< of those that have waited for this location
+  Activity activity;
+  double ns = 0;         ///< of waiting, of all that it has delayed
+  double direct_ns = 0;  ///< of those that have waited for this location
 };
 
 struct CausesFound {
@@ -58,11 +56,10 @@ class Causes {
     std::uint32_t path;
   };
   struct OfLocation {
-    std::deque<Past> calls;
-    std::int64_t known_since_ns = 0;                            ///< at first the begin of the trace
-    std::int64_t in_step_ns = INT64_MIN;                        ///< the last operation of several processes
-    std::uint64_t operation = 0;                                ///< which one
-    std::int64_t pending_enter_ns = INT64_MIN, pending_ns = 0;  ///< waiting of a call that is told later
+    RecentCalls<Past> calls;
+    std::int64_t known_since_ns = 0;      ///< at first the begin of the trace
+    std::int64_t in_step_ns = INT64_MIN;  ///< the last operation of several processes
+    std::uint64_t operation = 0;          ///< which one
   };
   enum class Kind : std::uint8_t { Computation, Call, Wait };
   struct Doing {
@@ -82,7 +79,7 @@ class Causes {
   void collective(const Collective& of);
   void job_wide(const JobWide& of);
   void waited(const Waited& of);
-  std::int64_t add_waiting(std::uint32_t location, std::int64_t enter_ns, std::int64_t waiting_ns);
+  std::int64_t add_waiting(const Waited& of);
   void compare(Group& group, std::uint32_t charged, const Moment& end, std::int64_t from_ns, double factor) const;
   std::int64_t in_step_since(std::uint32_t a, std::uint32_t b) const;
   void in_step(std::span<const std::uint32_t> locations, std::int64_t ns);

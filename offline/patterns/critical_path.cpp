@@ -7,6 +7,10 @@ namespace {
 
 Activity call_of(std::uint32_t location, std::uint32_t path) { return {location, true, path, trace::no_path}; }
 
+void add(std::map<Activity, std::int64_t>& times, const Activity& activity, std::int64_t ns) {
+  if (ns > 0) times[activity] += ns;
+}
+
 }  // namespace
 
 /// A chain of nodes may be long.
@@ -23,43 +27,35 @@ CriticalPath::CriticalPath(Search& search) : of_location_(search.trace().locatio
   search.subscribe<Break>([this](const Break&) { is_known_ = false; });
 }
 
-void CriticalPath::add(Node& node, const Activity& activity, std::int64_t ns) {
-  if (ns > 0) node.ns[activity] += ns;
-}
-
 void CriticalPath::call(const Call& call) {
   if (call.call_class == trace::CallClass::NotMpi || !is_known_) return;
   OfLocation& of = of_location_[call.location];
-  // Calls within this one are a part of it.
-  while (!of.calls.empty() && of.calls.back().enter_ns >= call.enter_ns && call.inner_ns > 0) {
-    const Past& inner = of.calls.back();
-    Activity activity = call_of(0, inner.path);
-    all_ns_[activity] -= inner.leave_ns - inner.enter_ns - inner.waiting_ns;
-    of.calls.pop_back();
-  }
+  of.calls.take_out_inner(call, [&](const Past& inner) {
+    all_ns_[call_of(0, inner.path)] -= inner.leave_ns - inner.enter_ns - inner.waiting_ns;
+  });
   Past past{call.enter_ns, call.leave_ns, call.path, 0, std::make_shared<Node>()};
   const bool has_before = !of.calls.empty();
-  if (has_before) past.node->before = of.calls.back().node;
-  const Activity computation{call.location, false, has_before ? of.calls.back().path : trace::no_path, call.path};
-  const std::int64_t computed_ns = call.enter_ns - (has_before ? of.calls.back().leave_ns : 0);
-  add(*past.node, computation, computed_ns);
-  add(*past.node, call_of(call.location, call.path), call.time_ns());
+  if (has_before) past.node->before = of.calls.last().node;
+  const Activity computation{call.location, false, has_before ? of.calls.last().path : trace::no_path, call.path};
+  const std::int64_t computed_ns = call.enter_ns - (has_before ? of.calls.last().leave_ns : 0);
+  add(past.node->ns, computation, computed_ns);
+  add(past.node->ns, call_of(call.location, call.path), call.time_ns());
   all_ns_[{0, false, computation.before, computation.after}] += computed_ns;
   all_ns_[call_of(0, call.path)] += call.time_ns();
   of.has_calls = true;
-  of.calls.push_back(std::move(past));
-  if (of.pending && of.pending->waiter.ns == call.enter_ns) wait(of.calls.back(), *of.pending);
-  constexpr std::size_t most_calls = 256;
-  if (of.calls.size() > most_calls) forget_oldest(of);
+  Past& added = of.calls.add(std::move(past));
+  if (const Waited* early = of.calls.early_wait(call.enter_ns)) wait(added, *early);
+  if (of.calls.forget_oldest()) {
+    of.has_forgotten = true;
+    put_together(*of.calls.first().node);
+  }
 }
 
 void CriticalPath::waited(const Waited& of) {
   if (!is_known_) return;
-  OfLocation& waiter = of_location_[of.waiter.location];
-  const auto at = std::ranges::find(waiter.calls.rbegin(), waiter.calls.rend(), of.waiter.ns, &Past::enter_ns);
-  if (at != waiter.calls.rend()) return wait(*at, of);
-  if (!waiter.pending || waiter.pending->waiter.ns != of.waiter.ns || waiter.pending->waiting_ns < of.waiting_ns)
-    waiter.pending = of;
+  RecentCalls<Past>& calls = of_location_[of.waiter.location].calls;
+  if (Past* const call = calls.at(of.waiter.ns)) wait(*call, of);
+  else calls.wait_before_it_is_told(of);
 }
 
 /// Of all for which a call has waited the last one counts.
@@ -68,25 +64,24 @@ void CriticalPath::wait(Past& past, const Waited& of) {
   const OfLocation& delayer = of_location_[of.delayer.location];
   const std::int64_t until_ns = std::min(of.waiter.ns + of.waiting_ns, past.leave_ns);
   // Ends descend along the path, whatever the clocks say: so it has no circles.
-  const auto before = std::ranges::find_if(delayer.calls.rbegin(), delayer.calls.rend(), [&](const Past& call) {
+  const auto& calls = delayer.calls.all();
+  const auto before = std::ranges::find_if(calls.rbegin(), calls.rend(), [&](const Past& call) {
     return call.leave_ns <= until_ns && call.leave_ns < past.leave_ns;
   });
-  const bool has_before = before != delayer.calls.rend();
+  const bool has_before = before != calls.rend();
   if (!has_before && delayer.has_forgotten) return;
   all_ns_[call_of(0, past.path)] -= of.waiting_ns - past.waiting_ns;
   past.waiting_ns = of.waiting_ns;
   Node& node = *past.node;
   node.ns.clear();
   node.before = has_before ? before->node : nullptr;
-  add(node, {of.delayer.location, false, has_before ? before->path : trace::no_path, of.delayer.path},
+  add(node.ns, {of.delayer.location, false, has_before ? before->path : trace::no_path, of.delayer.path},
       until_ns - (has_before ? before->leave_ns : 0));
-  add(node, call_of(of.waiter.location, past.path), past.leave_ns - until_ns);
+  add(node.ns, call_of(of.waiter.location, past.path), past.leave_ns - until_ns);
 }
 
-void CriticalPath::forget_oldest(OfLocation& of) {
-  of.has_forgotten = true;
-  of.calls.pop_front();
-  Node& node = *of.calls.front().node;
+/// With the nodes before it to which it alone refers.
+void CriticalPath::put_together(Node& node) {
   while (node.before && node.before.use_count() == 1) {
     const std::shared_ptr<Node> before = std::move(node.before);
     node.before = std::move(before->before);
@@ -102,7 +97,7 @@ std::optional<std::vector<CriticalActivity>> CriticalPath::found() const {
   double locations = 0;
   for (const OfLocation& of : of_location_) {
     if (of.has_calls) ++locations;
-    for (const Past& past : of.calls)
+    for (const Past& past : of.calls.all())
       if (!last || past.leave_ns > last->leave_ns) last = &past;
   }
   std::map<Activity, std::int64_t> on_path;

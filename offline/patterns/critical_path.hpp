@@ -11,24 +11,16 @@
 /// Memory: nodes of the last 256 calls of each location, and of the places before them where paths part.
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "offline/patterns/activity.hpp"
+#include "offline/patterns/recent_calls.hpp"
 #include "offline/patterns/search.hpp"
 
 namespace refrain::patterns {
-
-/// A call without its waiting, or the computation between two calls.
-struct Activity {
-  std::uint32_t location = 0;
-  bool is_call = false;                   ///< else computation
-  std::uint32_t before = trace::no_path;  ///< call path of the call, or of the one before the computation
-  std::uint32_t after = trace::no_path;   ///< of the call after the computation
-  auto operator<=>(const Activity&) const = default;
-};
 
 struct CriticalActivity {
   Activity activity;
@@ -61,16 +53,14 @@ class CriticalPath {
     std::shared_ptr<Node> node;
   };
   struct OfLocation {
-    std::deque<Past> calls;
+    RecentCalls<Past> calls;
     bool has_calls = false, has_forgotten = false;  ///< some came before those of `calls`
-    std::optional<Waited> pending;                  ///< of a call that is told later
   };
 
   void call(const Call& call);
   void waited(const Waited& of);
   void wait(Past& past, const Waited& of);
-  void forget_oldest(OfLocation& of);
-  void add(Node& node, const Activity& activity, std::int64_t ns);
+  static void put_together(Node& node);
 
   std::vector<OfLocation> of_location_;
   std::map<Activity, std::int64_t> all_ns_;  ///< of all locations: `location` is 0

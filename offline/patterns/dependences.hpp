@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "offline/patterns/compound_events.hpp"
 #include "offline/trace/collectives.hpp"
 
 namespace refrain::patterns {
@@ -48,6 +49,18 @@ void for_each_dependence(const trace::CollectiveOperation& operation, const Take
       }
     }
   }
+}
+
+/// The call by which a process has taken its part. Region and class of it are not known.
+inline Call call_of(const trace::CollectivePart& part) {
+  Call call;
+  call.location = part.location;
+  call.path = part.path;
+  call.span = part.span;
+  call.enter_ns = part.enter_ns;
+  call.leave_ns = part.leave_ns;
+  call.inner_ns = part.inner_ns;
+  return call;
 }
 
 /// What a part spends in its call until `until_ns`, in ns; 0 where that is before the call.

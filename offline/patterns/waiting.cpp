@@ -171,17 +171,6 @@ class MessagesInWrongOrder final : public OfOrders {
   std::int64_t last_enter_ns_ = 0;
 };
 
-Call call_of(const CollectivePart& part) {
-  Call call;
-  call.location = part.location;
-  call.path = part.path;
-  call.span = part.span;
-  call.enter_ns = part.enter_ns;
-  call.leave_ns = part.leave_ns;
-  call.inner_ns = part.inner_ns;
-  return call;
-}
-
 class CollectivePattern final : public OfCollectives {
  public:
   /// Adds what it finds with `add(part, ns)`.

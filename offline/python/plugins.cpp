@@ -9,6 +9,7 @@
 #include <pybind11/stl.h>
 #include <unordered_map>
 
+#include "offline/patterns/dependences.hpp"
 #include "offline/patterns/plugin.hpp"
 #include "offline/python/event_types.hpp"
 #include "offline/python/values.hpp"
@@ -199,14 +200,7 @@ class PythonPattern final : public patterns::Pattern {
     collective["first_leave_ns"] = of.first_leave_ns;
     py::list parts;
     for (const trace::CollectivePart& part : of.operation.parts) {
-      Call call;
-      call.location = part.location;
-      call.path = part.path;
-      call.span = part.span;
-      call.enter_ns = part.enter_ns;
-      call.leave_ns = part.leave_ns;
-      call.inner_ns = part.inner_ns;
-      py::dict of_part = dict_of(call);
+      py::dict of_part = dict_of(patterns::call_of(part));
       of_part["begin_ns"] = part.begin_ns;
       of_part["is_root"] = part.is_root;
       parts.append(of_part);
@@ -222,9 +216,7 @@ class PythonPattern final : public patterns::Pattern {
     if (call.location >= trace_.locations().size()) throw py::value_error("there is no such location");
     if (event["callpath"].is_none()) throw py::value_error("the event has no call path");
     call.path = event["callpath"].cast<std::uint32_t>();
-    const std::size_t paths =
-        trace_.archive() ? trace_.archive()->paths().size() : trace_.experiment().definitions().paths.size();
-    if (call.path >= paths) throw py::value_error("there is no such call path");
+    if (call.path >= trace_.path_count()) throw py::value_error("there is no such call path");
     if (event.contains("leave_ns")) {
       call.enter_ns = event["enter_ns"].cast<std::int64_t>();
       call.leave_ns = event["leave_ns"].cast<std::int64_t>();

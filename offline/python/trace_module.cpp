@@ -131,10 +131,8 @@ class EventTrace {
 
   py::list callpath(std::uint32_t path) {
     // Those of an archive are known as far as it was read.
-    if (trace_->archive() && path >= trace_->archive()->paths().size()) (void)model_.size();
-    const std::size_t paths =
-        trace_->archive() ? trace_->archive()->paths().size() : trace_->experiment().definitions().paths.size();
-    if (path >= paths) throw py::index_error("there is no call path " + std::to_string(path));
+    if (path >= trace_->path_count()) (void)model_.size();
+    if (path >= trace_->path_count()) throw py::index_error("there is no call path " + std::to_string(path));
     if (!names_) names_ = std::make_unique<patterns::PathNames>(*trace_);
     return texts(names_->names_of(names_->node_of(path)));
   }
@@ -185,7 +183,7 @@ class EventTrace {
     of["beginptr"] = position_or_none(linked.begin);
     of["communicator"] = rank_or_none(trace_->communicators().index_of(rank, record.communicator));
     if (events::is_message(record.kind)) {
-      const trace::ChannelEnds ends = model_.ends_of(event);
+      const trace::ChannelEnds ends = trace::ends_of(*trace_, event);
       const bool is_send = record.kind == Kind::Send;
       of["source"] = rank_or_none(is_send ? ends.own : ends.other);
       of["destination"] = rank_or_none(is_send ? ends.other : ends.own);

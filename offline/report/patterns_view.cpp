@@ -2,6 +2,7 @@
 #include "offline/report/patterns_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,49 +112,42 @@ Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) 
            std::int64_t{location.thread}}};
 }
 
-/// What has made others wait: a call, or computation between two calls.
-Table causes_table(const PatternsShown& shown) {
-  return {"causes",
-          {{"kind"},
-           {"call", Kind::Path},
-           {"after", Kind::Path},
-           {"before", Kind::Path},
-           {"rank", Kind::Id},
-           {"thread", Kind::Id},
-           {"severity_s", Kind::Seconds},
-           {"share", Kind::Share},
-           {"direct_s", Kind::Seconds}},
-          [&shown](const TakeRow& take) {
-            for (const patterns::CauseResult& of : shown.analysis.causes->all) {
-              Row row = activity_row(shown, of.of);
-              row.cells.insert(row.cells.end(),
-                               {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)});
+/// A call, or computation between two calls, and three columns of what it has to do with.
+template <class Result, class Values>
+Table activities_table(const PatternsShown& shown, const char* name, std::vector<Column> columns,
+                       const std::vector<Result>& all, const Values& values_of) {
+  columns.insert(columns.begin(), {{"kind"},
+                                   {"call", Kind::Path},
+                                   {"after", Kind::Path},
+                                   {"before", Kind::Path},
+                                   {"rank", Kind::Id},
+                                   {"thread", Kind::Id}});
+  return {name, std::move(columns), [&shown, &all, values_of](const TakeRow& take) {
+            for (const Result& of : all) {
+              Row row = activity_row(shown, of.activity);
+              for (const double value : values_of(of)) row.cells.emplace_back(value);
               take(std::move(row));
             }
           }};
 }
 
+/// What has made others wait.
+Table causes_table(const PatternsShown& shown) {
+  return activities_table(
+      shown, "causes", {{"severity_s", Kind::Seconds}, {"share", Kind::Share}, {"direct_s", Kind::Seconds}},
+      shown.analysis.causes->all, [&shown](const patterns::CauseResult& of) {
+        return std::array{seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)};
+      });
+}
+
 /// What the program takes so long for.
 Table critical_path_table(const PatternsShown& shown) {
-  return {"critical_path",
-          {{"kind"},
-           {"call", Kind::Path},
-           {"after", Kind::Path},
-           {"before", Kind::Path},
-           {"rank", Kind::Id},
-           {"thread", Kind::Id},
-           {"time_s", Kind::Seconds},
-           {"share", Kind::Share},
-           {"imbalance_s", Kind::Seconds}},
-          [&shown](const TakeRow& take) {
-            const patterns::CriticalResults& path = *shown.analysis.critical_path;
-            for (const patterns::CriticalResult& of : path.all) {
-              Row row = activity_row(shown, of.of);
-              row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0,
-                                                 seconds_of_ns(of.imbalance_ns)});
-              take(std::move(row));
-            }
-          }};
+  const patterns::CriticalResults& path = *shown.analysis.critical_path;
+  return activities_table(
+      shown, "critical_path", {{"time_s", Kind::Seconds}, {"share", Kind::Share}, {"imbalance_s", Kind::Seconds}},
+      path.all, [&path](const patterns::CriticalResult& of) {
+        return std::array{seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0, seconds_of_ns(of.imbalance_ns)};
+      });
 }
 
 Table critical_path_summary_table(const PatternsShown& shown) {
@@ -261,9 +255,9 @@ class PatternsPage : TextPage {
         continue;
       }
       ++printed;
-      const std::string place = shown_.place(result.of.location) + ": ";
+      const std::string place = shown_.place(result.activity.location) + ": ";
       const std::size_t room = width() > before + place.size() ? width() - before - place.size() : 0;
-      activity(result.ns, all_ns, place + what(result.of, room));
+      activity(result.ns, all_ns, place + what(result.activity, room));
     }
     return rest;
   }

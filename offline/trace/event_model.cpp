@@ -90,13 +90,6 @@ Position EventModel::first_enter(std::uint32_t path) const {
   return at == first_enter_.end() ? no_position : at->second;
 }
 
-ChannelEnds EventModel::ends_of(const Event& event) const {
-  const std::int32_t rank = trace_->locations()[event.location].rank;
-  const events::Record& r = event.record;
-  return {trace_->communicators().index_of(rank, r.communicator), rank,
-          trace_->communicators().rank_of(rank, r.communicator, r.peer)};
-}
-
 LinkedEvent& EventModel::Cursor::add() {
   const std::size_t place = next % most_in_window;
   if (place >= window.size()) window.resize(std::min(2 * place + 64, most_in_window));
@@ -226,44 +219,40 @@ void EventModel::settle(Cursor& cursor) {
   alone_.clear();
 }
 
-void EventModel::move_to(Cursor& cursor, const Bookmark& bookmark) {
-  // An archive knows call paths and requests only as far as it was read.
-  const auto start = trace_->archive() ? Trace::Start::FromBegin : Trace::Start::Jump;
-  cursor = Cursor{
-      trace_->read({}, bookmark.time_ns, start), bookmark.state, bookmark.position, false, {}, bookmark.position};
+void EventModel::read_to(Cursor& cursor, Position position) {
+  while (cursor.next <= position && advance(cursor)) {
+  }
 }
 
 EventModel::Cursor& EventModel::go_back(std::unique_ptr<Cursor>& cursor, Position position) {
   const auto behind = std::ranges::upper_bound(bookmarks_, position, {}, &Bookmark::position);
   const Bookmark& bookmark = *std::prev(behind);
-  if (!cursor) cursor = std::make_unique<Cursor>(Cursor{{}, bookmark.state, 0, true, {}, 0});
   // Reading on is as good as the bookmark, unless that is nearer.
-  if (cursor->is_at_end || cursor->next > position || cursor->next < bookmark.position) move_to(*cursor, bookmark);
+  if (!cursor || cursor->is_at_end || cursor->next > position || cursor->next < bookmark.position) {
+    // An archive knows call paths and requests only as far as it was read.
+    const auto start = trace_->archive() ? Trace::Start::FromBegin : Trace::Start::Jump;
+    cursor = std::make_unique<Cursor>(Cursor{
+        trace_->read({}, bookmark.time_ns, start), bookmark.state, bookmark.position, false, {}, bookmark.position});
+  }
+  read_to(*cursor, position);
   return *cursor;
 }
 
 EventModel::Cursor* EventModel::cursor_with(Position position) {
-  while (front_->next <= position && advance(*front_)) {
-  }
+  read_to(*front_, position);
   if (front_->next <= position) return nullptr;
   if (front_->has(position)) return front_.get();
   if (back_ && back_->has(position)) return back_.get();
   Cursor& back = go_back(back_, position);
-  while (back.next <= position && advance(back)) {
-  }
   return back.has(position) ? &back : nullptr;
 }
 
 const EventModel::State& EventModel::state_at(Position position) {
-  while (front_->next <= position && advance(*front_)) {
-  }
+  read_to(*front_, position);
   if (front_->next <= position) throw std::out_of_range("there is no such event");
   if (front_->next == position + 1) return front_->state;
   if (state_ && state_->next == position + 1) return state_->state;
-  Cursor& back = go_back(state_, position);
-  while (back.next <= position && advance(back)) {
-  }
-  return back.state;
+  return go_back(state_, position).state;
 }
 
 }  // namespace refrain::trace

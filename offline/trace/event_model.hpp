@@ -70,8 +70,6 @@ class EventModel {
 
   /// The first Enter of a call path, at or before any event of it; no_position: none was read so far.
   Position first_enter(std::uint32_t path) const;
-  /// Of a message event the ranks of the job at both ends; negative: not known.
-  ChannelEnds ends_of(const Event& event) const;
 
  private:
   struct Call {
@@ -118,12 +116,13 @@ class EventModel {
   void settle(Cursor& cursor);
   void keep_bookmark(const Event& event);
   void thin_out_bookmarks();
-  void move_to(Cursor& cursor, const Bookmark& bookmark);
+  /// Until it has read `position`, or the end.
+  void read_to(Cursor& cursor, Position position);
   /// Has read `position`, and has it in its window. Null: there is no such event.
   Cursor* cursor_with(Position position);
   /// The state behind `position`.
   const State& state_at(Position position);
-  /// Moves the cursor to a place from which it reads on to `position`.
+  /// The cursor has read `position`; moves it to a place before that where needed.
   Cursor& go_back(std::unique_ptr<Cursor>& cursor, Position position);
 
   std::shared_ptr<const Trace> trace_;

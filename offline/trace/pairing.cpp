@@ -234,14 +234,15 @@ void Pairing::finish() {
   while (waiting_.size() > 0) leave_out(take_oldest(), LeftOut::NotKept);
 }
 
+ChannelEnds ends_of(const Trace& trace, const Event& event) {
+  const Communicators& communicators = trace.communicators();
+  const std::int32_t rank = trace.locations()[event.location].rank;
+  const Record& r = event.record;
+  return {communicators.index_of(rank, r.communicator), rank, communicators.rank_of(rank, r.communicator, r.peer)};
+}
+
 Pairing pairing_of(const Trace& trace, Pairing::Take take, Pairing::TakeAlone alone) {
-  const auto ends = [&trace](const Event& event) {
-    const Communicators& communicators = trace.communicators();
-    const std::int32_t rank = trace.locations()[event.location].rank;
-    const Record& r = event.record;
-    return ChannelEnds{communicators.index_of(rank, r.communicator), rank,
-                       communicators.rank_of(rank, r.communicator, r.peer)};
-  };
+  const auto ends = [&trace](const Event& event) { return ends_of(trace, event); };
   return {trace.locations().size(), trace.archive() == nullptr, ends, std::move(take), std::move(alone)};
 }
 

@@ -170,6 +170,10 @@ class Pairing {
 };
 
 class Trace;
+
+/// Of a message event the communicator, and the ranks of the job at both ends; negative: not known.
+ChannelEnds ends_of(const Trace& trace, const Event& event);
+
 /// For the events of all locations of a trace. The trace must outlive it.
 Pairing pairing_of(const Trace& trace, Pairing::Take take = {}, Pairing::TakeAlone alone = {});
 

@@ -169,6 +169,10 @@ std::uint32_t Trace::region_index(std::uint32_t path) const {
   return path < region_of_path_.size() ? region_of_path_[path] : unknown_region;
 }
 
+std::size_t Trace::path_count() const {
+  return archive_ ? archive_->paths().size() : experiment_->definitions().paths.size();
+}
+
 std::uint32_t Trace::parent_of(std::uint32_t path) const {
   if (archive_) return archive_->paths()[path].parent;
   const auto& paths = experiment_->definitions().paths;

@@ -77,6 +77,8 @@ class Trace {
   /// All regions of the trace, and the place among them of what a call path ends in.
   const std::vector<RegionOfTrace>& regions() const { return archive_ ? archive_->regions() : regions_; }
   std::uint32_t region_index(std::uint32_t path) const;
+  /// Call paths are numbered from 0; those of an archive are known as far as it was read.
+  std::size_t path_count() const;
   /// The call path from which it was called; no_path: none.
   std::uint32_t parent_of(std::uint32_t path) const;
   /// Of an experiment those of REFRAIN_METRICS on any of its ranks.

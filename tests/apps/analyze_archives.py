@@ -725,18 +725,22 @@ class Gaps(Analyzed):
                                                if of["name"] == "mpi"})
 
 
+def activity(of: dict[str, Any]) -> tuple[int, Any]:
+    """The rank, and a call or (after, before) of a computation."""
+    def last(name: str) -> str | None:
+        return of[name][-1] if name in of else None
+    return of["rank"], last("call") if of["kind"] == "call" else (last("after"), last("before"))
+
+
 class CriticalPath(Analyzed):
-    """(rank, what) and nanoseconds, as in Causes; and by how much of them that is more than on average."""
+    """Activities and their nanoseconds; and by how much of them that is more than on average."""
 
     def path(self, ranks: Ranks) -> dict[Any, tuple[int, int]]:
         self.findings(self.write(ranks), "--critical-path")
         found = {}
         for of in self.whole["critical_path"]:
-            def last(name: str) -> str | None:
-                return of[name][-1] if name in of else None
-            what = last("call") if of["kind"] == "call" else (last("after"), last("before"))
             self.assertAlmostEqual(of["time_s"], of["share"] * self.whole["critical_path_s"], delta=1e-12)
-            found[of["rank"], what] = round(of["time_s"] * 1e9), round(of["imbalance_s"] * 1e9)
+            found[activity(of)] = round(of["time_s"] * 1e9), round(of["imbalance_s"] * 1e9)
         self.assertEqual(len(found), len(self.whole["critical_path"]))
         # Nothing is left out: it goes from the begin to the end of the last call.
         end = max(call[1] for calls in ranks for call in calls)
@@ -863,7 +867,7 @@ def critical_path(ranks: Ranks, waits: Waits) -> tuple[dict[Any, int], dict[Any,
 
 
 class Causes(Analyzed):
-    """What has made others wait: (rank, what) and nanoseconds; a call, or (after, before) of a computation."""
+    """Activities that have made others wait, and nanoseconds."""
 
     def causes(self, ranks: Ranks, communicators: Communicators | None = None) -> dict[Any, tuple[int, int]]:
         """Cost and direct cost."""
@@ -872,11 +876,8 @@ class Causes(Analyzed):
         self.unexplained = round(self.whole["waiting_unexplained_s"] * 1e9)
         found = {}
         for cause in self.whole["causes"]:
-            def last(name: str) -> str | None:
-                return cause[name][-1] if name in cause else None
-            what = last("call") if cause["kind"] == "call" else (last("after"), last("before"))
             self.assertAlmostEqual(cause["severity_s"], cause["share"] * self.whole["waiting_s"], delta=1e-12)
-            found[cause["rank"], what] = severity(cause), round(cause["direct_s"] * 1e9)
+            found[activity(cause)] = severity(cause), round(cause["direct_s"] * 1e9)
         self.assertEqual(len(found), len(self.whole["causes"]))
         self.assertAlmostEqual(self.waiting - self.unexplained, sum(all_of_it for all_of_it, _ in found.values()), delta=2)
         return found

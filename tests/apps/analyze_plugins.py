@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import BUILD, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, REFRAIN, SOURCE, TestCase, clean_environment
 
 # The definition that comes with Refrain; and figure 1 of Wolf and Mohr, Automatic Performance Analysis of MPI Applications
 # Based on Event Traces, but for the names of regions.
@@ -126,13 +126,6 @@ Alias = Real
 
 
 class Plugins(TestCase):
-    def late_senders(self) -> Path:
-        outcome = self.measured(mpiexec("openmpi", 2, PROGRAMS / "analyze_waits_openmpi", "recv", 40, 0.005,
-                                        self.directory / "times"), env={"REFRAIN_TRACE": "all"})
-        self.assertEqual(0, outcome.code, outcome.stderr)
-        assert outcome.experiment
-        return outcome.experiment
-
     def file(self, name: str, text: str) -> Path:
         path = self.directory / name
         path.write_text(text)
@@ -153,7 +146,7 @@ class Plugins(TestCase):
         return library
 
     def test_all_find_the_same(self) -> None:
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         library = self.compiled(SOURCE / "tests" / "apps" / "plugin_late_sender.cpp")
         python = self.analyze(experiment, "--plugin", self.file("late.py", LATE))
         native = self.analyze(experiment, "--plugin", library)
@@ -193,7 +186,7 @@ class Plugins(TestCase):
                                                           "figure_one")))
 
     def test_an_error_is_named_and_takes_nothing_with_it(self) -> None:
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         plain = self.analyze(experiment)
         broken = self.file("broken.py", BROKEN)
         found = self.analyze(experiment, "--plugin", broken, code=4)
@@ -237,7 +230,7 @@ class Plugins(TestCase):
 
     def test_what_a_module_may_do(self) -> None:
         """It prints, writes a file, has bases and second names, lies in an odd place beside an odd module."""
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         odd = self.directory / "a b"
         odd.mkdir()
         (odd / "inspect.py").write_text("raise RuntimeError('not the one of Python')")
@@ -259,7 +252,7 @@ class Plugins(TestCase):
         self.assertEqual((4, "refrain analyze: s: a b/short.py:3: ValueError: a b\n"), (done.returncode, done.stderr))
 
     def test_what_makes_no_sense_is_refused(self) -> None:
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         plain = self.analyze(experiment)
         for body, said in {
             "def severity(self): return float('inf')": "its severity is inf s",

@@ -184,6 +184,17 @@ class TestCase(unittest.TestCase):
         outcome.experiment = experiment
         return outcome
 
+    def with_all_events(self, *command: object) -> Path:
+        """The experiment of two ranks of `command`."""
+        outcome = self.measured(mpiexec("openmpi", 2, *command), {"REFRAIN_TRACE": "all"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        assert outcome.experiment
+        return outcome.experiment
+
+    def with_late_senders(self) -> Path:
+        """Sends and receives, all of them blocking."""
+        return self.with_all_events(PROGRAMS / "analyze_waits_openmpi", "recv", 40, 0.005, self.directory / "times")
+
     def report(self, outcome: Outcome, *options: str) -> Report:
         assert outcome.experiment is not None
         self.assertTrue(outcome.experiment.is_dir(), f"no experiment; stderr: {outcome.stderr}")

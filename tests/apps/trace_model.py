@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from archives_by_hand import (BEGIN, PYTHON, Call, events_of, irecv, isend, receive, received, send, sent, write_archive)
-from refrain_testing import BUILD, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, PROGRAMS, REFRAIN, TestCase, clean_environment
 
 # Prints what it finds: first in this order of positions, and the states behind some of them.
 ASK = """
@@ -176,19 +176,9 @@ class TraceModel(TestCase):
                                                                                               ("MPI_Send", "mpi")})
         self.assertIn(["main", "MPI_Recv"], answer["paths"].values())
 
-    def traced(self, *command: object) -> Path:
-        outcome = self.measured(mpiexec("openmpi", 2, *command), env={"REFRAIN_TRACE": "all"})
-        self.assertEqual(0, outcome.code, outcome.stderr)
-        assert outcome.experiment
-        return outcome.experiment
-
-    def late_senders(self) -> Path:
-        """Sends and receives, all of them blocking."""
-        return self.traced(PROGRAMS / "analyze_waits_openmpi", "recv", 40, 0.005, self.directory / "times")
-
     def test_a_run_natively_and_as_an_archive(self) -> None:
         """More events than are kept in memory, so that they are read again."""
-        experiment = self.traced(PROGRAMS / "events_many_openmpi", "30000")
+        experiment = self.with_all_events(PROGRAMS / "events_many_openmpi", "30000")
         archive = self.directory / "archive"
         subprocess.run([REFRAIN, "export", experiment, "-o", archive], check=True, capture_output=True, env=clean_environment())
         # In order; then the same, with states, backwards and forwards in strides.
@@ -200,7 +190,7 @@ class TraceModel(TestCase):
 
     def test_figure_1_of_the_paper_as_a_script(self) -> None:
         """Of blocking calls it is what `refrain analyze` finds, to the nanosecond."""
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         found = subprocess.run([REFRAIN, "analyze", experiment, "--format", "json"], check=True, capture_output=True,
                                env=clean_environment())
         patterns = {pattern["name"]: pattern for pattern in json.loads(found.stdout)["patterns"]}
@@ -221,7 +211,7 @@ class TraceModel(TestCase):
     def test_what_is_wrong_is_said(self) -> None:
         self.ask(self.directory / "nothing", code=1)
         self.assertRegex(self.stderr, r"ReadError: .*nothing")
-        experiment = self.late_senders()
+        experiment = self.with_late_senders()
         self.ask(experiment, ranks=[7], code=1)
         self.assertIn("has no events of these ranks", self.stderr)
         self.ask(experiment, ranks=[0, 7], code=1)

@@ -1,0 +1,20 @@
+#pragma once
+/// What a location does between two points in time, as causes of waiting and the critical path are told.
+
+#include <compare>
+#include <cstdint>
+
+#include "offline/trace/event.hpp"
+
+namespace refrain::patterns {
+
+/// A call without its waiting, or the computation between two calls.
+struct Activity {
+  std::uint32_t location = 0;
+  bool is_call = false;                   ///< else computation
+  std::uint32_t before = trace::no_path;  ///< call path of the call, or of the one before the computation
+  std::uint32_t after = trace::no_path;   ///< of the call after the computation
+  auto operator<=>(const Activity&) const = default;
+};
+
+}  // namespace refrain::patterns
