@@ -25,7 +25,7 @@ def command(mpi: str, *arguments: str | int) -> list[str | Path | int]:
 class Processes(TestCase):
     def same(self, *arguments: str | int, mpi: str = "serial", env: dict[str, str] | None = None) -> Outcome:
         """Status and all output are those without Refrain, the experiment is one, and it is complete."""
-        plain = self.plain(command(mpi, *arguments), env)
+        plain = self.plain(command(mpi, *arguments), env, timeout=600)
         outcome = self.measured(command(mpi, *arguments), FAST | (env or {}), timeout=600)
         self.assert_same_result(plain, outcome)
         self.assertEqual(plain.stderr, outcome.stderr)
