@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <memory>
 
+#include "config/number.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/plugin_loader.hpp"
 #include "offline/report/patterns_view.hpp"
@@ -29,6 +30,7 @@ struct AnalyzeRequest {
   double big_bytes = 1 << 20;
   double uneven = 0.5;
   std::vector<std::string> plugins, settings;
+  std::string as_sampled;
   patterns::Request search;
   report::PatternOptions options;
 };
@@ -36,6 +38,13 @@ struct AnalyzeRequest {
 std::string wrong_as_setting(const std::string& word) {
   const auto equals = word.find('=');
   return equals == std::string::npos || equals == 0 ? "must be NAME=VALUE" : "";
+}
+
+std::string wrong_as_sample_memory(const std::string& text) {
+  constexpr std::int64_t least = 32 << 10, most = std::int64_t{1} << 30;
+  const config::ParsedNumber number = config::parse_number(text, true);
+  const bool is_good = number.fault == config::NumberFault::None && number.value >= least && number.value <= most;
+  return is_good ? "" : "must be 32K to 1G; K, M and G stand for 1024 and its powers";
 }
 
 /// Of "NAME=VALUE".
@@ -88,6 +97,22 @@ patterns::SearchLimits limits_of(const std::string& time) {
   return limits;
 }
 
+bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace) {
+  return !trace.archive() && request.as_sampled.empty() && request.ranks.empty() && request.time.empty() &&
+         request.search.region.empty() && !request.search.iteration;
+}
+
+/// As metrics of the experiment, which reports show like any other. One that belongs to somebody else is left as it is.
+void keep(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming) {
+  try {
+    experiment::write_saved_metrics(trace.experiment().directory(), trace.path_count(),
+                                    patterns::as_metrics(analysis, trace, naming));
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::permission_denied && error.code() != std::errc::read_only_file_system)
+      complain("analyze", exit_ok, std::string("what was found is not kept as metrics: ") + error.what());
+  }
+}
+
 int run_analyze(AnalyzeRequest& request) {
   report::Options common;
   common.set_format(request.format);
@@ -97,40 +122,49 @@ int run_analyze(AnalyzeRequest& request) {
   request.search.parameters.big_bytes = request.big_bytes;
   request.search.parameters.uneven = request.uneven;
   bool all_worked = true;
-  const int code = with_trace_or_archive("analyze", request.experiment, request.ranks, [&](const trace::Trace& trace) {
-    request.search.limits = limits_of(request.time);
-    if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
-      throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
-    std::deque<patterns::PluginRequest> plugins;
-    for (const std::string& file : request.plugins)
-      plugins.push_back({trace, file, request.experiment, chosen_ranks(request.ranks), settings_of(request.settings)});
-    patterns::Patterns further;
-    all_worked = load_plugins(plugins, further);
-    const std::vector<std::string> all = patterns::pattern_names(trace, further);
-    for (const std::string& name : request.options.patterns)
-      if (std::ranges::find(all, name) == all.end())
-        throw report::UsageError(
-            fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-    const patterns::PathNames names(trace);
-    const std::int32_t master = request.search.parameters.master;
-    if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
-      throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
-    const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request.search, std::move(further));
-    if (request.search.iteration && !analysis.has_iteration)
-      throw report::UsageError(
-          fmt::format("--iteration {}: there are no events of such an iteration", *request.search.iteration));
-    if (!analysis.has_region)
-      throw report::UsageError(
-          fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
-    if (request.search.with_critical_path && !analysis.critical_path)
-      complain("analyze", exit_ok,
-               "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
-    report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
-                           write_out);
-    flush_out();
-    for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
-    all_worked = all_worked && analysis.failures.empty();
-  });
+  std::optional<trace::AsSampled> as;
+  if (!request.as_sampled.empty())
+    as = {static_cast<std::size_t>(config::parse_number(request.as_sampled, true).value)};
+  const int code = with_trace_or_archive(
+      "analyze", request.experiment, request.ranks,
+      [&](const trace::Trace& trace) {
+        request.search.limits = limits_of(request.time);
+        if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
+          throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
+        std::deque<patterns::PluginRequest> plugins;
+        for (const std::string& file : request.plugins)
+          plugins.push_back(
+              {trace, file, request.experiment, chosen_ranks(request.ranks), settings_of(request.settings)});
+        patterns::Patterns further;
+        all_worked = load_plugins(plugins, further);
+        const std::vector<std::string> all = patterns::pattern_names(trace, further);
+        for (const std::string& name : request.options.patterns)
+          if (std::ranges::find(all, name) == all.end())
+            throw report::UsageError(
+                fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
+        const patterns::PathNames names(trace);
+        const std::int32_t master = request.search.parameters.master;
+        if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
+          throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
+        const patterns::Analysis analysis =
+            patterns::analyse(trace, names.naming(), request.search, std::move(further));
+        if (request.search.iteration && !analysis.has_iteration)
+          throw report::UsageError(
+              fmt::format("--iteration {}: there are no events of such an iteration", *request.search.iteration));
+        if (!analysis.has_region)
+          throw report::UsageError(
+              fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
+        if (request.search.with_critical_path && !analysis.critical_path)
+          complain("analyze", exit_ok,
+                   "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
+        if (is_of_the_whole(request, trace)) keep(analysis, trace, names.naming());
+        report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
+                               write_out);
+        flush_out();
+        for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
+        all_worked = all_worked && analysis.failures.empty();
+      },
+      as);
   return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
@@ -158,6 +192,12 @@ void add_analyze(Command root, Invocation& invocation) {
       .type("NAME=VALUE")
       .check(wrong_as_setting)
       .repeated();
+  command
+      .option("--as-sampled", request->as_sampled,
+              "As if only a sample of iterations had been kept, in so much memory for each location: of experiments "
+              "with all events")
+      .type("BYTES")
+      .check(wrong_as_sample_memory);
   command.option("--region", request->search.region, "Only calls on call paths with this function or region")
       .type("NAME");
   command.option("--iteration", request->search.iteration, "Only calls in this iteration, counted from 0")

@@ -18,7 +18,9 @@
 #include "offline/experiment/experiment.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/first_findings.hpp"
 #include "tools/rank_list.hpp"
+#include "tools/start.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
 
@@ -92,6 +94,15 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
+/// What events say, in a few lines.
+std::vector<std::string> findings_of(const std::string& experiment) {
+  constexpr std::chrono::seconds most(3);
+  FirstFindings findings = first_findings(experiment, most);
+  if (!findings.is_done)
+    findings.lines = {fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}))};
+  return findings.lines;
+}
+
 int run(Request request) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
@@ -107,6 +118,7 @@ int run(Request request) {
       tell_damage(name, *experiment->damage_log());
       return exit_unreadable;
     }
+    if (request.options.is_first_page()) request.options.findings = findings_of(request.experiment);
     analysis::Symbolizer symbolizer;
     Output output(request.output);
     const report::Terminal terminal =
@@ -150,7 +162,8 @@ void add_metric_option(Command command, report::Options& options) {
   const std::vector<std::string> of_locations = analysis::severity_metric_names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(
-      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; with --locations: {}, {}",
+      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; with --locations: {}, {}, or a "
+      "pattern that refrain analyze has found: late_sender, wait_at_nxn, and others",
       fmt::join(metrics, ", "), asked_for, fmt::join(of_callpaths, ", "), asked_for, fmt::join(of_locations, ", "),
       asked_for);
   for (const std::string& metric : of_locations)

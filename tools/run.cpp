@@ -2,6 +2,7 @@
 /// is never touched by the measurement. It runs below this process, which ends as it does, after one line on stderr
 /// about the results.
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "config/configuration.hpp"
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/first_findings.hpp"
 #include "tools/launchers.hpp"
 #include "tools/run_notes.hpp"
 #include "tools/start.hpp"
@@ -42,10 +44,20 @@ std::vector<std::string> settings_in_force() {
   return settings;
 }
 
-/// Waits for the command, and says where the results are.
+/// Nobody waits for more at the end of a job.
+constexpr std::chrono::seconds most_for_findings(10);
+
+/// Waits for the command, and says what costs most and where the results are.
 int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
-  if (const std::string line = notes->line(); end.started && !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+  if (end.started) {
+    // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
+    const bool was_stopped = end.signal != 0 || end.exit_code > 128;
+    if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
+      for (const std::string& line : first_findings(experiment, most_for_findings).lines)
+        fmt::print(stderr, "refrain: {}\n", line);
+    if (const std::string line = notes->line(); !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+  }
   notes.reset();  // an end by a signal comes without destructors
   return end_alike(end);
 }

@@ -52,6 +52,13 @@ bool has_profile(const fs::path& experiment) {
   return false;
 }
 
+/// Of several the last with results; empty: there is none.
+std::string last_experiment(const Notes& notes) {
+  if (notes.experiments.empty()) return {};
+  const auto with_profile = std::find_if(notes.experiments.rbegin(), notes.experiments.rend(), has_profile);
+  return with_profile != notes.experiments.rend() ? *with_profile : notes.experiments.back();
+}
+
 /// As one would type it here.
 std::string typed(const std::string& experiment) {
   std::error_code error;
@@ -101,6 +108,11 @@ RunNotes::~RunNotes() {
   if (!file_.empty()) unlink(file_.c_str());
 }
 
+std::string RunNotes::experiment() const {
+  const std::string one = last_experiment(read_notes(file_));
+  return !one.empty() && has_profile(one) ? one : std::string();
+}
+
 std::string RunNotes::line() const {
   const Notes notes = read_notes(file_);
   if (notes.experiments.size() == 1) {
@@ -108,10 +120,9 @@ std::string RunNotes::line() const {
     return line_of_one(notes.experiments[0]);
   }
   if (!notes.experiments.empty()) {
-    const auto with_profile = std::find_if(notes.experiments.rbegin(), notes.experiments.rend(), has_profile);
-    const std::string& one = with_profile != notes.experiments.rend() ? *with_profile : notes.experiments.back();
+    const std::string one = typed(last_experiment(notes));
     return fmt::format("results of {} jobs, the last in {}; to see them: refrain report {}", notes.experiments.size(),
-                       typed(one), typed(one));
+                       one, one);
   }
   if (notes.said) return {};
   if (!notes.through.empty())

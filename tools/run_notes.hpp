@@ -31,6 +31,8 @@ class RunNotes {
   /// The one line for the user at the end: where the results are and what to type, or why there are none. Empty: that
   /// has been said. Without newline.
   std::string line() const;
+  /// The directory that the line names, where there are results; else empty.
+  std::string experiment() const;
 
  private:
   std::string file_;

@@ -48,13 +48,14 @@ int code_of(const char* command, const experiment::DamageLog& damage) {
   return exit_damaged;
 }
 
-int with_experiment(const char* command, const std::string& path, const std::vector<std::string>& ranks,
-                    const Use& use) {
+int with_experiment(const char* command, const std::string& path, const std::vector<std::string>& ranks, const Use& use,
+                    const std::optional<trace::AsSampled>& as = std::nullopt) {
   report::Options chosen;
   chosen.ranks = parse_ranks(ranks);
   const auto opened = experiment::Experiment::open(path);
   report::check_ranks(*opened, chosen.ranks);
-  const auto trace = trace::Trace::open(opened, [&](std::int32_t rank) { return chosen.chosen(rank); });
+  const auto trace = trace::Trace::open(
+      opened, [&](std::int32_t rank) { return chosen.chosen(rank); }, as);
   if (!trace && opened->damage_log()->count() > 0) {
     tell_damage(command, *opened->damage_log());
     return complain(command, exit_unreadable, path + ": no events can be read");
@@ -87,10 +88,11 @@ int with_trace(const char* command, const std::string& experiment, const std::ve
 }
 
 int with_trace_or_archive(const char* command, const std::string& path, const std::vector<std::string>& ranks,
-                          const Use& use) {
+                          const Use& use, const std::optional<trace::AsSampled>& as) {
   return guarded(command, [&] {
     const auto anchor = trace::find_otf2_anchor(path);
-    return anchor ? with_archive(command, *anchor, ranks, use) : with_experiment(command, path, ranks, use);
+    if (anchor && as) throw report::UsageError(path + " is an OTF2 archive; only experiments can be sampled");
+    return anchor ? with_archive(command, *anchor, ranks, use) : with_experiment(command, path, ranks, use, as);
   });
 }
 

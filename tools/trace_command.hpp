@@ -2,6 +2,7 @@
 /// What the subcommands on events share: the trace is opened, and what goes wrong is said.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,10 @@ namespace refrain::tools {
 /// messages.
 int with_trace(const char* command, const std::string& experiment, const std::vector<std::string>& ranks,
                const std::function<void(const trace::Trace& trace)>& use);
-/// The same, where `path` may also be an OTF2 archive.
+/// The same, where `path` may also be an OTF2 archive. `as`: what a sample would have kept; only of experiments.
 int with_trace_or_archive(const char* command, const std::string& path, const std::vector<std::string>& ranks,
-                          const std::function<void(const trace::Trace& trace)>& use);
+                          const std::function<void(const trace::Trace& trace)>& use,
+                          const std::optional<trace::AsSampled>& as = std::nullopt);
 /// To standard output. Throws std::runtime_error when that cannot be written.
 void write_out(std::string_view text);
 void flush_out();

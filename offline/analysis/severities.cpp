@@ -92,6 +92,12 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
   }
   for (const auto& metric : tree.extra_metrics)
     metrics_.push_back({metric.name, display_unit(metric.unit), -1, "asked for by REFRAIN_METRICS"});
+  for (experiment::SavedMetric& metric : experiment_->saved_metrics()) {
+    if (this->metric(metric.name)) continue;
+    const auto parent = this->metric(metric.parent);
+    metrics_.push_back({metric.name, "s", static_cast<int>(parent.value_or(mpi)), metric.help});
+    saved_.push_back(std::move(metric));
+  }
 
   for (const TreeNode& node : tree.nodes)
     class_.push_back(static_cast<std::uint8_t>(node.kind == PathKind::Mpi ? class_metric(node.name) : 0));
@@ -243,10 +249,31 @@ double Severities::count_of(std::size_t metric, const NodeValues& values, const 
   return static_cast<double>(value) / divisor_of(own->unit);
 }
 
+Severity Severities::saved(std::size_t metric, const NodeSet& nodes, const experiment::Rank& rank,
+                           const experiment::Location& location) const {
+  const experiment::SavedMetric& from = saved_[metric - (metrics_.size() - saved_.size())];
+  Severity severity;
+  for (const experiment::SavedMetric::Value& of : from.values)
+    if (of.rank == rank.rank && of.thread == location.thread &&
+        nodes.has(of.path < 0 ? 0 : tree_.node_of[static_cast<std::size_t>(of.path)]))
+      severity.value += of.seconds;
+  if (!from.is_sampled) return severity;
+  severity.known = Known::Sampled;
+  severity.standard_error.reset();
+  for (const experiment::SavedMetric::OfLocation& of : from.locations)
+    if (nodes.all() && of.rank == rank.rank && of.thread == location.thread && of.error_s >= 0)
+      severity.standard_error = of.error_s;
+  return severity;
+}
+
 std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const NodeSet& nodes,
                                      const LocationRef& location, const UnitRef& unit) const {
-  for (const std::size_t metric : metrics)
+  const std::size_t first_saved = metrics_.size() - saved_.size();
+  for (const std::size_t metric : metrics) {
     if (metric >= metrics_.size()) throw std::out_of_range("no metric of this number");
+    if (metric >= first_saved && unit.of != UnitRef::Run)
+      throw std::out_of_range("this metric is known of the whole run only");
+  }
   const auto values = this->values(location, unit);
   const auto& paths = experiment_->definitions().paths;
   const double second = values->rank->ticks_per_second;
@@ -268,6 +295,7 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
     }
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       Severity& severity = severities[m];
+      if (metrics[m] >= first_saved) continue;
       if (metrics[m] >= time_metrics) {
         if (!by_rules) severity.value += count_of(metrics[m], *values, row);
       } else if (has_time(metrics[m], row, in_mpi)) {
@@ -286,6 +314,10 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
           : 0;
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     Severity& severity = severities[m];
+    if (metrics[m] >= first_saved) {
+      severity = saved(metrics[m], nodes, *values->rank, values->rank->locations[location.location]);
+      continue;
+    }
     // Of everything no time was divided but that between user code and what was not on a CPU.
     if (nodes.all() && metrics[m] != not_on_cpu) severity.known = Known::Exact;
     if (!values->exact && severity.known == Known::Exact && !nodes.all()) severity.known = Known::Reconstructed;

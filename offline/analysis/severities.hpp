@@ -97,7 +97,7 @@ class Severities {
   ~Severities();
 
   /// The tree of metrics, parents first: times, with those of MPI by class of function; counts; bytes; what was asked
-  /// for on any rank that the call tree has.
+  /// for on any rank that the call tree has; what tools have found in the experiment, which is known of the whole run.
   const std::vector<MetricNode>& metrics() const { return metrics_; }
   /// Index of metrics(), nothing when there is none of the name. `mpi_calls` of iterations are `visits` here.
   std::optional<std::size_t> metric(std::string_view name) const;
@@ -108,7 +108,8 @@ class Severities {
   /// The nodes alone, or with everything that is called there.
   NodeSet select(std::span<const std::uint32_t> nodes, bool inclusive) const;
   /// What these have together, one answer for each metric. Throws std::out_of_range for a metric, location, loop,
-  /// cluster or iteration that is not there, or cannot be read.
+  /// cluster or iteration that is not there, or cannot be read, and for a part of the run of a metric that is not known
+  /// of parts.
   std::vector<Severity> of(std::span<const std::size_t> metrics, const NodeSet& nodes, const LocationRef& location,
                            const UnitRef& unit = {}) const;
   Severity of(std::size_t metric, std::uint32_t node, const LocationRef& location, const UnitRef& unit = {},
@@ -124,11 +125,14 @@ class Severities {
                                               const UnitRef& unit, bool& exact) const;
   bool has_time(std::size_t metric, const NodeValues::Row& row, bool in_mpi) const;
   double count_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
+  Severity saved(std::size_t metric, const NodeSet& nodes, const experiment::Rank& rank,
+                 const experiment::Location& location) const;
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   const CallTree& tree_;
   std::vector<MetricNode> metrics_;
-  std::vector<std::uint8_t> class_;   ///< by node: the metric of the times that an MPI function's time is of
+  std::vector<experiment::SavedMetric> saved_;  ///< the last ones of metrics_
+  std::vector<std::uint8_t> class_;             ///< by node: the metric of the times that an MPI function's time is of
   ByPseudo<std::uint32_t> pseudo_{};  ///< nodes of the call paths that the time rules define; 0: not in the tree
   struct OpenLoop;
   mutable std::mutex loop_mutex_;

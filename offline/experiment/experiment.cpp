@@ -42,6 +42,15 @@ std::string missing(std::int32_t rank) { return "rank " + std::to_string(rank) +
 
 }  // namespace
 
+std::vector<SavedMetric> Experiment::saved_metrics() const {
+  std::vector<SavedMetric> metrics;
+  const fs::path path = directory_ / saved_metrics_name;
+  if (std::error_code error; directory_.empty() || !fs::exists(path, error)) return metrics;
+  damage_->survives("the metrics that tools have found are not shown",
+                    [&] { metrics = parse_saved_metrics(InputFile(path, damage_), definitions_.paths.size()); });
+  return metrics;
+}
+
 void Experiment::read_manifest() {
   const fs::path manifest = directory_ / format::manifest_name;
   const std::string name = clean_text(directory_.string());

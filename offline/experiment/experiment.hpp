@@ -13,6 +13,7 @@
 
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/experiment/profile_file.hpp"
+#include "offline/experiment/saved_metrics.hpp"
 
 namespace refrain::experiment {
 
@@ -43,6 +44,9 @@ class Experiment {
   const std::vector<std::int32_t>& ranks() const { return ranks_; }
   /// Null: nothing of the rank can be read (see damage()). Throws ReadError when strict.
   RankHandle rank(std::size_t place, Depth depth) const;
+
+  /// What tools have found in it and kept; nothing where there is none. Reads it. Throws ReadError when strict.
+  std::vector<SavedMetric> saved_metrics() const;
 
   /// What could not be read, as far as anybody has tried: a line each, the first hundred of damages().
   std::vector<std::string> damage() const { return damage_->lines(); }

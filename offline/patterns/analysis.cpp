@@ -8,6 +8,7 @@
 
 #include "offline/analysis/run_totals.hpp"
 #include "offline/patterns/estimate.hpp"
+#include "offline/patterns/headlines.hpp"
 #include "offline/patterns/waits.hpp"
 
 namespace refrain::patterns {
@@ -21,6 +22,8 @@ constexpr unsigned synchronization = bit(CallClass::Barrier) | bit(CallClass::On
 constexpr unsigned io = bit(CallClass::Io) | bit(CallClass::OtherIo);
 constexpr unsigned mpi =
     communication | synchronization | bit(CallClass::Io) | bit(CallClass::InitFinalize) | bit(CallClass::OtherMpi);
+
+constexpr double least_share_of_headline = 0.01;
 
 /// Patterns that are the time in some classes of calls.
 struct TimePattern {
@@ -94,21 +97,23 @@ class Analyser {
     Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
     subscribe(search);
     std::optional<Waits> waits;
-    if (request_.with_causes || request_.with_critical_path) waits.emplace(search);
+    const bool with_causes = request_.with_causes || request_.headlines > 0;
+    if (with_causes || request_.with_critical_path) waits.emplace(search);
     std::optional<Causes> causes;
     std::optional<CriticalPath> critical_path;
-    if (request_.with_causes) causes.emplace(search);
+    if (with_causes) causes.emplace(search);
     if (request_.with_critical_path) critical_path.emplace(search);
     search.run(request_.progress);
     for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
 
     Analysis analysis;
     analysis.counts = search.counts();
-    if (causes) analysis.causes = named(causes->found());
+    if (request_.with_causes) analysis.causes = named(causes->found());
     if (critical_path)
       if (const auto found = critical_path->found()) analysis.critical_path = named(*found);
     analysis.is_sampled = is_extrapolated;
-    for (const TimePattern& of : time_patterns()) analysis.patterns.push_back({of.about, {}, 1, is_extrapolated});
+    for (const TimePattern& of : time_patterns())
+      analysis.patterns.push_back({of.about, {}, 1, is_extrapolated, false, true});
     for (std::size_t i = 0; i < patterns_.size(); ++i)
       analysis.patterns.push_back({patterns_[i]->about(), {}, confidence(i, search.counts()), is_extrapolated});
     Estimate estimate(trace_, naming_, outputs_of_, analysis.patterns.size());
@@ -125,6 +130,10 @@ class Analyser {
           analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
     analysis.has_region = request_.region.empty() || all_time_in_mpi(analysis) > 0;
     add_profiling_patterns(search, analysis, is_extrapolated);
+    if (request_.headlines > 0)
+      analysis.headlines = headlines(analysis, request_.headlines, least_share_of_headline, [&](std::uint32_t node) {
+        return named(causes->found([&](std::uint32_t path) { return naming_.node_of(path) == node; }));
+      });
     for (std::size_t i = first_further_; i < patterns_.size(); ++i)
       if (!failures_[i]->empty()) analysis.failures.push_back(patterns_[i]->about().name + ": " + *failures_[i]);
     return analysis;
@@ -306,7 +315,9 @@ class Analyser {
     for (const Found& one : found) {
       const Activity& of = one.activity;
       const NamedActivity name{of.location, of.is_call, node_of(of.before), node_of(of.after)};
-      add(results.try_emplace(name, Result{name, 0, 0}).first->second, one);
+      Result& result = results.try_emplace(name).first->second;
+      result.activity = name;
+      add(result, one);
     }
     std::vector<Result> all;
     for (const auto& [name, result] : results) all.push_back(result);
@@ -314,9 +325,32 @@ class Analyser {
     return all;
   }
 
+  /// What samples say of a computation, added to what they say of others with the same name.
+  void add_user(std::vector<PatternResult::ByNode>& all, const Cause& of) const {
+    for (const SampledPart& part : of.parts) {
+      std::map<std::uint32_t, double> shares;
+      for (const auto& [path, share] : part.shares.by_path) shares[naming_.node_of(path)] += share;
+      for (const auto& [node, share] : shares) {
+        const auto at = std::ranges::find(all, node, &PatternResult::ByNode::node);
+        PatternResult::ByNode& to = at == all.end() ? all.emplace_back(PatternResult::ByNode{node, {}}) : *at;
+        const double deviation = std::sqrt(std::max(share * (1 - share), 0.0) / part.shares.samples);
+        to.severity.ns += part.ns * share;
+        to.severity.error_ns = std::hypot(to.severity.error_ns, part.ns * deviation);
+      }
+    }
+  }
+
   CauseResults named(const CausesFound& found) const {
-    const auto add = [](CauseResult& to, const Cause& of) { to.ns += of.ns, to.direct_ns += of.direct_ns; };
-    return {by_name<CauseResult>(found.causes, add), found.waiting_ns, found.unknown_ns};
+    CauseResults results{{}, found.waiting_ns, found.unknown_ns};
+    results.all = by_name<CauseResult>(found.causes, [this](CauseResult& to, const Cause& of) {
+      to.ns += of.ns, to.direct_ns += of.direct_ns;
+      add_user(to.by_node, of);
+    });
+    for (CauseResult& of : results.all) {
+      std::erase_if(of.by_node, [](const auto& row) { return row.severity.ns <= 0; });
+      std::ranges::stable_sort(of.by_node, std::greater<>{}, [](const auto& row) { return row.severity.ns; });
+    }
+    return results;
   }
 
   CriticalResults named(const std::vector<CriticalActivity>& found) const {
@@ -475,6 +509,30 @@ std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns
   for (const About& of : profile_patterns) names.push_back(of.name);
   for (const auto& pattern : further) names.push_back(pattern->about().name);
   return names;
+}
+
+std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
+                                                const Naming& naming) {
+  // Of call paths of one name the first one stands for all.
+  std::map<std::uint32_t, std::int64_t> path_of;
+  for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
+  std::vector<experiment::SavedMetric> metrics;
+  for (const PatternResult& of : analysis.patterns) {
+    if (of.is_class) continue;
+    experiment::SavedMetric metric{of.about.name, of.about.parent, of.about.title, of.is_sampled, {}, {}};
+    for (const PatternResult::Cell& cell : of.cells) {
+      const trace::LocationOfTrace& at = trace.locations()[cell.location];
+      const auto path = path_of.find(cell.node);
+      metric.values.push_back({path == path_of.end() ? -1 : path->second, at.rank, at.thread, cell.ns * 1e-9});
+    }
+    for (const PatternResult::ByLocation& row : of.by_location) {
+      const trace::LocationOfTrace& at = trace.locations()[row.location];
+      const double error_s = row.severity.error_ns < 0 ? row.severity.error_ns : row.severity.error_ns * 1e-9;
+      metric.locations.push_back({at.rank, at.thread, row.severity.ns * 1e-9, error_s});
+    }
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
 }
 
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further) {

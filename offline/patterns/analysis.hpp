@@ -28,6 +28,7 @@ struct Request {
   std::optional<std::int64_t> iteration;  ///< only this one, of any loop
   std::string region;                     ///< only call paths with this name in them
   bool with_causes = false, with_critical_path = false;
+  std::size_t headlines = 0;  ///< at most so many
   std::function<void(std::int64_t time_ns)> progress;
 };
 
@@ -42,6 +43,7 @@ struct PatternResult {
   double confidence = 1;
   bool is_sampled = false;  ///< an estimate from kept iterations
   bool is_partial = false;  ///< events are missing: what the rest of them tells
+  bool is_class = false;    ///< the time in a class of calls, of which a profile has its own
   struct ByNode {
     std::uint32_t node;
     Severity severity;
@@ -72,6 +74,7 @@ struct NamedActivity {
 struct CauseResult {
   NamedActivity activity;
   double ns = 0, direct_ns = 0;
+  std::vector<PatternResult::ByNode> by_node;  ///< of a computation, what samples say it consists of; largest first
 };
 
 /// What is on the critical path.
@@ -84,6 +87,16 @@ struct CauseResults {
   std::vector<CauseResult> all;  ///< largest first; of what was kept
   double waiting_ns = 0;         ///< that causes were looked for; of what was kept
   double unexplained_ns = 0;     ///< of that
+};
+
+/// What should be told first (headlines.hpp): a kind of waiting.
+struct Headline {
+  std::string pattern;
+  Severity severity;
+  std::uint32_t node;                     ///< the call path that waits most
+  std::optional<std::uint32_t> location;  ///< has more than half of it
+  std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
+  double cause_share = 0;                 ///< of that waiting
 };
 
 struct CriticalResults {
@@ -101,6 +114,7 @@ struct Analysis {
   std::uint64_t merged_strata = 0;               ///< held too few kept iterations, and were put to others
   std::optional<CauseResults> causes;            ///< where they were asked for
   std::optional<CriticalResults> critical_path;  ///< where it was asked for and is known
+  std::vector<Headline> headlines;               ///< where they were asked for; largest first
   bool has_iteration = false;                    ///< that was asked for
   bool has_region = true;                        ///< that was asked for
   /// Of patterns that have ended with an error: a line each. Their confidence is 0.
@@ -109,6 +123,10 @@ struct Analysis {
 
 /// Names of all patterns, parents first; `further`: those of plug-ins.
 std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further = {});
+
+/// What the analysis of a whole experiment has found, as metrics of it.
+std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
+                                                const Naming& naming);
 
 /// `naming` must know all call paths of the trace. `further`: patterns of plug-ins, see load_plugin().
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further = {});

@@ -19,9 +19,11 @@ Causes::Causes(Search& search) : of_location_(search.trace().locations().size())
   search.subscribe<Waited>([this](const Waited& of) { waited(of); });
   search.subscribe<Collective>([this](const Collective& of) { collective(of); });
   search.subscribe<JobWide>([this](const JobWide& of) { job_wide(of); });
+  search.subscribe<Sampled>([this](const Sampled& of) { sampled(of); });
   search.subscribe<Break>([this](const Break& of) {
     OfLocation& location = of_location_[of.location];
     location.calls.clear();
+    location.samples.clear();
     location.known_since_ns = of.ns;
   });
 }
@@ -30,9 +32,43 @@ void Causes::call(const Call& call) {
   if (call.call_class == trace::CallClass::NotMpi) return;
   OfLocation& of = of_location_[call.location];
   of.calls.take_out_inner(call, [](const Past&) {});
+  add_samples(call, of);
   const Waited* early = of.calls.early_wait(call.enter_ns);
   of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path});
   if (const auto oldest = of.calls.forget_oldest()) of.known_since_ns = oldest->leave_ns;
+}
+
+void Causes::sampled(const Sampled& of) {
+  // Without a call for so long it is a computation of which more samples tell nothing new.
+  constexpr std::size_t most = 65536;
+  std::vector<Sampled>& samples = of_location_[of.location].samples;
+  if (samples.size() < most) samples.push_back(of);
+}
+
+void Causes::add_samples(const Call& call, OfLocation& of) {
+  if (of.samples.empty()) return;
+  const std::uint32_t before = of.calls.empty() ? trace::no_path : of.calls.last().path;
+  Weights& weights = samples_[{call.location, false, before, call.path}];
+  for (const Sampled& sample : of.samples) {
+    if (sample.ns >= call.enter_ns) continue;
+    const double ns = sample.cpu_ns > 0 ? static_cast<double>(sample.cpu_ns) : 1;
+    Weight& weight = weights[sample.path];
+    weight.sum += ns;
+    weight.squares += ns * ns;
+  }
+  of.samples.clear();
+}
+
+SampledShares Causes::shares_of(const Activity& computation) const {
+  SampledShares shares;
+  const auto at = samples_.find(computation);
+  if (at == samples_.end()) return shares;
+  Weight all;
+  for (const auto& [path, weight] : at->second) all.sum += weight.sum, all.squares += weight.squares;
+  if (all.sum <= 0) return shares;
+  for (const auto& [path, weight] : at->second) shares.by_path.emplace_back(path, weight.sum / all.sum);
+  shares.samples = all.sum * all.sum / all.squares;
+  return shares;
 }
 
 void Causes::collective(const Collective& of) {
@@ -93,18 +129,19 @@ void Causes::waited(const Waited& of) {
   const std::int64_t since = in_step_since(waiter.location, delayer.location);
   const double factor = static_cast<double>(more) / static_cast<double>(of.waiting_ns);
   compare(group, delayer.location, delayer, since, factor);
-  compare(group, delayer.location, waiter, since, -factor);
+  compare(group, delayer.location, waiter, since, factor);
   // One that has not waited may still be behind.
   std::int64_t& in_step = pairs_.try_emplace(pair_of(waiter.location, delayer.location), delayer.ns).first->second;
   in_step = std::max(in_step, delayer.ns);
 }
 
-/// What a location has done from then until its moment, times the factor, as what the charged location has done.
-void Causes::compare(Group& group, std::uint32_t charged, const Moment& end, std::int64_t from_ns,
-                     double factor) const {
+/// What a location has done from then until its moment, times the factor: the other one, or the one that has waited
+/// for it.
+void Causes::compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const {
+  double Both::*const whose = end.location == other ? &Both::other_ns : &Both::own_ns;
   const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
     const std::int64_t ns = behind - std::max(begin, from_ns);
-    if (ns > 0) group.excess_ns[{charged, kind, before, after}] += factor * static_cast<double>(ns);
+    if (ns > 0) group.done[{other, kind, before, after}].*whose += factor * static_cast<double>(ns);
   };
   std::int64_t next_ns = end.ns;
   std::uint32_t next_path = end.path;
@@ -124,30 +161,34 @@ void Causes::compare(Group& group, std::uint32_t charged, const Moment& end, std
 }
 
 /// Costs flow from waits to what has caused them, and on where that was a wait.
-CausesFound Causes::found() const {
+CausesFound Causes::found(const IsMeant& is_meant) const {
   struct Share {
     Doing of;
     double share;
+    double other, own;                 ///< what both have done, in shares of the difference
     std::optional<std::size_t> group;  ///< of a wait
   };
   std::vector<std::vector<Share>> shares(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     double sum = 0;
-    for (const auto& [doing, ns] : groups_[i].excess_ns) sum += std::max(ns, 0.0);
+    for (const auto& [doing, both] : groups_[i].done) sum += std::max(both.excess_ns(), 0.0);
     if (sum <= 0) continue;
-    for (const auto& [doing, ns] : groups_[i].excess_ns) {
+    for (const auto& [doing, both] : groups_[i].done) {
+      const double ns = both.excess_ns();
       if (ns <= 0) continue;
       const auto at = group_at_.find(key_of(doing.location, doing.before));
       const bool is_wait = doing.kind == Kind::Wait && at != group_at_.end();
-      shares[i].push_back({doing, ns / sum, is_wait ? std::optional<std::size_t>(at->second) : std::nullopt});
+      shares[i].push_back({doing, ns / sum, both.other_ns / ns, both.own_ns / ns,
+                           is_wait ? std::optional<std::size_t>(at->second) : std::nullopt});
     }
   }
   CausesFound found;
   std::map<Activity, Cause> causes;
+  std::map<Activity, std::map<std::uint32_t, double>> parts;  // of computations, by location, nanoseconds
   std::vector<double> flowing;
   for (const Group& group : groups_) {
-    flowing.push_back(group.waiting_ns);
-    found.waiting_ns += group.waiting_ns;
+    flowing.push_back(!is_meant || is_meant(group.path) ? group.waiting_ns : 0);
+    found.waiting_ns += flowing.back();
   }
   constexpr int longest_chain = 1000;
   constexpr double negligible = 1e-6;
@@ -166,16 +207,23 @@ CausesFound Causes::found() const {
         }
         // A wait of which nothing more is known counts as its call.
         const Activity activity{share.of.location, share.of.kind != Kind::Computation, share.of.before, share.of.after};
-        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0}).first->second;
+        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, {}}).first->second;
         cause.ns += ns;
         if (step == 0) cause.direct_ns += ns;
+        if (activity.is_call) continue;
+        parts[activity][activity.location] += ns * share.other;
+        parts[activity][groups_[i].location] -= ns * share.own;
       }
     }
     flowing = std::move(next);
     if (rest <= negligible * found.waiting_ns) break;
   }
   for (const double ns : flowing) found.unknown_ns += ns;
-  for (const auto& [activity, cause] : causes) found.causes.push_back(cause);
+  for (auto& [activity, cause] : causes) {
+    for (const auto& [location, ns] : parts[activity])
+      cause.parts.push_back({ns, shares_of({location, false, activity.before, activity.after})});
+    found.causes.push_back(std::move(cause));
+  }
   std::ranges::stable_sort(found.causes, std::greater<>{}, &Cause::ns);
   return found;
 }

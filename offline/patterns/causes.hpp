@@ -12,9 +12,14 @@
 /// waits of a call path on one location to those of another, until they arrive at work: by shares of sums, not wait by
 /// wait.
 ///
+/// Samples tell which functions a computation consists of, there and on those that have waited; the difference is what
+/// has made them wait. Single waits hold too few samples, so those of all instances of a computation (the same
+/// location, between the same call paths) are taken together.
+///
 /// Memory: the last 256 calls of each location, pairs of locations of which one has waited for the other, and the sums.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -27,10 +32,23 @@
 namespace refrain::patterns {
 
 /// What has made others wait.
+/// Of a computation, by call paths of samples.
+struct SampledShares {
+  std::vector<std::pair<std::uint32_t, double>> by_path;  ///< they add up to 1; empty: there are no samples
+  double samples = 0;  ///< as many of equal weight are as good; a share p has the variance p (1 - p) / samples
+};
+
+/// So much of a computation on one location.
+struct SampledPart {
+  double ns;  ///< below 0: of one that has waited, by which it has waited less
+  SampledShares shares;
+};
+
 struct Cause {
   Activity activity;
-  double ns = 0;         ///< of waiting, of all that it has delayed
-  double direct_ns = 0;  ///< of those that have waited for this location
+  double ns = 0;                   ///< of waiting, of all that it has delayed
+  double direct_ns = 0;            ///< of those that have waited for this location
+  std::vector<SampledPart> parts;  ///< of a computation; their times add up to `ns`
 };
 
 struct CausesFound {
@@ -46,8 +64,9 @@ class Causes {
   Causes(const Causes&) = delete;
   Causes& operator=(const Causes&) = delete;
 
-  /// After the pass.
-  CausesFound found() const;
+  using IsMeant = std::function<bool(std::uint32_t path)>;
+  /// After the pass. Of waiting at these call paths; empty: at all.
+  CausesFound found(const IsMeant& is_meant = {}) const;
 
  private:
   /// A call that was left.
@@ -60,7 +79,12 @@ class Causes {
     std::int64_t known_since_ns = 0;      ///< at first the begin of the trace
     std::int64_t in_step_ns = INT64_MIN;  ///< the last operation of several processes
     std::uint64_t operation = 0;          ///< which one
+    std::vector<Sampled> samples;         ///< since the last call
   };
+  struct Weight {
+    double sum = 0, squares = 0;
+  };
+  using Weights = std::map<std::uint32_t, Weight>;  ///< by call path
   enum class Kind : std::uint8_t { Computation, Call, Wait };
   struct Doing {
     std::uint32_t location;
@@ -68,19 +92,27 @@ class Causes {
     std::uint32_t before, after;
     auto operator<=>(const Doing&) const = default;
   };
+  /// How long another location has done something, and how long the one that has waited for it.
+  struct Both {
+    double other_ns = 0, own_ns = 0;
+    double excess_ns() const { return other_ns - own_ns; }
+  };
   /// The waiting of one call path on one location.
   struct Group {
     std::uint32_t location, path;
     double waiting_ns = 0;
-    std::map<Doing, double> excess_ns;
+    std::map<Doing, Both> done;  ///< by what others have done
   };
 
   void call(const Call& call);
   void collective(const Collective& of);
   void job_wide(const JobWide& of);
   void waited(const Waited& of);
+  void sampled(const Sampled& of);
+  void add_samples(const Call& call, OfLocation& of);
+  SampledShares shares_of(const Activity& computation) const;
   std::int64_t add_waiting(const Waited& of);
-  void compare(Group& group, std::uint32_t charged, const Moment& end, std::int64_t from_ns, double factor) const;
+  void compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const;
   std::int64_t in_step_since(std::uint32_t a, std::uint32_t b) const;
   void in_step(std::span<const std::uint32_t> locations, std::int64_t ns);
   Group& group_of(std::uint32_t location, std::uint32_t path);
@@ -89,6 +121,7 @@ class Causes {
   std::unordered_map<std::uint64_t, std::int64_t> pairs_;      ///< of locations: when the one has waited for the other
   std::unordered_map<std::uint64_t, std::uint32_t> group_at_;  ///< by location and path
   std::vector<Group> groups_;
+  std::map<Activity, Weights> samples_;  ///< of computations
   std::uint64_t operations_ = 0;
 };
 

@@ -10,6 +10,7 @@
 /// Collective: the last process has left a collective operation.
 /// JobWide: all processes have left MPI_Init, or MPI_Finalize.
 /// Waited, by Waits: a call has waited for what another process has begun later, whatever kind of call it is.
+/// Sampled: a tick has found the program's own code, outside of MPI.
 /// Break: on a location nothing is known of what was before.
 /// LateSender, by late_sender: a Receiving that has waited.
 /// LateReceiver, by late_receiver: a Sending that has waited.
@@ -102,6 +103,13 @@ struct Waited {
 struct Primitive {
   const trace::Event& event;
   std::uint64_t position;
+};
+
+struct Sampled {
+  std::uint32_t location;
+  std::uint32_t path;
+  std::int64_t ns;
+  std::int64_t cpu_ns;  ///< that it stands for; 0: not known
 };
 
 struct Break {

@@ -104,6 +104,8 @@ void Estimate::add_census(std::uint32_t location, const Location& of, std::uint3
 namespace {
 
 constexpr std::size_t least_kept = 5;
+/// Of the time of all kept members: one with more decides the ratio alone, and nobody knows how much others differ.
+constexpr double largest_share = 0.95;
 bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
 
 }  // namespace
@@ -111,6 +113,7 @@ bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
 /// What a call path has in a block.
 struct Estimate::Scaled {
   double scale = 0;                  ///< exact time to that of the kept members
+  double time = 0;                   ///< of the kept members, each with its weight
   std::map<Quantity, double> ratio;  ///< to the time, by kept members
 };
 
@@ -137,6 +140,7 @@ void Estimate::add_block(const Location& of, Block& block) {
     const auto exact = block.time_ns.find(cell);
     Scaled& to = scaled[cell];
     to.scale = exact == block.time_ns.end() ? 1 : exact->second / of_cell.time;
+    to.time = of_cell.time;
     for (const auto& [quantity, sum] : of_cell.of) {
       to.ratio[quantity] = sum / of_cell.time;
       for (const std::uint32_t output : outputs_of_[quantity])
@@ -147,17 +151,36 @@ void Estimate::add_block(const Location& of, Block& block) {
     if (!scaled.contains(cell)) not_covered_ns_ += std::max(time_ns, 0.0);
 
   for (const Stratum& stratum : block.strata) add_errors(of, stratum, scaled);
+  for (const auto& [cell, of_cell] : scaled) add_doubt(of, cell, of_cell);
 }
 
-/// What kept members differ from the ratio by.
+/// The members have more time than the kept ones make of it: it is in long ones, none of which was kept. What share of
+/// that is waiting nobody knows: any is as likely.
+void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled) {
+  const double deviation = (scaled.scale - 1) * scaled.time / std::sqrt(12.0);
+  if (deviation <= 0) return;
+  const std::uint32_t path = of.found.cells[cell].path, node = path == trace::no_path ? 0 : naming_.node_of(path);
+  const std::uint32_t of_this = ~doubts_++;  // behind all iterations
+  for (const auto& [quantity, ratio] : scaled.ratio) {
+    if (is_time(quantity)) continue;
+    for (const std::uint32_t output : outputs_of_[quantity]) {
+      residuals_[output].of[of_this] += deviation;
+      node_residuals_[output][node].of[of_this] += deviation;
+      location_variance_[output][of.number] += deviation * deviation;
+    }
+  }
+}
+
+/// What kept members differ from the ratio by. A member with much of the time draws the ratio to itself: so each is
+/// compared with the ratio of the others, as by the jackknife (Cochran, chapter 6.17).
 void Estimate::add_errors(const Location& of, const Stratum& stratum,
                           const std::unordered_map<std::uint32_t, Scaled>& scaled) {
   const auto n = static_cast<double>(stratum.kept.size());
   if (n < 1 || stratum.count <= n) return;
   // Of a single member nobody knows how much others differ: by as much as it has.
   const bool is_single = n < 2;
-  const double factor =
-      is_single ? stratum.count : stratum.count / n * std::sqrt((1 - n / stratum.count) * n / (n - 1));
+  const double weight = stratum.count / n;
+  const double factor = is_single ? stratum.count : weight * std::sqrt((1 - n / stratum.count) * n / (n - 1));
   // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
   struct Residual {
@@ -182,8 +205,10 @@ void Estimate::add_errors(const Location& of, const Stratum& stratum,
           double value = 0;
           for (std::size_t i = begin; i < behind; ++i)
             if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
-          const double expected = is_single && !is_time(quantity) ? 0 : ratio * time;
-          const double residual = at->second.scale * factor * (value - expected);
+          const double share = weight * time / at->second.time;
+          const bool is_alone = (is_single || share > largest_share) && !is_time(quantity);
+          const double expected = is_alone ? 0 : ratio * time;
+          const double residual = at->second.scale * factor * (value - expected) / (is_alone ? 1 : 1 - share);
           if (std::abs(residual) < 1e-3) continue;
           for (const std::uint32_t output : outputs_of_[quantity]) {
             residuals.push_back({iteration, output, node, residual});

@@ -74,14 +74,16 @@ class Estimate {
     double variance() const;
   };
   std::uint32_t iteration_index(std::uint16_t loop, std::int64_t number);
+  void add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled);
 
   const trace::Trace& trace_;
   const Naming& naming_;
   const OutputsOf& outputs_of_;
   std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, double>> values_;  ///< by output; by node and location
-  std::vector<Residuals> residuals_;                                               ///< by output
-  std::vector<std::map<std::uint32_t, Residuals>> node_residuals_;                 ///< by output, by node
-  std::vector<std::map<std::uint32_t, double>> location_variance_;                 ///< by output, by location
+  std::uint32_t doubts_ = 0;
+  std::vector<Residuals> residuals_;                                ///< by output
+  std::vector<std::map<std::uint32_t, Residuals>> node_residuals_;  ///< by output, by node
+  std::vector<std::map<std::uint32_t, double>> location_variance_;  ///< by output, by location
   std::map<std::pair<std::uint16_t, std::int64_t>, std::uint32_t> iterations_;
   double not_covered_ns_ = 0;
   std::uint64_t merged_strata_ = 0;

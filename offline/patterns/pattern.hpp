@@ -25,6 +25,7 @@ struct Parameters {
 struct About {
   std::string name, parent;  ///< parent: empty for a root
   std::string title;         ///< in a few words
+  bool is_wait = false;      ///< a kind of waiting by itself, not a special case of one
 };
 
 class Pattern {

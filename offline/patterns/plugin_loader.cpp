@@ -19,7 +19,7 @@ Function function_of(void* library, const char* name, const std::string& file) {
 void check_names(const PluginRequest& request, const Patterns& before, const Patterns& loaded) {
   std::vector<std::string> names = pattern_names(request.trace, before);
   for (const auto& pattern : loaded) {
-    const auto& [name, parent, title] = pattern->about();
+    const std::string &name = pattern->about().name, &parent = pattern->about().parent;
     if (name.empty()) throw PluginError(request.file + ": a pattern needs a name");
     if (std::ranges::find(names, name) != names.end())
       throw PluginError(fmt::format("{}: the pattern {}: there is one of this name", request.file, name));

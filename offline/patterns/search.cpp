@@ -68,6 +68,7 @@ void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
       case Type::Leave: leave(*event); break;
       case Type::Communication: communication(*event); break;
       case Type::SpanEnd: span_end(*event); break;
+      case Type::Sample: sample(*event); break;
       case Type::Gap: gap(*event); break;
       default: break;
     }
@@ -190,6 +191,12 @@ void Search::leave(const trace::Event& event) {
   using trace::JobCall;
   const JobCall job_call = call.region < functions_.size() ? functions_[call.region].job_call : JobCall::None;
   if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
+}
+
+void Search::sample(const trace::Event& event) const {
+  const auto is_mpi = [](const Frame& of) { return of.call.call_class != CallClass::NotMpi; };
+  if (event.path == trace::no_path || std::ranges::any_of(stacks_[event.location], is_mpi)) return;
+  publish(Sampled{event.location, event.path, event.time_ns, event.record.value});
 }
 
 void Search::span_end(const trace::Event& event) {

@@ -101,6 +101,7 @@ class Search {
   void enter(const trace::Event& event);
   void communication(const trace::Event& event);
   void leave(const trace::Event& event);
+  void sample(const trace::Event& event) const;
   void span_end(const trace::Event& event);
   void gap(const trace::Event& event);
   void end_gap(std::uint32_t location, std::int64_t ns);
@@ -116,7 +117,7 @@ class Search {
   SearchLimits limits_;
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
-             Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>>
+             Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>, Subscribers<Sampled>>
       subscribers_;
   std::shared_ptr<std::string> failure_;
   Findings findings_;

@@ -69,7 +69,7 @@ class LongestOfCall {
 
 class LateSenderPattern final : public OfMessages {
  public:
-  LateSenderPattern() : OfMessages({"late_sender", "p2p", "Receivers wait for senders"}) {}
+  LateSenderPattern() : OfMessages({"late_sender", "p2p", "Receivers wait for senders", true}) {}
   void subscribe(Search& search) override {
     search.subscribe<Receiving>([this, &search](const Receiving& receiving) {
       if (receiving.waiting_ns <= 0) return;
@@ -100,7 +100,7 @@ class WrongOrder final : public OfOrders {
 
 class LateReceiverPattern final : public OfMessages {
  public:
-  LateReceiverPattern() : OfMessages({"late_receiver", "p2p", "Senders wait for receivers"}) {}
+  LateReceiverPattern() : OfMessages({"late_receiver", "p2p", "Senders wait for receivers", true}) {}
   void subscribe(Search& search) override {
     search.subscribe<Sending>([this, &search](const Sending& sending) {
       if (sending.waiting_ns <= 0) return;
@@ -249,22 +249,25 @@ Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameter
   add(std::make_unique<LateReceiverPattern>());
   add(std::make_unique<OverloadedMaster>(trace, parameters.master));
   add(std::make_unique<MessagesInWrongOrder>());
-  add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all"},
+  add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all", true},
                  Exchange::AllToAll, find_waiting);
   add_collective({"nxn_completion", "collective", "An operation of all after the first process has left it"},
                  Exchange::AllToAll, find_completion);
-  add_collective({"late_broadcast", "collective", "Receivers wait for the root"}, Exchange::OneToAll, find_waiting);
-  add_collective({"early_reduce", "collective", "The root waits for senders"}, Exchange::AllToOne, find_waiting);
-  add_collective({"early_scan", "collective", "Processes wait for those before them"}, Exchange::Prefix, find_waiting);
-  add_collective({"wait_at_barrier", "barrier", "All wait for the last process"}, Exchange::Barrier, find_waiting);
+  add_collective({"late_broadcast", "collective", "Receivers wait for the root", true}, Exchange::OneToAll,
+                 find_waiting);
+  add_collective({"early_reduce", "collective", "The root waits for senders", true}, Exchange::AllToOne, find_waiting);
+  add_collective({"early_scan", "collective", "Processes wait for those before them", true}, Exchange::Prefix,
+                 find_waiting);
+  add_collective({"wait_at_barrier", "barrier", "All wait for the last process", true}, Exchange::Barrier,
+                 find_waiting);
   add_collective({"barrier_completion", "barrier", "A barrier after the first process has left it"}, Exchange::Barrier,
                  find_completion);
   add_collective({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"},
                  Exchange::Barrier, find_imbalance);
-  add(std::make_unique<JobWideWait>(About{"wait_at_init", "init_finalize", "Waiting for the last process to begin"},
-                                    true));
-  add(std::make_unique<JobWideWait>(About{"wait_at_finalize", "init_finalize", "Waiting for the last process to end"},
-                                    false));
+  add(std::make_unique<JobWideWait>(
+      About{"wait_at_init", "init_finalize", "Waiting for the last process to begin", true}, true));
+  add(std::make_unique<JobWideWait>(
+      About{"wait_at_finalize", "init_finalize", "Waiting for the last process to end", true}, false));
   return all;
 }
 

@@ -114,14 +114,17 @@ Table by_location_table(const Document& d) {
 
 class LocationsPage : public RunPage {
  public:
-  LocationsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+  LocationsPage(const Document& document, const Terminal& terminal)
+      : RunPage(document, terminal), table_(by_location_table(document)) {}
 
  private:
   void view() override {
     if (!d_.options.callpath.empty())
       line(paint(style_.strong, cut_to("below " + d_.options.callpath + ", with what is called there", width())));
-    print(by_location_table(d_));
+    print(table_);
   }
+  /// Made before anything is printed: what is damaged is said first.
+  const Table table_;
 };
 
 std::string locations_page(const Document& document, const Terminal& terminal) {

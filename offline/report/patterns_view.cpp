@@ -2,13 +2,13 @@
 #include "offline/report/patterns_view.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
 #include <map>
 
+#include "offline/patterns/headlines.hpp"
 #include "offline/report/human_cells.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/text_page.hpp"
@@ -42,19 +42,15 @@ struct PatternsShown {
     if (names.empty()) names.emplace_back("(unknown)");
     return names;
   }
-  std::string place(std::uint32_t location) const {
-    const trace::LocationOfTrace& of = trace.locations()[location];
-    if (of.rank < 0) return of.name;
-    return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {}, thread {}", of.rank, of.thread);
-  }
+  std::string place(std::uint32_t location) const { return place_of(trace.locations()[location]); }
 };
 
-Table by_callpath_table(const PatternsShown& shown, const PatternResult& of) {
+Table by_callpath_table(const PatternsShown& shown, const std::vector<PatternResult::ByNode>& all) {
   return {"by_callpath",
           {{"path", Kind::Path}, {"severity_s", Kind::Seconds}, {"standard_error_s", Kind::Seconds}},
-          [&shown, &of](const TakeRow& take) {
-            for (std::size_t i = 0; i < shown.rows(of.by_node.size()); ++i) {
-              const auto& row = of.by_node[i];
+          [&shown, &all](const TakeRow& take) {
+            for (std::size_t i = 0; i < shown.rows(all.size()); ++i) {
+              const auto& row = all[i];
               take({{shown.path(row.node), seconds_of_ns(row.severity.ns), seconds_of_ns(row.severity.error_ns)}});
             }
           }};
@@ -98,7 +94,7 @@ Table patterns_table(const PatternsShown& shown) {
                      : of.is_partial ? "part"
                                      : "all",
                      seconds_of_ns(of.all.error_ns), of.names.empty() ? Cell() : Cell(of.names)},
-                    {by_callpath_table(shown, of), by_location_table(shown, of)}});
+                    {by_callpath_table(shown, of.by_node), by_location_table(shown, of)}});
             }
           }};
 }
@@ -112,31 +108,34 @@ Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) 
            std::int64_t{location.thread}}};
 }
 
-/// A call, or computation between two calls, and three columns of what it has to do with.
-template <class Result, class Values>
+/// A call, or computation between two calls, and what it has to do with. `add(row, result)`: the cells of `columns`.
+template <class Result, class Add>
 Table activities_table(const PatternsShown& shown, const char* name, std::vector<Column> columns,
-                       const std::vector<Result>& all, const Values& values_of) {
+                       const std::vector<Result>& all, const Add& add) {
   columns.insert(columns.begin(), {{"kind"},
                                    {"call", Kind::Path},
                                    {"after", Kind::Path},
                                    {"before", Kind::Path},
                                    {"rank", Kind::Id},
                                    {"thread", Kind::Id}});
-  return {name, std::move(columns), [&shown, &all, values_of](const TakeRow& take) {
+  return {name, std::move(columns), [&shown, &all, add](const TakeRow& take) {
             for (const Result& of : all) {
               Row row = activity_row(shown, of.activity);
-              for (const double value : values_of(of)) row.cells.emplace_back(value);
-              take(std::move(row));
+              add(row, of);
+              take(row);
             }
           }};
 }
 
-/// What has made others wait.
+/// What has made others wait; in JSON of a computation also its functions.
 Table causes_table(const PatternsShown& shown) {
   return activities_table(
       shown, "causes", {{"severity_s", Kind::Seconds}, {"share", Kind::Share}, {"direct_s", Kind::Seconds}},
-      shown.analysis.causes->all, [&shown](const patterns::CauseResult& of) {
-        return std::array{seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)};
+      shown.analysis.causes->all, [&shown](Row& row, const patterns::CauseResult& of) {
+        row.cells.insert(row.cells.end(),
+                         {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)});
+        if (shown.options.format == Format::Json && !of.by_node.empty())
+          row.tables.push_back(by_callpath_table(shown, of.by_node));
       });
 }
 
@@ -145,8 +144,9 @@ Table critical_path_table(const PatternsShown& shown) {
   const patterns::CriticalResults& path = *shown.analysis.critical_path;
   return activities_table(
       shown, "critical_path", {{"time_s", Kind::Seconds}, {"share", Kind::Share}, {"imbalance_s", Kind::Seconds}},
-      path.all, [&path](const patterns::CriticalResult& of) {
-        return std::array{seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0, seconds_of_ns(of.imbalance_ns)};
+      path.all, [&path](Row& row, const patterns::CriticalResult& of) {
+        row.cells.insert(row.cells.end(),
+                         {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0, seconds_of_ns(of.imbalance_ns)});
       });
 }
 
@@ -257,19 +257,26 @@ class PatternsPage : TextPage {
       ++printed;
       const std::string place = shown_.place(result.activity.location) + ": ";
       const std::size_t room = width() > before + place.size() ? width() - before - place.size() : 0;
-      activity(result.ns, all_ns, place + what(result.activity, room));
+      activity(result.ns, all_ns, place + what(result.activity, function_of(result), room));
     }
     return rest;
   }
 
-  std::string what(const patterns::NamedActivity& of, std::size_t room) const {
+  /// What a computation mostly consists of, as far as samples tell.
+  std::string function_of(const patterns::CauseResult& of) const {
+    const auto names = of.activity.is_call ? std::vector<std::string>() : main_function(of, shown_.naming);
+    return names.empty() ? "computation" : names.back();
+  }
+  static std::string function_of(const patterns::CriticalResult&) { return "computation"; }
+
+  std::string what(const patterns::NamedActivity& of, const std::string& function, std::size_t room) const {
     constexpr std::size_t least_room = 20;
     const auto name = [&](const std::optional<std::uint32_t>& node, std::size_t most) {
       if (!node) return std::string("the begin");
       return shorten_path(fmt::format("{}", fmt::join(shown_.path(*node), " > ")), std::max(most, least_room));
     };
     if (of.is_call) return name(of.before, room);
-    const std::string begin = "computation between ", middle = " and ";
+    const std::string begin = function + " between ", middle = " and ";
     const std::size_t words = begin.size() + middle.size();
     const std::size_t each = room > words ? (room - words) / 2 : 0;
     return begin + name(of.before, each) + middle + name(of.after, each);
@@ -340,6 +347,11 @@ class PatternsPage : TextPage {
 };
 
 }  // namespace
+
+std::string place_of(const trace::LocationOfTrace& of) {
+  if (of.rank < 0) return of.name;
+  return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {}, thread {}", of.rank, of.thread);
+}
 
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out) {

@@ -13,6 +13,9 @@ struct PatternOptions {
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
 };
 
+/// "rank 3", "rank 3, thread 1", or what an archive calls it.
+std::string place_of(const trace::LocationOfTrace& location);
+
 /// Of an analysis with causes, or else with a critical path, tables that are no text and no JSON have these alone.
 void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
                     const PatternOptions& options, const Terminal& terminal, const Sink& out);

@@ -45,6 +45,10 @@ struct Options {
   std::vector<std::int32_t> ranks;  ///< in ascending order; empty: all
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
+  std::vector<std::string> findings;                                ///< lines that the first page begins with
+
+  /// Whether what is asked for is the page that is shown without any option, as text.
+  bool is_first_page() const;
 
   bool chosen(std::int32_t rank) const;
   /// `name` is one of format_names().

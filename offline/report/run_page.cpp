@@ -30,6 +30,7 @@ std::string RunPage::render() {
   warnings(d_);
   heading(d_);
   shares();
+  findings();
   view();
   footnotes();
   losses();
@@ -78,6 +79,11 @@ void RunPage::shares() {
   share_line("  Refrain", t.refrain_s, each);
   if (t.stopped_s > 0) share_line("  off", t.stopped_s, "stopped by the program (MPI_Pcontrol)");
   line();
+}
+
+void RunPage::findings() {
+  for (const std::string& finding : d_.options.findings) wrapped("", finding, 2, style_.strong);
+  if (!d_.options.findings.empty()) line();
 }
 
 void RunPage::footnotes() {

@@ -34,6 +34,7 @@ class RunPage : protected TextPage {
   void share_line(const std::string& label, double seconds, const std::string& remark = "");
   std::string how_sampled() const;
   void shares();
+  void findings();
   void footnotes();
   void totals_of_extra();
   void losses();

@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <stdexcept>
 
 #include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
@@ -108,7 +109,8 @@ void Trace::set_times(std::span<const RankHandle> ranks) {
 }
 
 std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
-                                         const std::function<bool(std::int32_t rank)>& chosen) {
+                                         const std::function<bool(std::int32_t rank)>& chosen,
+                                         const std::optional<AsSampled>& as) {
   auto [trace, ranks] = assemble(experiment, chosen, experiment->damage_log());
   if (ranks.empty()) return nullptr;
   if (trace->job_clocks_.machines() > 1) {
@@ -119,7 +121,43 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
   }
   trace->set_times(ranks);
   trace->find_differing_stretches();
+  if (as) trace->sample(*as);
   return trace;
+}
+
+/// As ranks would have agreed on it.
+void Trace::sample(const AsSampled& as) {
+  std::vector<SampleOfLocation> samples;
+  bool has_iterations = false;
+  for (std::uint32_t location = 0; location < locations_.size(); ++location) {
+    RankOfTrace& rank = ranks_[rank_of_location_[location]];
+    if (rank.mode == format::EventMode::Sampled || rank.mode == format::EventMode::List)
+      throw std::invalid_argument("only events of an experiment with REFRAIN_TRACE=all can be sampled");
+    const SampleOfLocation& sample =
+        samples.emplace_back(sample_of(*files_[rank_of_location_[location]], locations_[location].thread, as));
+    for (const SampleOfLocation::Level& of : sample.levels) {
+      unsigned& level = levels_[rank.name_of(of.region)];
+      level = std::max(level, of.level);
+    }
+    for (const SpanOfLocation& of : sample.slowest)
+      ++slowest_[{rank.name_of(of.region), static_cast<std::int64_t>(of.number)}];
+    most_slow_ = std::max(most_slow_, sample.slowest.size());
+    has_iterations |= std::ranges::any_of(sample.spans, [](const SpanOfLocation& of) { return of.region != 0; });
+  }
+  if (!has_iterations) throw std::invalid_argument("there are no iterations to take a sample of");
+  for (RankOfTrace& rank : ranks_) rank.mode = format::EventMode::Sampled;
+  is_agreed_ = false;
+  choose_slowest();
+  for (std::uint32_t location = 0; location < locations_.size(); ++location) {
+    const RankOfTrace& rank = ranks_[rank_of_location_[location]];
+    std::vector<bool>& hidden = hidden_.emplace_back();
+    for (const SpanOfLocation& of : samples[location].spans) {
+      const std::string loop = rank.name_of(of.region);
+      const auto number = static_cast<std::int64_t>(of.number);
+      const bool is_first_outside = of.region == 0 && of.number == 0;
+      hidden.push_back(!is_first_outside && !is_sampled(loop, number) && !slowest_.contains({loop, number}));
+    }
+  }
 }
 
 std::shared_ptr<const Trace> Trace::open_archive(const std::filesystem::path& anchor,
@@ -313,17 +351,24 @@ IsShown Trace::shown_spans(std::uint32_t rank) const {
   };
 }
 
+/// Of an experiment.
+std::unique_ptr<EventSource> Trace::stream_of(std::uint32_t location, std::int64_t from_ns) const {
+  const std::uint32_t rank = rank_of_location_[location];
+  const bool is_thinned = !hidden_.empty();
+  auto stream = std::make_unique<EventStream>(
+      files_[rank], locations_[location].thread, location,
+      NamesOfLocation{paths_[location], metrics_of_rank_[rank], begins_[location]}, clocks_[rank],
+      is_thinned ? IsShown() : shown_spans(rank), is_thinned ? from_begin : from_ns);
+  if (!is_thinned) return stream;
+  return std::make_unique<SampledStream>(std::move(stream), hidden_[location]);
+}
+
 Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t from_ns, Start start) const {
   Reader reader;
   const auto add = [&](std::uint32_t location) {
-    const std::uint32_t rank = rank_of_location_[location];
     if (archive_)
       reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
-    else
-      reader.streams_.push_back(
-          std::make_unique<EventStream>(files_[rank], locations_[location].thread, location,
-                                        NamesOfLocation{paths_[location], metrics_of_rank_[rank], begins_[location]},
-                                        clocks_[rank], shown_spans(rank), from_ns));
+    else reader.streams_.push_back(stream_of(location, from_ns));
   };
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "offline/experiment/experiment.hpp"
+#include "offline/trace/as_sampled.hpp"
 #include "offline/trace/communicators.hpp"
 #include "offline/trace/event_stream.hpp"
 #include "offline/trace/job_clocks.hpp"
@@ -36,8 +37,11 @@ class Trace {
  public:
   /// Of the chosen ranks; empty: all. Null: the experiment has no events of them. Times count from the begin of the
   /// first rank, also of one that is not chosen.
+  /// `as`: what a sample would have kept, of an experiment that has all events. Throws std::invalid_argument when it
+  /// has not, or no iterations.
   static std::shared_ptr<const Trace> open(std::shared_ptr<const experiment::Experiment> experiment,
-                                           const std::function<bool(std::int32_t rank)>& chosen = {});
+                                           const std::function<bool(std::int32_t rank)>& chosen = {},
+                                           const std::optional<AsSampled>& as = std::nullopt);
   /// Of an archive, by its anchor file (find_otf2_anchor()). Throws experiment::ReadError.
   static std::shared_ptr<const Trace> open_archive(const std::filesystem::path& anchor,
                                                    const std::function<bool(std::int32_t rank)>& chosen = {});
@@ -172,6 +176,8 @@ class Trace {
   void add_sample(const experiment::EventsOfRank& events);
   void choose_slowest();
   void find_differing_stretches();
+  void sample(const AsSampled& as);
+  std::unique_ptr<EventSource> stream_of(std::uint32_t location, std::int64_t from_ns) const;
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
 
@@ -195,6 +201,7 @@ class Trace {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> stretches_;
   bool same_stretches_ = true;
   std::set<std::int64_t> differing_stretches_;
+  std::vector<std::vector<bool>> hidden_;        ///< by location, by span, of a sample that was taken afterwards
   std::size_t most_slow_ = 0;                    ///< of one rank
   bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_

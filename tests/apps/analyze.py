@@ -5,6 +5,7 @@ The truth comes from the program's own clock: when its calls began and ended."""
 from __future__ import annotations
 
 import json
+import random
 import statistics
 import subprocess
 import unittest
@@ -18,6 +19,7 @@ Calls = dict[str, dict[int, tuple[float, float]]]  # by function, by step: begin
 ALL = {"REFRAIN_TRACE": "all"}
 # By which the program's clock readings and Refrain's may differ, for a call.
 CALL_S = 20e-6
+STEPS = 3000  # of which a sample is taken
 
 
 def calls_of(path: Path, rank: int) -> Calls:
@@ -137,6 +139,84 @@ class Analyze(TestCase):
             of_first = sum(cause["direct_s"] for cause in found["causes"] if cause["rank"] == 0)
             self.assertGreater(of_first, 0.95 * waited - 0.002)
 
+    def test_samples_tell_the_functions_that_have_made_others_wait(self) -> None:
+        """Of 40 ms three quarters are in one function, a quarter is in another one, and nothing in the one that both ranks
+        have. 1,200 samples on each: the standard errors are 0.01 to 0.03 of the whole, and the bounds 5 of them off."""
+        for mpi in MPIS:
+            outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / f"analyze_causes_{mpi}", 20), ALL | {"REFRAIN_SAMPLING_FREQUENCY": "1000"})
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            (cause, *_) = self.analysis(outcome.experiment, "--causes")["causes"]
+            self.assertEqual(("computation", 1), (cause["kind"], cause["rank"]))
+            shares: dict[str, float] = defaultdict(float)
+            for row in cause["by_callpath"]:
+                self.assertGreater(row["standard_error_s"], 0)
+                self.assertEqual("solve", row["path"][row["path"].index("main") + 1])
+                shares[row["path"][row["path"].index("main") + 2]] += row["severity_s"] / cause["severity_s"]
+            self.assertTrue(0.6 < shares["smooth"] < 0.9 and 0.1 < shares["other"] < 0.4 and shares["common"] < 0.2, shares)
+            # It is said without being asked for: at the end of the run, and on the first page of the report.
+            said = r"\d+\.\d % of the time: wait at nxn in solve > MPI_Allreduce, mostly on rank 0; caused by solve > smooth on rank 1"
+            self.assertRegex(outcome.whole_stderr, f"(?m)^refrain: {said}$")
+            page = subprocess.run([REFRAIN, "report", outcome.experiment], capture_output=True, text=True,
+                                  env=clean_environment(), timeout=300)
+            self.assertRegex(" ".join(page.stdout.split()), said)
+
+    def test_what_is_balanced_is_not_said_to_wait(self) -> None:
+        outcome = self.measured(mpiexec(MPIS[0], 1, PROGRAMS / f"analyze_causes_{MPIS[0]}", 60), ALL)
+        self.assertNotIn("% of the time", outcome.whole_stderr)
+        self.assertIn("results in", outcome.last_line)
+
+    def metric(self, experiment: Path, name: str, *words: str, code: int = 0) -> dict[int, dict[str, Any]]:
+        """By rank, as `refrain report` shows it."""
+        done = subprocess.run([REFRAIN, "report", experiment, "--locations", "--metric", name, "--format", "json", *words],
+                              capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertEqual(code, done.returncode, done.stderr)
+        return {row["rank"]: row for row in json.loads(done.stdout)["by_location"]} if code == 0 else {}
+
+    def test_what_was_found_is_a_metric_of_the_experiment(self) -> None:
+        experiment, _ = self.run_mode(MPIS[0], "recv", 20, 0.005, ALL)
+        self.metric(experiment, "late_sender", code=1)
+        found = {of["name"]: of for of in self.analysis(experiment)["patterns"]}
+        for name in ("late_sender", "wait_at_barrier", "uneven_distribution"):
+            rows = self.metric(experiment, name)
+            for of in found[name]["by_location"]:
+                self.assertAlmostEqual(of["severity_s"], rows[of["rank"]][f"{name}_s"], delta=1e-9)
+            self.assertAlmostEqual(found[name]["severity_s"], sum(row[f"{name}_s"] for row in rows.values()), delta=1e-9)
+            path = found[name]["by_callpath"][0]
+            below = self.metric(experiment, name, "--callpath", "/".join(path["path"]))
+            self.assertAlmostEqual(path["severity_s"], sum(row[f"{name}_s"] for row in below.values()), delta=1e-9)
+        # Part of a run is no metric of the run.
+        kept = (experiment / "metrics.json").read_bytes()
+        self.analysis(experiment, "--region", "MPI_Barrier")
+        self.analysis(experiment, "--rank", "0")
+        self.assertEqual(kept, (experiment / "metrics.json").read_bytes())
+        self.assertEqual(["manifest.json", "metrics.json"],
+                         sorted(path.name for path in experiment.iterdir() if path.suffix not in (".refrain",)))
+
+    def test_damaged_metrics_cost_themselves_alone(self) -> None:
+        experiment, _ = self.run_mode(MPIS[0], "recv", 20, 0.001, ALL)
+        self.analysis(experiment)
+        file = experiment / "metrics.json"
+        good = file.read_bytes()
+        draw = random.Random(1)
+        bad = [b"", b"{", b"[]", b"[" * 100_000, good[: len(good) // 2], good.replace(b'"paths":', b'"paths":1'),
+               good.replace(b'"version":1', b'"version":2'), good.replace(b",0,0,", b",0,\"\",")]
+        for _ in range(20):
+            text = bytearray(good)
+            text[draw.randrange(len(text))] = draw.randrange(256)
+            bad.append(bytes(text))
+        for n, text in enumerate(bad):
+            file.write_bytes(text)
+            done = subprocess.run([REFRAIN, "report", experiment, "--locations"], capture_output=True, text=True,
+                                  env=clean_environment(), timeout=300)
+            self.assertIn(done.returncode, (4,) if n < 8 else (0, 4), text[:200])
+            self.assertIn("wall time", done.stdout)
+            if done.returncode == 4:
+                self.assertIn("metrics.json", done.stdout)
+                self.assertIn("the metrics that tools have found are not shown", " ".join(done.stdout.split()))
+        file.unlink()
+        self.analysis(experiment)
+        self.assertEqual(good, file.read_bytes())
+
     def test_an_iteration(self) -> None:
         experiment, planted = self.run_mode(MPIS[0], "recv", 20, 0.005, ALL, "marked")
         wrong = []
@@ -162,10 +242,12 @@ class Analyze(TestCase):
                 self.assertLess(len(said), 3, said)
 
     def far_estimates(self, mode: str, words: list[str]) -> list[str]:
-        steps = 3000
         experiment, planted = self.run_mode(
-            MPIS[0], mode, steps, 0.0003, {"REFRAIN_TRACE_MEMORY": "64K", "REFRAIN_TRACE_SLOWEST": "4"}, *words)
-        found = {of["name"]: of for of in self.analysis(experiment)["patterns"]}
+            MPIS[0], mode, STEPS, 0.0003, {"REFRAIN_TRACE_MEMORY": "64K", "REFRAIN_TRACE_SLOWEST": "4"}, *words)
+        return self.far_from(planted, self.analysis(experiment))
+
+    def far_from(self, planted: dict[str, list[float]], analysis: dict[str, Any]) -> list[str]:
+        found = {of["name"]: of for of in analysis["patterns"]}
         far = []
         for name, waits in planted.items():
             of, true = found[name], sum(waits)
@@ -174,9 +256,37 @@ class Analyze(TestCase):
             said = f"{name}: {of['severity_s']:.4f} +- {of['standard_error_s']:.4f} of {true:.4f} s"
             if of["standard_error_s"] > 0.25 * true:
                 far.append(said)
-            elif abs(true - of["severity_s"]) > 4.9 * of["standard_error_s"] + 0.02 * true + steps * 2 * 1e-6:
+            elif abs(true - of["severity_s"]) > 4.9 * of["standard_error_s"] + 0.02 * true + STEPS * 2 * 1e-6:
                 far.append(said)
         return far
+
+    def test_a_run_with_all_events_as_sampled(self) -> None:
+        """By the rule of the test above; and what finds room as a whole is the truth."""
+        said = []
+        for _ in range(3):
+            experiment, planted = self.run_mode(MPIS[0], "recv", STEPS, 0.0003, ALL, "marked")
+            all_of_it = self.analysis(experiment)
+            far = self.far_from(planted, self.analysis(experiment, "--as-sampled", "64K"))
+            self.assertEqual(all_of_it, self.analysis(experiment, "--as-sampled", "1G"))
+            if not far:
+                return
+            said.append(far)
+        self.fail(said)
+
+    def test_what_cannot_be_sampled_is_said(self) -> None:
+        unmarked, _ = self.run_mode(MPIS[0], "recv", 10, 0, ALL)
+        sampled, _ = self.run_mode(MPIS[0], "ssend", 10, 0, {}, "marked")
+        subprocess.run([REFRAIN, "export", unmarked, "-o", self.directory / "archive"], check=True, capture_output=True,
+                       env=clean_environment())
+        for of, memory, line in (
+                (unmarked, "64K", "there are no iterations to take a sample of"),
+                (sampled, "64K", "only events of an experiment with REFRAIN_TRACE=all can be sampled"),
+                (self.directory / "archive" / "traces.otf2", "64K", ".* is an OTF2 archive; only experiments can be sampled"),
+                (unmarked, "1K", "--as-sampled: must be 32K to 1G; .*")):
+            done = subprocess.run([REFRAIN, "analyze", of, "--as-sampled", memory], capture_output=True, text=True,
+                                  env=clean_environment(), timeout=300)
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, f"^refrain analyze: {line}\n$")
 
     def test_what_a_sample_cannot_tell_is_refused(self) -> None:
         experiment, _ = self.run_mode(MPIS[0], "recv", 3000, 0, {"REFRAIN_TRACE_MEMORY": "32K"}, "marked")

@@ -49,16 +49,22 @@ MPIS = [mpi for mpi in ("openmpi", "mpich") if shutil.which(f"mpiexec.{mpi}")
         and any(BUILD.rglob(f"librefrain-{mpi}.so"))]
 
 
+FINDING = r"refrain: \d+\.\d( \+- \d+\.\d)? % of the time: "
+
+
 def mpiexec(mpi: str, ranks: int, *command: object) -> list[str]:
     return [f"mpiexec.{mpi}", "-n", str(ranks), *map(str, command)]
 
 
 def without_results(stderr: str) -> tuple[str, str]:
-    """What a command printed, and the line of `refrain run` about its results."""
+    """What a command printed, and the line of `refrain run` about its results; without those about what costs most."""
     lines = stderr.splitlines(keepends=True)
-    if lines and re.match("refrain: (no )?results", lines[-1]):
-        return "".join(lines[:-1]), lines[-1].strip()
-    return stderr, ""
+    if not lines or not re.match("refrain: (no )?results", lines[-1]):
+        return stderr, ""
+    last = lines.pop().strip()
+    while lines and re.match(FINDING, lines[-1]):
+        lines.pop()
+    return "".join(lines), last
 
 
 def python_with_otf2() -> str | None:
@@ -75,7 +81,8 @@ class Outcome:
 
     def __init__(self, code: int, stdout: bytes, stderr: bytes, experiment: Path | None = None):
         self.code, self.stdout, self.experiment = code, stdout, experiment
-        self.stderr, self.last_line = without_results(stderr.decode(errors="replace"))
+        self.whole_stderr = stderr.decode(errors="replace")
+        self.stderr, self.last_line = without_results(self.whole_stderr)
 
     def json_lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.stdout.decode().splitlines() if line.startswith("{")]

@@ -1,0 +1,110 @@
+#include "offline/patterns/headlines.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+namespace refrain::patterns {
+
+namespace {
+
+/// Call paths by names, with what each has.
+class NamedTimes {
+ public:
+  NamedTimes(const std::vector<PatternResult::ByNode>& by_node, const Naming& naming) {
+    for (const PatternResult::ByNode& of : by_node) {
+      paths_.emplace_back(naming.names_of(of.node), of.severity.ns);
+      all_ns_ += of.severity.ns;
+    }
+  }
+  double all_ns() const { return all_ns_; }
+  double below(std::span<const std::string> path) const {
+    double ns = 0;
+    for (const auto& [names, of] : paths_)
+      if (names.size() > path.size() && std::ranges::equal(path, std::span(names).first(path.size()))) ns += of;
+    return ns;
+  }
+  /// What is called there with most of it, and how much that is.
+  std::pair<std::string, double> largest_child(std::span<const std::string> path) const {
+    std::map<std::string, double> children;
+    for (const auto& [names, of] : paths_)
+      if (names.size() > path.size() && std::ranges::equal(path, std::span(names).first(path.size())))
+        children[names[path.size()]] += of;
+    const auto largest = std::ranges::max_element(children, {}, [](const auto& of) { return of.second; });
+    if (largest == children.end()) return {};
+    return {largest->first, largest->second};
+  }
+
+ private:
+  std::vector<std::pair<std::vector<std::string>, double>> paths_;
+  double all_ns_ = 0;
+};
+
+/// What the paths of both calls have in common, without the functions of MPI.
+std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming) {
+  const auto names_of = [&](const std::optional<std::uint32_t>& node) {
+    auto names = node ? naming.names_of(*node) : std::vector<std::string>();
+    if (!names.empty()) names.pop_back();
+    return names;
+  };
+  std::vector<std::string> path = names_of(computation.after);
+  if (!computation.before) return path;
+  const std::vector<std::string> other = names_of(computation.before);
+  path.erase(std::ranges::mismatch(path, other).in1, path.end());
+  return path;
+}
+
+}  // namespace
+
+std::vector<std::string> main_function(const CauseResult& computation, const Naming& naming) {
+  constexpr double half = 0.5, nearly_all = 0.8;
+  const NamedTimes times(computation.by_node, naming);
+  std::vector<std::string> path = common_path(computation.activity, naming);
+  // From one call to the next the program may have left the function that has made both.
+  while (!path.empty() && times.below(path) < half * times.all_ns()) path.pop_back();
+  const std::size_t common = path.size();
+  double here_ns = times.all_ns();
+  for (double least = half; here_ns > 0; least = nearly_all) {
+    auto [name, ns] = times.largest_child(path);
+    // What libraries have inside says nothing of the program.
+    if (name.empty() || ns < least * here_ns) break;
+    if (path.size() > common && (name[0] == '_' || name[0] == '[' || name[0] == '(')) break;
+    path.push_back(std::move(name));
+    here_ns = ns;
+  }
+  return path.size() > common ? path : std::vector<std::string>();
+}
+
+std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, double least_share,
+                                const std::function<CauseResults(std::uint32_t node)>& causes_of) {
+  constexpr double least_ns = 1e9;
+  std::vector<Headline> all;
+  if (analysis.patterns.empty() || analysis.patterns[0].by_location.empty() ||
+      analysis.patterns[0].by_location[0].severity.ns < least_ns)
+    return all;
+  for (const PatternResult& of : analysis.patterns) {
+    if (!of.about.is_wait || of.about.parent == "init_finalize" || of.by_node.empty() ||
+        of.all.ns < least_share * analysis.total_ns)
+      continue;
+    Headline headline{of.about.name, of.all, of.by_node[0].node, {}, {}, 0};
+    const auto location = of.by_location.begin();
+    if (location != of.by_location.end() && location->severity.ns > of.all.ns / 2)
+      headline.location = location->location;
+    all.push_back(std::move(headline));
+  }
+  std::ranges::stable_sort(all, std::greater<>{}, [](const Headline& of) { return of.severity.ns; });
+  // A call may have waited for a send and for a receive at once.
+  std::vector<Headline> chosen;
+  for (Headline& of : all)
+    if (chosen.size() < most && std::ranges::find(chosen, of.node, &Headline::node) == chosen.end())
+      chosen.push_back(std::move(of));
+  for (Headline& of : chosen) {
+    const CauseResults causes = causes_of(of.node);
+    if (causes.all.empty() || causes.waiting_ns <= 0) continue;
+    of.cause = causes.all[0];
+    of.cause_share = causes.all[0].ns / causes.waiting_ns;
+  }
+  return chosen;
+}
+
+}  // namespace refrain::patterns
