@@ -97,9 +97,15 @@ patterns::SearchLimits limits_of(const std::string& time) {
   return limits;
 }
 
-bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace) {
-  return !trace.archive() && request.as_sampled.empty() && request.ranks.empty() && request.time.empty() &&
-         request.search.region.empty() && !request.search.iteration;
+bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace, const patterns::Analysis& analysis) {
+  const bool is_asked_for_whole = request.as_sampled.empty() && request.ranks.empty() && request.time.empty() &&
+                                  request.search.region.empty() && !request.search.iteration;
+  if (trace.archive() || !is_asked_for_whole || !analysis.failures.empty()) return false;
+  // What still changes, or is damaged, or was left out on purpose.
+  const auto is_listed = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::List; };
+  return trace.experiment().manifest().state != "running" && trace.damage().count() == 0 &&
+         std::ranges::none_of(trace.ranks(), is_listed) &&
+         std::ranges::none_of(analysis.patterns, [](const patterns::PatternResult& of) { return of.is_partial; });
 }
 
 /// As metrics of the experiment, which reports show like any other. One that belongs to somebody else is left as it is.
@@ -108,7 +114,10 @@ void keep(const patterns::Analysis& analysis, const trace::Trace& trace, const p
     experiment::write_saved_metrics(trace.experiment().directory(), trace.path_count(),
                                     patterns::as_metrics(analysis, trace, naming));
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::permission_denied && error.code() != std::errc::read_only_file_system)
+    const bool is_of_others = error.code() == std::errc::permission_denied ||
+                              error.code() == std::errc::operation_not_permitted ||
+                              error.code() == std::errc::read_only_file_system;
+    if (!is_of_others)
       complain("analyze", exit_ok, std::string("what was found is not kept as metrics: ") + error.what());
   }
 }
@@ -157,7 +166,7 @@ int run_analyze(AnalyzeRequest& request) {
         if (request.search.with_critical_path && !analysis.critical_path)
           complain("analyze", exit_ok,
                    "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
-        if (is_of_the_whole(request, trace)) keep(analysis, trace, names.naming());
+        if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, names.naming());
         report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
                                write_out);
         flush_out();

@@ -276,7 +276,8 @@ void examine_machine(Findings& findings) {
     findings.warning(
         fmt::format("address space limited to {} MiB (ulimit -v): Refrain reserves up to REFRAIN_MEMORY per thread",
                     limit.rlim_cur >> 20));
-  // As platform::start_clock decides.
+  // As platform::start_clock decides, which looks besides whether the kernel's clock is read without entering the
+  // kernel.
   const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   const std::string flags = " " + value_in("/proc/cpuinfo", "flags") + " ";
   const bool is_invariant =

@@ -6,8 +6,11 @@
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,13 +27,46 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uintmax_t bytes_in_ms = 50'000;
 constexpr std::size_t most_lines = 3;
 
+/// Of files of events. What is in the profile instead is little.
 std::uintmax_t bytes_of(const std::string& experiment) {
   std::uintmax_t bytes = 0;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(experiment, error))
-    if (const std::uintmax_t size = entry.file_size(error); !error) bytes += size;
+  for (fs::directory_iterator at(experiment, error), end; !error && at != end; at.increment(error)) {
+    std::error_code of_file;
+    const std::uintmax_t size = at->file_size(of_file);
+    if (!of_file && at->path().filename().string().starts_with("events-")) bytes += size;
+  }
   return bytes;
 }
+
+/// Signals that ask to end are held back; the first one makes a descriptor readable.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&ending, signal);
+    sigprocmask(SIG_BLOCK, &ending, &before_);
+    descriptor_ = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~HeldSignals() {
+    signalfd_siginfo taken;
+    while (descriptor_ >= 0 && read(descriptor_, &taken, sizeof taken) > 0) {
+    }
+    if (descriptor_ >= 0) close(descriptor_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  /// In the process that searches: it ends by them.
+  void release() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+  int descriptor_ = -1;
+};
 
 std::string search(const std::string& experiment) {
   const auto opened = experiment::Experiment::open(experiment);
@@ -45,8 +81,11 @@ std::string search(const std::string& experiment) {
   return text;
 }
 
-[[noreturn]] void be_searcher(const std::string& experiment, int answer) {
+[[noreturn]] void be_searcher(const std::string& experiment, int answer, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
   // Whatever libraries say of a file belongs to nobody.
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   int code = 0;
@@ -63,14 +102,14 @@ std::string search(const std::string& experiment) {
   _exit(code);
 }
 
-/// Until the other end is closed. False: it takes too long.
-bool read_all(int from, Clock::time_point deadline, std::string& text) {
+/// Until the other end is closed. False: it takes too long, or `stop` is readable; -1: nothing stops it.
+bool read_all(int from, int stop, Clock::time_point deadline, std::string& text) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ready{from, POLLIN, 0};
-    const int got = left > 0 ? poll(&ready, 1, static_cast<int>(left)) : 0;
+    pollfd ready[] = {{from, POLLIN, 0}, {stop, POLLIN, 0}};
+    const int got = left > 0 ? poll(ready, 2, static_cast<int>(left)) : 0;
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got <= 0 || ready[1].revents != 0) return false;
     char buffer[4096];
     const ssize_t n = read(from, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
@@ -81,17 +120,22 @@ bool read_all(int from, Clock::time_point deadline, std::string& text) {
 
 }  // namespace
 
-FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most) {
+FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal) {
   FirstFindings findings;
   if (bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count())) return {{}, false};
   int answer[2];
   if (pipe2(answer, O_CLOEXEC) != 0) return findings;
-  const pid_t searcher = fork();
-  if (searcher == 0) be_searcher(experiment, answer[1]);
+  std::optional<HeldSignals> held;
+  if (on_signal == OnSignal::EndsSearch) held.emplace();
+  const pid_t parent = getpid(), searcher = fork();
+  if (searcher == 0) {
+    if (held) held->release();
+    be_searcher(experiment, answer[1], parent);
+  }
   close(answer[1]);
   std::string text;
   if (searcher > 0) {
-    findings.is_done = read_all(answer[0], Clock::now() + most, text);
+    findings.is_done = read_all(answer[0], held ? held->descriptor() : -1, Clock::now() + most, text);
     kill(searcher, SIGKILL);
     int status = 0;
     while (waitpid(searcher, &status, 0) < 0 && errno == EINTR) {

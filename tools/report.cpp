@@ -97,7 +97,7 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
 /// What events say, in a few lines.
 std::vector<std::string> findings_of(const std::string& experiment) {
   constexpr std::chrono::seconds most(3);
-  FirstFindings findings = first_findings(experiment, most);
+  FirstFindings findings = first_findings(experiment, most, OnSignal::EndsProcess);
   if (!findings.is_done)
     findings.lines = {fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}))};
   return findings.lines;

@@ -54,7 +54,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
     // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
     const bool was_stopped = end.signal != 0 || end.exit_code > 128;
     if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
-      for (const std::string& line : first_findings(experiment, most_for_findings).lines)
+      for (const std::string& line : first_findings(experiment, most_for_findings, OnSignal::EndsSearch).lines)
         fmt::print(stderr, "refrain: {}\n", line);
     if (const std::string line = notes->line(); !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
   }
@@ -124,7 +124,8 @@ void add_run(Command root, Invocation& invocation) {
   command.flag("--dry-run", options->dry_run, "print the command that would be started");
   command.footer(
       "refrain run [options] -- LAUNCHER... ./app ARGUMENTS...\n"
-      "The exit status is that of the command. At the end one line says where the results are, or why there are none.\n"
+      "The exit status is that of the command. At the end one line says where the results are, or why there are none; "
+      "before it up to three say what costs most.\n"
       "Settings of the measurement: refrain info config.");
   command.takes_program();
   command.when_chosen([command, options, &invocation] {

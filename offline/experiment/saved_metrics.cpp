@@ -3,12 +3,15 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <rapidjson/document.h>
 #include <rapidjson/encodedstream.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -132,24 +135,13 @@ std::string json_of(std::size_t paths, std::span<const SavedMetric> metrics) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-/// All of it is on disk, or it throws.
-void write_whole(const std::filesystem::path& path, const std::string& text) {
-  const auto fail = [&] { throw std::system_error(errno, std::generic_category(), path.string()); };
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) fail();
+bool write_all(int file, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      close(file);
-      unlink(path.c_str());
-      errno = error;
-      fail();
-    }
-    done += static_cast<std::size_t>(written);
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) done += static_cast<std::size_t>(written);
   }
-  if (close(file) != 0) fail();
+  return true;
 }
 
 }  // namespace
@@ -157,10 +149,19 @@ void write_whole(const std::filesystem::path& path, const std::string& text) {
 void write_saved_metrics(const std::filesystem::path& experiment, std::size_t paths,
                          std::span<const SavedMetric> metrics) {
   const std::filesystem::path path = experiment / saved_metrics_name;
-  // Two that write at a time must not write into one file.
-  const std::filesystem::path made = path.string() + "." + std::to_string(getpid());
-  write_whole(made, json_of(paths, metrics));
-  std::filesystem::rename(made, path);
+  constexpr const char* ending = ".new";  // to be ignored, like all unfinished files
+  std::string made = path.string() + ".XXXXXX" + ending;
+  const int file = mkostemps(made.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
+  if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
+  const mode_t mask = umask(0);
+  umask(mask);
+  bool good = write_all(file, json_of(paths, metrics)) && fchmod(file, 0666 & ~mask) == 0;
+  int error = errno;
+  good = close(file) == 0 && good;
+  if (good && std::rename(made.c_str(), path.c_str()) == 0) return;
+  if (good) error = errno;
+  unlink(made.c_str());
+  throw std::system_error(error, std::generic_category(), path.string());
 }
 
 std::vector<SavedMetric> parse_saved_metrics(const InputFile& file, std::size_t paths) {

@@ -518,7 +518,9 @@ std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const 
   for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
   std::vector<experiment::SavedMetric> metrics;
   for (const PatternResult& of : analysis.patterns) {
-    if (of.is_class) continue;
+    // One that says its severity alone has it at no call path and no location.
+    const bool has_places = of.all.ns == 0 || !of.cells.empty();
+    if (of.is_class || !has_places) continue;
     experiment::SavedMetric metric{of.about.name, of.about.parent, of.about.title, of.is_sampled, {}, {}};
     for (const PatternResult::Cell& cell : of.cells) {
       const trace::LocationOfTrace& at = trace.locations()[cell.location];

@@ -16,7 +16,8 @@
 /// has made them wait. Single waits hold too few samples, so those of all instances of a computation (the same
 /// location, between the same call paths) are taken together.
 ///
-/// Memory: the last 256 calls of each location, pairs of locations of which one has waited for the other, and the sums.
+/// Memory: the last 256 calls of each location and its samples since, 65,536 at most; pairs of locations of which one
+/// has waited for the other; and the sums, of samples by computation and call path.
 
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,6 @@
 
 namespace refrain::patterns {
 
-/// What has made others wait.
 /// Of a computation, by call paths of samples.
 struct SampledShares {
   std::vector<std::pair<std::uint32_t, double>> by_path;  ///< they add up to 1; empty: there are no samples
@@ -44,6 +44,7 @@ struct SampledPart {
   SampledShares shares;
 };
 
+/// What has made others wait.
 struct Cause {
   Activity activity;
   double ns = 0;                   ///< of waiting, of all that it has delayed

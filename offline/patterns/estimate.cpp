@@ -206,6 +206,7 @@ void Estimate::add_errors(const Location& of, const Stratum& stratum,
           for (std::size_t i = begin; i < behind; ++i)
             if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
           const double share = weight * time / at->second.time;
+          if (share > largest_share && is_time(quantity)) continue;  // all of it is known
           const bool is_alone = (is_single || share > largest_share) && !is_time(quantity);
           const double expected = is_alone ? 0 : ratio * time;
           const double residual = at->second.scale * factor * (value - expected) / (is_alone ? 1 : 1 - share);

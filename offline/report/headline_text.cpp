@@ -11,13 +11,28 @@
 namespace refrain::report {
 namespace {
 
-/// Of C++ without arguments and what stands before the name: "void a::f<int>(int)" is "a::f".
+/// Of C++ without arguments, those of templates, and what stands before the name: "void a<int>::f<int>(int) const" is
+/// "a::f". What is not understood stays.
 std::string short_name(const std::string& name) {
-  const std::size_t end = name.find_first_of("<(");
-  if (end == 0 || end == std::string::npos || name.find("operator") != std::string::npos) return name;
-  const std::size_t space = name.rfind(' ', end);
-  const std::size_t begin = space == std::string::npos ? 0 : space + 1;
-  return begin < end ? name.substr(begin, end - begin) : name;
+  static const std::string unnamed = "(anonymous namespace)";
+  if (name.starts_with('(') || name.find("operator") != std::string::npos) return name;
+  std::string text;
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (depth == 0 && name.compare(i, unnamed.size(), unnamed) == 0) {
+      text += "{}";
+      i += unnamed.size() - 1;
+      continue;
+    }
+    const char c = name[i];
+    if (c == '(' && depth == 0 && !text.empty()) break;
+    if (c == '<') ++depth;
+    else if (c == '>') --depth;
+    else if (depth == 0) text += c;
+    if (depth < 0) return name;
+  }
+  text = text.substr(text.rfind(' ') + 1);
+  return depth != 0 || text.empty() ? name : text;
 }
 
 /// Its last names tell most; one that calls itself is told once.

@@ -9,7 +9,9 @@ using events::Record;
 
 SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t thread, const AsSampled& as) {
   SampleOfLocation sample;
-  std::vector<std::byte> memory(as.bytes), encoded;
+  // What is not used of it never becomes resident.
+  const auto memory = std::make_unique_for_overwrite<std::byte[]>(as.bytes);
+  std::vector<std::byte> encoded;
   events::Buffer buffer;
   events::SpanStore store;
   std::uint64_t outside = 0;
@@ -17,8 +19,8 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
   for (const experiment::EventFrame& frame : file.frames()) {
     if (frame.thread != thread) continue;
     if (!is_begun) {
-      buffer.create(memory, thread);
-      store.create(memory, buffer, frame.begin.time, as.slowest);
+      buffer.create({memory.get(), as.bytes}, thread);
+      store.create({memory.get(), as.bytes}, buffer, frame.begin.time, as.slowest);
       is_begun = true;
     }
     file.read(frame, encoded);

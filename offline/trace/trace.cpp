@@ -125,9 +125,10 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
   return trace;
 }
 
-/// As ranks would have agreed on it.
+/// Nearly as ranks would have agreed on it: of the slowest iterations the first ones stay where there are too many.
 void Trace::sample(const AsSampled& as) {
   std::vector<SampleOfLocation> samples;
+  std::map<std::pair<std::string, std::int64_t>, std::set<std::int32_t>> slow_on;  // which ranks
   bool has_iterations = false;
   for (std::uint32_t location = 0; location < locations_.size(); ++location) {
     RankOfTrace& rank = ranks_[rank_of_location_[location]];
@@ -140,10 +141,11 @@ void Trace::sample(const AsSampled& as) {
       level = std::max(level, of.level);
     }
     for (const SpanOfLocation& of : sample.slowest)
-      ++slowest_[{rank.name_of(of.region), static_cast<std::int64_t>(of.number)}];
+      slow_on[{rank.name_of(of.region), static_cast<std::int64_t>(of.number)}].insert(rank.rank);
     most_slow_ = std::max(most_slow_, sample.slowest.size());
     has_iterations |= std::ranges::any_of(sample.spans, [](const SpanOfLocation& of) { return of.region != 0; });
   }
+  for (const auto& [iteration, ranks] : slow_on) slowest_[iteration] = static_cast<std::int32_t>(ranks.size());
   if (!has_iterations) throw std::invalid_argument("there are no iterations to take a sample of");
   for (RankOfTrace& rank : ranks_) rank.mode = format::EventMode::Sampled;
   is_agreed_ = false;

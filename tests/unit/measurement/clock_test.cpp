@@ -47,7 +47,7 @@ TEST(Clock, trusts_the_counter_only_where_the_kernel_goes_by_it) {
   while (monotonic_ns() < first.monotonic_ns + 50'000'000) {
   }
   const double rate = ticks_per_second(first, read_anchor());
-  if (counter_is_trusted) EXPECT_TRUE(counter_is_invariant());
+  if (counter_is_trusted) EXPECT_GT(rate, 1e8);
   else EXPECT_NEAR(rate, 1e9, 1e6);
 }
 
