@@ -26,6 +26,7 @@ using Clock = std::chrono::steady_clock;
 /// More is not read at a rate of some 50 MiB in a second.
 constexpr std::uintmax_t bytes_in_ms = 50'000;
 constexpr std::size_t most_lines = 3;
+constexpr rlim_t most_memory = rlim_t{1} << 30;
 
 /// Of files of events. What is in the profile instead is little.
 std::uintmax_t bytes_of(const std::string& experiment) {
@@ -84,8 +85,10 @@ std::string search(const std::string& experiment) {
 [[noreturn]] void be_searcher(const std::string& experiment, int answer, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  const rlimit none{0, 0};
+  // Of what goes wrong nothing shall stay, and a large search shall not need the memory of others.
+  const rlimit none{0, 0}, data{most_memory, most_memory};
   setrlimit(RLIMIT_CORE, &none);
+  setrlimit(RLIMIT_DATA, &data);
   // Whatever libraries say of a file belongs to nobody.
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   int code = 0;
