@@ -1,11 +1,8 @@
 #include "offline/experiment/manifest_reader.hpp"
 
-#include <rapidjson/document.h>
-#include <rapidjson/encodedstream.h>
-#include <rapidjson/memorystream.h>
-
 #include "format/profile_file.hpp"
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/json_file.hpp"
 
 namespace refrain::experiment {
 
@@ -56,9 +53,7 @@ class MemberReader {
     const auto at = object_.FindMember(name);
     return at == object_.MemberEnd() ? nullptr : &at->value;
   }
-  [[noreturn]] void refuse(const char* name) const {
-    file_.fail(0, std::string("member '") + name + "' is not what it should be");
-  }
+  [[noreturn]] void refuse(const char* name) const { refuse_member(file_, name); }
 
   const InputFile& file_;
   const rapidjson::Value& object_;
@@ -67,19 +62,7 @@ class MemberReader {
 }  // namespace
 
 Manifest parse_manifest(const InputFile& file) {
-  if (file.size() == 0) file.fail(0, "the file is empty");
-  if (file.size() > largest_manifest) file.fail(0, "too large for a manifest");
-  const auto bytes = file.read(0, file.size(), "manifest");
-  // Iterative: a file of nested brackets must not use up the stack.
-  constexpr unsigned how = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
-  rapidjson::MemoryStream text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> characters(text);
-  rapidjson::Document json;
-  json.ParseStream<how>(characters);
-  if (json.HasParseError()) file.fail(json.GetErrorOffset(), "not JSON");
-  if (characters.Tell() < bytes.size()) file.fail(characters.Tell(), "not JSON");  // RapidJSON ends at a null character
-  if (!json.IsObject()) file.fail(0, "not a JSON object");
-
+  const rapidjson::Document json = parse_json_object(file, largest_manifest, "manifest");
   const MemberReader members(file, json);
   int format_version = format::major_version;
   members.integer("format", format_version);

@@ -6,9 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <rapidjson/document.h>
-#include <rapidjson/encodedstream.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 #include <sys/stat.h>
@@ -16,6 +13,7 @@
 #include <unistd.h>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/json_file.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -55,9 +53,7 @@ class Reader {
     if (at == object.MemberEnd() || !(at->value.*is)()) refuse(name);
     return at->value;
   }
-  [[noreturn]] void refuse(const char* name) const {
-    file_.fail(0, std::string("member '") + name + "' is not what it should be");
-  }
+  [[noreturn]] void refuse(const char* name) const { refuse_member(file_, name); }
 
  private:
   std::string text(const Json& object, const char* name) const {
@@ -165,15 +161,7 @@ void write_saved_metrics(const std::filesystem::path& experiment, std::size_t pa
 }
 
 std::vector<SavedMetric> parse_saved_metrics(const InputFile& file, std::size_t paths) {
-  if (file.size() > largest) file.fail(0, "too large");
-  const auto bytes = file.read(0, file.size(), "metrics");
-  // Iterative: a file of nested brackets must not use up the stack.
-  constexpr unsigned how = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
-  rapidjson::MemoryStream text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> characters(text);
-  rapidjson::Document json;
-  json.ParseStream<how>(characters);
-  if (json.HasParseError() || !json.IsObject()) file.fail(json.GetErrorOffset(), "not JSON");
+  const rapidjson::Document json = parse_json_object(file, largest, "file of metrics");
   const Reader reader(file, paths);
   if (const int of = reader.member(json, "version", &Json::IsInt).GetInt(); of > version)
     file.fail(0, "written by a newer Refrain (version " + std::to_string(of) + " of the file)");
