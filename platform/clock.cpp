@@ -69,21 +69,13 @@ bool kernel_trusts_counter() {
          clock_is_read_without_system_call();
 }
 
-}  // namespace
-
-std::int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
-std::int64_t thread_cpu_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
-std::int64_t wall_clock_ns() { return read_ns(CLOCK_REALTIME); }
-
-void start_clock() { counter_is_trusted = kernel_trusts_counter(); }
-
-ClockAnchor read_anchor() {
-  // Of several readings the one with the shortest gap between the two counter reads is the closest pair.
+/// Of several readings the one with the shortest gap between the two counter reads is the closest pair.
+ClockAnchor anchor_by(clockid_t clock) {
   ClockAnchor best{};
   Ticks shortest = 0;
   for (int i = 0; i < 8; ++i) {
     const Ticks before = now();
-    const std::int64_t ns = monotonic_ns();
+    const std::int64_t ns = read_ns(clock);
     const Ticks after = now();
     if (i == 0 || after - before < shortest) {
       shortest = after - before;
@@ -92,6 +84,17 @@ ClockAnchor read_anchor() {
   }
   return best;
 }
+
+}  // namespace
+
+std::int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
+std::int64_t thread_cpu_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t wall_clock_ns() { return read_ns(CLOCK_REALTIME); }
+
+void start_clock() { counter_is_trusted = kernel_trusts_counter(); }
+
+ClockAnchor read_anchor() { return anchor_by(CLOCK_MONOTONIC); }
+ClockAnchor read_uncorrected_anchor() { return anchor_by(counter_is_trusted ? CLOCK_MONOTONIC_RAW : CLOCK_MONOTONIC); }
 
 double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last) {
   if (last.monotonic_ns <= first.monotonic_ns || last.ticks <= first.ticks) return 1e9;

@@ -39,11 +39,14 @@ struct ClockAnchor {
 /// Chooses the counter. To be called once, before any `now()`.
 void start_clock();
 ClockAnchor read_anchor();
+/// As `read_anchor`, by CLOCK_MONOTONIC_RAW, whose rate nobody corrects: chrony may slew CLOCK_MONOTONIC by several
+/// per cent. When the counter is CLOCK_MONOTONIC, both halves are that clock.
+ClockAnchor read_uncorrected_anchor();
 /// Ticks per second between two anchors; 1e9 when the counter is CLOCK_MONOTONIC.
 double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last);
 
 /// Whether the counter still goes as it began. A virtual machine that was suspended, or moved to another host, may find
-/// a counter that stands elsewhere or goes at another rate. The kernel steers its clock by 0.05 % at most.
+/// a counter that stands elsewhere or goes at another rate. Anchors are those of `read_uncorrected_anchor`.
 class CounterWatch {
  public:
   constexpr CounterWatch() = default;

@@ -180,7 +180,7 @@ bool begin_measurement() {
   home_process = platform::process_id();
   platform::start_clock();
   first_anchor = platform::read_anchor();
-  counter_watch = platform::CounterWatch(first_anchor);
+  counter_watch = platform::CounterWatch(platform::read_uncorrected_anchor());
   begin_epoch_ns = platform::wall_clock_ns();
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
@@ -436,7 +436,7 @@ void on_mpi_aborting() {
 
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
   const archive::RankRecord frame = make_frame(spilled);
-  if (Location* l = measurement::own_location(); l && !counter_watch.agrees(frame.last_anchor))
+  if (Location* l = measurement::own_location(); l && !counter_watch.agrees(platform::read_uncorrected_anchor()))
     l->count_loss(measurement::Loss::CounterJumped);
   return builder.build(frame, calibration, configuration.sampling_clock == config::SamplingClock::Wall, threads);
 }
