@@ -146,7 +146,7 @@ int run_analyze(AnalyzeRequest& request) {
               {trace, file, request.experiment, chosen_ranks(request.ranks), settings_of(request.settings)});
         patterns::Patterns further;
         all_worked = load_plugins(plugins, further);
-        const std::vector<std::string> all = patterns::pattern_names(trace, further);
+        const std::vector<std::string> all = patterns::pattern_names(further);
         for (const std::string& name : request.options.patterns)
           if (std::ranges::find(all, name) == all.end())
             throw report::UsageError(

@@ -16,6 +16,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/report/pattern_iterations.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
@@ -118,6 +119,9 @@ int run(Request request) {
       tell_damage(name, *experiment->damage_log());
       return exit_unreadable;
     }
+    request.options.other_metric = [&](const std::string& metric) {
+      return report::search_iterations(experiment, metric);
+    };
     if (request.options.is_first_page()) request.options.findings = findings_of(request.experiment);
     analysis::Symbolizer symbolizer;
     Output output(request.output);
@@ -162,8 +166,10 @@ void add_metric_option(Command command, report::Options& options) {
   const std::vector<std::string> of_locations = analysis::severity_metric_names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(
-      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; with --locations: {}, {}, or a "
-      "pattern that refrain analyze has found: late_sender, wait_at_nxn, and others",
+      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also a pattern of "
+      "waiting, "
+      "late_sender, wait_at_nxn, and others, of iterations whose events were kept; with --locations: {}, {}, or a "
+      "pattern that refrain analyze has found",
       fmt::join(metrics, ", "), asked_for, fmt::join(of_callpaths, ", "), asked_for, fmt::join(of_locations, ", "),
       asked_for);
   for (const std::string& metric : of_locations)

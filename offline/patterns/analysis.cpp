@@ -75,7 +75,7 @@ class Analyser {
  public:
   Analyser(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further)
       : trace_(trace), naming_(naming), request_(request) {
-    patterns_ = waiting_patterns(trace, request.parameters);
+    patterns_ = waiting_patterns(request.parameters);
     first_further_ = patterns_.size();
     std::ranges::move(further, std::back_inserter(patterns_));
     Quantity next = trace::call_classes;
@@ -502,10 +502,10 @@ class Analyser {
 
 }  // namespace
 
-std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further) {
+std::vector<std::string> pattern_names(const Patterns& further) {
   std::vector<std::string> names;
   for (const TimePattern& of : time_patterns()) names.push_back(of.about.name);
-  for (const auto& pattern : waiting_patterns(trace, {})) names.push_back(pattern->about().name);
+  for (const auto& pattern : waiting_patterns({})) names.push_back(pattern->about().name);
   for (const About& of : profile_patterns) names.push_back(of.name);
   for (const auto& pattern : further) names.push_back(pattern->about().name);
   return names;

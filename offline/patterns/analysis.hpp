@@ -122,7 +122,7 @@ struct Analysis {
 };
 
 /// Names of all patterns, parents first; `further`: those of plug-ins.
-std::vector<std::string> pattern_names(const trace::Trace& trace, const Patterns& further = {});
+std::vector<std::string> pattern_names(const Patterns& further = {});
 
 /// What the analysis of a whole experiment has found, as metrics of it.
 std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,

@@ -272,7 +272,6 @@ struct Estimate::Parts {
 Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found, const std::vector<std::string>& loops) const {
   const auto level_outside = trace_.levels().find("");
   const bool is_outside_whole = level_outside == trace_.levels().end() || level_outside->second == 0;
-  const auto processes = static_cast<std::int32_t>(trace_.experiment().ranks().size());
   Parts parts;
   for (std::uint32_t span = 0; span < found.spans.size(); ++span) {
     const SpanEnd& end = found.spans[span];
@@ -282,8 +281,7 @@ Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found, const std:
       continue;
     }
     if (!end.is_whole) continue;
-    const auto slow = trace_.slowest().find({loop, end.number});
-    if (slow != trace_.slowest().end() && slow->second >= processes) parts.census.push_back(span);
+    if (trace_.is_slow_on_all(loop, end.number)) parts.census.push_back(span);
     else if (trace_.is_sampled(loop, end.number)) parts.sampled[end.loop].push_back(span);
   }
   parts.census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one

@@ -21,7 +21,7 @@ void Findings::add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t sp
   while (at != to.values.end() && at->quantity != quantity) ++at;
   if (at == to.values.end()) at = to.values.insert(at, {quantity, 0, 0, trace::no_path});
   at->ns += ns;
-  if (!by_span_) return;
+  if (!by_span_ || (only_ && quantity != *only_)) return;
   const auto place = static_cast<std::uint32_t>(&to - of.cells.data());
   if (span != of.span) {
     if (!wanted_ || (span < of.spans.size() && wanted_(of.spans[span]))) of.rows.push_back({span, place, quantity, ns});

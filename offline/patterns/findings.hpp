@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,8 @@ class Findings {
   /// A call that was left, with what it has moved.
   void add_call(Quantity quantity, std::uint32_t location, std::uint32_t path, std::uint32_t span, std::int64_t ns,
                 std::uint64_t messages, std::uint64_t bytes);
+  /// Rows are kept of this quantity alone. To be called before anything is added.
+  void keep_rows_of(Quantity quantity) { only_ = quantity; }
   /// The number of the span in progress.
   std::uint32_t span(std::uint32_t location) const { return of_[location].span; }
   void end_span(std::uint32_t location, const SpanEnd& end);
@@ -81,6 +84,7 @@ class Findings {
   void keep_span(OfLocation& of);
   bool by_span_;
   IsWanted wanted_;
+  std::optional<Quantity> only_;  ///< nothing: rows of all
   std::vector<OfLocation> of_;
 };
 

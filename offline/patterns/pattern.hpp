@@ -57,6 +57,6 @@ class Pattern {
 using Patterns = std::vector<std::unique_ptr<Pattern>>;
 
 /// Patterns of waiting that come with Refrain, parents first.
-Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameters);
+Patterns waiting_patterns(const Parameters& parameters);
 
 }  // namespace refrain::patterns

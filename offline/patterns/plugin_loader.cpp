@@ -17,7 +17,7 @@ Function function_of(void* library, const char* name, const std::string& file) {
 }
 
 void check_names(const PluginRequest& request, const Patterns& before, const Patterns& loaded) {
-  std::vector<std::string> names = pattern_names(request.trace, before);
+  std::vector<std::string> names = pattern_names(before);
   for (const auto& pattern : loaded) {
     const std::string &name = pattern->about().name, &parent = pattern->about().parent;
     if (name.empty()) throw PluginError(request.file + ": a pattern needs a name");

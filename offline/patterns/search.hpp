@@ -71,6 +71,9 @@ class Search {
     for (const auto& callback : std::get<Subscribers<Event>>(subscribers_)) callback(event);
   }
 
+  /// Of spans the findings keep only this quantity.
+  void keep_rows_of(Quantity quantity) { findings_.keep_rows_of(quantity); }
+
   /// The pass. `progress`: now and then, with the time that was reached.
   void run(const std::function<void(std::int64_t time_ns)>& progress = {});
 

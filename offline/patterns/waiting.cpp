@@ -112,31 +112,34 @@ class LateReceiverPattern final : public OfMessages {
 
 class SlowSlaves final : public OfMessages {
  public:
-  SlowSlaves(const trace::Trace& trace, std::int32_t master)
-      : OfMessages({"slow_slaves", "late_sender", "The master waits for results"}), trace_(trace), master_(master) {}
+  explicit SlowSlaves(std::int32_t master)
+      : OfMessages({"slow_slaves", "late_sender", "The master waits for results"}), master_(master) {}
   void subscribe(Search& search) override {
     search.subscribe<LateSender>([this, &search](const LateSender& late) {
       const Call& call = late.receiving.call;
-      if (trace_.locations()[call.location].rank == master_) search.add(quantity(), call, late.receiving.waiting_ns);
+      if (search.trace().locations()[call.location].rank == master_)
+        search.add(quantity(), call, late.receiving.waiting_ns);
     });
   }
 
  private:
-  const trace::Trace& trace_;
   std::int32_t master_;
 };
 
 class OverloadedMaster final : public OfMessages {
  public:
-  OverloadedMaster(const trace::Trace& trace, std::int32_t master)
-      : OfMessages({"overloaded_master", "p2p", "Slaves wait for the master"}), trace_(trace), master_(master) {}
+  explicit OverloadedMaster(std::int32_t master)
+      : OfMessages({"overloaded_master", "p2p", "Slaves wait for the master"}), master_(master) {}
   void subscribe(Search& search) override {
-    search.subscribe<LateSender>([this, &search](const LateSender& late) {
+    const auto is_master = [this, &trace = search.trace()](std::uint32_t location) {
+      return trace.locations()[location].rank == master_;
+    };
+    search.subscribe<LateSender>([this, &search, is_master](const LateSender& late) {
       const Call& call = late.receiving.call;
       if (is_master(late.receiving.latest.sender) && !is_master(call.location))
         search.add(quantity(), call, longest_.excess(call, late.receiving.waiting_ns));
     });
-    search.subscribe<LateReceiver>([this, &search](const LateReceiver& late) {
+    search.subscribe<LateReceiver>([this, &search, is_master](const LateReceiver& late) {
       const Call& call = late.sending.call;
       if (is_master(late.sending.receiver) && !is_master(call.location))
         search.add(quantity(), call, longest_.excess(call, late.sending.waiting_ns));
@@ -144,8 +147,6 @@ class OverloadedMaster final : public OfMessages {
   }
 
  private:
-  bool is_master(std::uint32_t location) const { return trace_.locations()[location].rank == master_; }
-  const trace::Trace& trace_;
   std::int32_t master_;
   LongestOfCall longest_;  ///< it may have sent and received
 };
@@ -231,7 +232,7 @@ class JobWideWait final : public Pattern {
 
 }  // namespace
 
-Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameters) {
+Patterns waiting_patterns(const Parameters& parameters) {
   Patterns all;
   const auto add = [&](auto pattern) { all.push_back(std::move(pattern)); };
   const auto add_collective = [&](About about, Exchange exchange, CollectivePattern::Find find) {
@@ -245,9 +246,9 @@ Patterns waiting_patterns(const trace::Trace& trace, const Parameters& parameter
       About{"wrong_order_same_source", "late_sender_wrong_order", "... of the same sender"}, Of::SameSource));
   add(std::make_unique<WrongOrder>(
       About{"wrong_order_different_sources", "late_sender_wrong_order", "... of other senders"}, Of::OtherSources));
-  add(std::make_unique<SlowSlaves>(trace, parameters.master));
+  add(std::make_unique<SlowSlaves>(parameters.master));
   add(std::make_unique<LateReceiverPattern>());
-  add(std::make_unique<OverloadedMaster>(trace, parameters.master));
+  add(std::make_unique<OverloadedMaster>(parameters.master));
   add(std::make_unique<MessagesInWrongOrder>());
   add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all", true},
                  Exchange::AllToAll, find_waiting);

@@ -94,6 +94,8 @@ class EventTrace {
     return model_.queue(checked(position), source, destination);
   }
 
+  std::vector<Position> collective(std::int64_t position) { return model_.collective(checked(position)); }
+
   py::list locations() const {
     py::list all;
     for (const trace::LocationOfTrace& of : trace_->locations()) {
@@ -201,8 +203,8 @@ class EventTrace {
     if (record.kind != Kind::Collective) return;
     const bool is_root = record.peer == events::this_side;
     of["root"] = rank_or_none(is_root ? rank : trace_->communicators().rank_of(rank, record.communicator, record.peer));
-    const bool has_ordinal = record.ordinal != events::no_ordinal && !trace_->archive();
-    of["operation"] = has_ordinal ? py::object(py::int_(record.ordinal)) : py::object(py::none());
+    const bool has_number = linked.operation != events::no_ordinal;
+    of["operation"] = has_number ? py::object(py::int_(linked.operation)) : py::object(py::none());
   }
 
   std::shared_ptr<const trace::Trace> trace_;
@@ -233,6 +235,8 @@ PYBIND11_MODULE(trace, module) {
       .def("queue", &EventTrace::queue, py::arg("pos"), py::arg("source") = py::none(),
            py::arg("destination") = py::none(),
            "After the event: the send events of messages on their way, from and to these ranks.")
+      .def("collective", &EventTrace::collective, py::arg("pos"),
+           "The collective operation that the event belongs to: in which events processes have begun it; empty: none.")
       .def("callpath", &EventTrace::callpath, py::arg("callpath"), "The names of a call path, from the root.")
       .def_property_readonly("locations", &EventTrace::locations, "By location: rank, thread, name, host.")
       .def_property_readonly("regions", &EventTrace::regions, "Name, group, file and line of each.")

@@ -55,7 +55,7 @@ struct Picture {
   Bin all;
   Place least{infinity}, largest{-infinity};
   std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
-  std::int64_t undivided = 0;  ///< their clusters cannot be read
+  std::int64_t undivided = 0;  ///< their clusters cannot be read, or events of them were not kept
   double largest_error = 0;    ///< of values above 0
   double largest_unseen = 0;   ///< what values of 0 are below
   std::size_t clusters = 0;
@@ -87,7 +87,7 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
           picture.without_cluster += cluster < 0;
           const double v = value(i, cluster, row);
           if (!std::isfinite(v)) {
-            picture.undivided += cluster >= 0;
+            picture.undivided += d.loops->source || cluster >= 0;
             return;
           }
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
@@ -145,13 +145,15 @@ class LoopGraphs : TextPage {
     const std::size_t columns = std::min(room, count);
     const Picture picture = take_picture(d_, group, std::max<std::size_t>(columns, 1));
     if (picture.all.count == 0) {
-      line(picture.undivided > 0
+      line(view_.source ? "all events of no iteration of this loop were kept"
+           : picture.undivided > 0
                ? "the clusters of this loop could not be read: call paths of its iterations are not known"
                : "no iteration of this loop has been recorded");
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
-    if (view_.callpath && !view_.callpath->selection.everything) reconstructed(picture);
+    if (view_.source) by_events(picture);
+    else if (view_.callpath && !view_.callpath->selection.everything) reconstructed(picture);
     wrapped("",
             fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least), where(picture.least, group),
                         value(picture.all.sum / static_cast<double>(picture.all.count)), value(picture.largest),
@@ -165,9 +167,20 @@ class LoopGraphs : TextPage {
     if (picture.unreadable > 0)
       warning(fmt::format("{} of this loop could not be read: its log is damaged or incomplete",
                           plural(picture.unreadable, "iteration", "iterations")));
-    if (picture.undivided > 0)
+    if (picture.undivided > 0 && !view_.source)
       warning(fmt::format("the clusters of {} could not be read: their call paths are not known",
                           plural(picture.undivided, "iteration", "iterations")));
+  }
+
+  /// Of how many iterations there are events.
+  void by_events(const Picture& picture) {
+    if (picture.undivided == 0) return wrapped("", "As the events of each iteration say.", 0);
+    wrapped("",
+            fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",
+                        percent(static_cast<double>(picture.all.count) /
+                                    static_cast<double>(picture.all.count + picture.undivided),
+                                1)),
+            0);
   }
 
   void reconstructed(const Picture& picture) {

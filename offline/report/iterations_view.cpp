@@ -27,7 +27,7 @@ constexpr std::string_view usual[] = {
 std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
   std::vector<IterationMetric> metrics = analysis::iteration_metrics(loop);
   std::erase_if(metrics, [&](const IterationMetric& metric) {
-    const bool asked_for = !view.callpath && metric.name == view.metric.name;
+    const bool asked_for = !view.callpath && !view.source && metric.name == view.metric.name;
     return !asked_for && std::ranges::find(usual, metric.name) == std::end(usual);
   });
   return metrics;
@@ -73,7 +73,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   table.rows = [&view, open](const TakeRow& take) {
     const std::uint64_t stride = open->profiles->samples_stride();
     const bool samples = view.metric.name == "samples";
-    const bool whole = view.callpath->selection.everything;
+    const bool whole = view.callpath->selection.everything || view.source;
     Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
     std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
@@ -99,6 +99,10 @@ std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) 
         columns.push_back({metric.column, kind_of(metric.quantity)});
         values.push_back(value_of_metric(*open->profiles, metric.name));
       }
+      if (d.loops->source && !d.loops->callpath) {
+        columns.push_back({d.loops->metric.column, Kind::Seconds});
+        values.push_back(shown_value(*d.loops, *open));
+      }
       tables.push_back(series(open, std::move(columns), std::move(values)));
       if (d.loops->callpath) tables.push_back(callpath_table(*d.loops, open));
     }
@@ -119,6 +123,10 @@ Table iterations_table(const Document& d) {
           const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
           columns.push_back({metric.column, kind_of(metric.quantity)});
           values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
+        }
+        if (d.loops->source && !d.loops->callpath) {
+          columns.push_back({d.loops->metric.column, Kind::Seconds});
+          values.push_back(shown_value(*d.loops, *open));
         }
         if (d.loops->callpath) {
           columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.quantity)});

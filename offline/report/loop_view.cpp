@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "offline/analysis/severities.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 
@@ -22,12 +23,27 @@ std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& 
   return names;
 }
 
-analysis::IterationMetric choose_metric(const std::vector<analysis::IterationMetric>& metrics,
-                                        const std::string& wanted, const char* of) {
-  const auto at = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == wanted; });
-  if (at == metrics.end())
-    throw UsageError(fmt::format("--metric {}: {} has {}", wanted, of, joined(names_of(metrics))));
-  return *at;
+/// Of one of these lists each; in all of them, or of the source.
+void choose_metric(LoopView& view, const std::vector<std::vector<analysis::IterationMetric>>& lists,
+                   const Options& options, const char* of) {
+  const std::string wanted = options.metric.empty() ? "wall" : options.metric;
+  for (const auto& metrics : lists) {
+    const auto at = std::ranges::find(metrics, wanted, &analysis::IterationMetric::name);
+    if (at != metrics.end()) {
+      view.metric = *at;
+      continue;
+    }
+    if (options.other_metric) view.source = options.other_metric(wanted);
+    if (!view.source)
+      throw UsageError(fmt::format("--metric {}: {} has {}{}", wanted, of, joined(names_of(metrics)),
+                                   options.other_metric ? "; and patterns of waiting, such as late_sender" : ""));
+    view.metric = analysis::metric_of(wanted, "ticks");
+    return;
+  }
+}
+
+const analysis::PathSelection* selection_of(const LoopView& view) {
+  return view.callpath && !view.callpath->selection.everything ? &view.callpath->selection : nullptr;
 }
 
 }  // namespace
@@ -74,12 +90,11 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
   }
   if (view.groups.empty()) return view;
   view.metrics = metrics.front();
-  const std::string metric = options.metric.empty() ? "wall" : options.metric;
   if (options.callpath.empty()) {
-    for (const auto& of_loop : metrics) view.metric = choose_metric(of_loop, metric, "an iteration");
+    choose_metric(view, metrics, options, "an iteration");
     return view;
   }
-  view.metric = choose_metric(analysis::callpath_metrics(asked_for), metric, "a call path of an iteration");
+  choose_metric(view, {analysis::callpath_metrics(asked_for)}, options, "a call path of an iteration");
   view.callpath = match_or_refuse(experiment, tree, options.callpath);
   view.callpath_name = options.callpath;
   return view;
@@ -119,16 +134,20 @@ bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> ro
 }
 
 analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop) {
+  if (view.source) return view.source->of(loop.rank->rank, loop.location->thread, loop.loop().name, selection_of(view));
   return view.callpath ? value_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name)
                        : value_of_metric(*loop.profiles, view.metric.name);
 }
 
 analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop) {
-  return view.callpath ? error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
+  if (view.source || !view.callpath) return nullptr;
+  return error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name);
 }
 
 analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop) {
-  return view.callpath ? known_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name) : nullptr;
+  if (!view.callpath) return nullptr;
+  if (view.source) return [](auto...) { return static_cast<double>(analysis::Known::Exact); };
+  return known_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name);
 }
 
 std::string name_of(const LoopOfLocation& of) {

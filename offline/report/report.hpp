@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/table.hpp"
@@ -24,6 +25,16 @@ enum class Format : std::uint8_t { Text, Json, Tables };
 std::vector<std::string> format_names();
 
 inline constexpr double usual_min_share = 0.5;
+
+/// A metric of iterations that is not in their profiles, in seconds.
+class IterationSource {
+ public:
+  virtual ~IterationSource() = default;
+  /// Of a loop of a location; `selection`: of these call paths, null: of all. An iteration that nothing is known of has
+  /// NaN.
+  virtual analysis::IterationValue of(std::int32_t rank, std::int32_t thread, const std::string& loop,
+                                      const analysis::PathSelection* selection) const = 0;
+};
 
 struct Options {
   Format format = Format::Text;
@@ -46,6 +57,9 @@ struct Options {
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
   std::vector<std::string> findings;                                ///< lines that the first page begins with
+  /// Asked for the metric of iterations when their profiles do not have it. Null: there is none of the name either.
+  /// Throws UsageError when there would be one in other experiments.
+  std::function<std::shared_ptr<const IterationSource>(const std::string& metric)> other_metric;
 
   /// Whether what is asked for is the page that is shown without any option, as text.
   bool is_first_page() const;

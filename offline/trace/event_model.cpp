@@ -43,6 +43,8 @@ EventModel::State EventModel::first_state() {
               [this](const MessageEvent& event, bool is_send) { alone_.emplace_back(event, is_send); }),
           {},
           {},
+          {},
+          {},
           {}};
 }
 
@@ -83,6 +85,32 @@ std::vector<Position> EventModel::queue(Position position, std::optional<std::in
   for (const Position receive : unsure)
     if (const LinkedEvent* of = event(receive); of && of->send != no_position) std::erase(positions, of->send);
   return positions;
+}
+
+std::vector<Position> EventModel::collective(Position position) {
+  const auto communicator_of = [this](const Event& event) {
+    return trace_->communicators().index_of(trace_->locations()[event.location].rank, event.record.communicator);
+  };
+  const LinkedEvent* asked = event(position);
+  if (asked && asked->begin != no_position) asked = event(asked->begin);
+  if (!asked || asked->operation == events::no_ordinal) return {};
+  const std::uint64_t operation = asked->operation;
+  const std::int32_t communicator = communicator_of(asked->event);
+  if (communicator < 0) return {};
+  const CommunicatorOfTrace& of = trace_->communicators().all()[static_cast<std::size_t>(communicator)];
+  const auto processes = static_cast<std::size_t>(std::max(of.size, 1) + of.remote_size);
+  const Position middle = asked->position;
+  std::vector<Position> found;
+  for (Position at = middle - std::min(middle, most_ahead); at <= middle + most_ahead && found.size() < processes;
+       ++at) {
+    Cursor* cursor = cursor_with(at);
+    if (!cursor) break;
+    const LinkedEvent& other = cursor->at(at);
+    if (other.operation == operation && other.event.record.phase <= Phase::Begun &&
+        communicator_of(other.event) == communicator)
+      found.push_back(at);
+  }
+  return found;
 }
 
 Position EventModel::first_enter(std::uint32_t path) const {
@@ -143,7 +171,8 @@ void EventModel::thin_out_bookmarks() {
 
 std::size_t EventModel::State::bytes() const {
   constexpr std::size_t of_node = 64;  // of a hash table or tree
-  std::size_t all = pairing.bytes() + (flights.size() + begun.size() + unsure.size()) * of_node;
+  const std::size_t nodes = flights.size() + begun.size() + unsure.size() + operations.size() + uncounted.size();
+  std::size_t all = pairing.bytes() + nodes * of_node;
   for (const std::vector<Call>& stack : stacks) all += sizeof(stack) + stack.size() * sizeof(Call);
   return all;
 }
@@ -166,7 +195,9 @@ void EventModel::link(Cursor& cursor, LinkedEvent& linked) {
     }
     case Type::Gap:
       // An experiment has calls as wholes.
-      if (trace_->archive()) stack.clear();
+      if (!trace_->archive()) return;
+      stack.clear();
+      cursor.state.uncounted.insert(event.location);
       return;
     case Type::Communication: return link_communication(cursor, linked);
     default: return;
@@ -176,6 +207,7 @@ void EventModel::link(Cursor& cursor, LinkedEvent& linked) {
 void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
   const Event& event = linked.event;
   State& state = cursor.state;
+  if (event.record.kind == Kind::Collective) number_operation(state, linked);
   if (event.record.phase != Phase::Whole) {
     const std::uint64_t request = trace_->request_of(event);
     if (event.record.phase == Phase::Begun) {
@@ -198,6 +230,20 @@ void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
   }
   state.pairing.add(event, token_of(linked.position));
   if (!paired_.empty() || !alone_.empty()) settle(cursor);
+}
+
+void EventModel::number_operation(State& state, LinkedEvent& linked) const {
+  const Event& event = linked.event;
+  if (!trace_->archive()) {
+    linked.operation = event.record.ordinal;
+    return;
+  }
+  // Of a non-blocking one the communicator becomes known when it is completed, and others may come before.
+  if (event.record.phase != Phase::Whole) state.uncounted.insert(event.location);
+  if (state.uncounted.contains(event.location)) return;
+  const std::int32_t rank = trace_->locations()[event.location].rank;
+  const std::int32_t communicator = trace_->communicators().index_of(rank, event.record.communicator);
+  if (communicator >= 0) linked.operation = state.operations[{event.location, communicator}]++;
 }
 
 /// What is known now of this and earlier messages.

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,9 @@ struct LinkedEvent {
   /// known, or is known only `most_ahead` events later (in an archive, where a receive that was posted before is open).
   Position send = no_position;
   Position begin = no_position;  ///< of what was completed or cancelled: the event that has begun it
+  /// Of a collective operation: which one of its communicator it is, from 0. In an archive it is counted, from the
+  /// begin of the trace to the location's first gap or first non-blocking collective operation.
+  std::uint64_t operation = events::no_ordinal;
 };
 
 class EventModel {
@@ -68,6 +72,10 @@ class EventModel {
   std::vector<Position> queue(Position position, std::optional<std::int32_t> from = std::nullopt,
                               std::optional<std::int32_t> to = std::nullopt);
 
+  /// The collective operation that the event belongs to: the events in which processes have begun it, as far as they
+  /// are at most `most_ahead` events away. Empty: it is of no collective operation, or it is not known of which.
+  std::vector<Position> collective(Position position);
+
   /// The first Enter of a call path, at or before any event of it; no_position: none was read so far.
   Position first_enter(std::uint32_t path) const;
 
@@ -86,6 +94,9 @@ class EventModel {
     std::map<Position, Flight> flights;                  ///< sends
     std::unordered_map<std::uint64_t, Position> begun;   ///< by request
     std::unordered_map<std::uint32_t, Position> unsure;  ///< receives whose send may become known; by token
+    /// Of an archive: by location and communicator, how many collective operations there were.
+    std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> operations;
+    std::set<std::uint32_t> uncounted;  ///< of an archive: locations whose operations cannot be counted
     std::size_t bytes() const;
   };
   struct Bookmark {
@@ -113,6 +124,7 @@ class EventModel {
   bool advance(Cursor& cursor);
   void link(Cursor& cursor, LinkedEvent& linked);
   void link_communication(Cursor& cursor, LinkedEvent& linked);
+  void number_operation(State& state, LinkedEvent& linked) const;
   void settle(Cursor& cursor);
   void keep_bookmark(const Event& event);
   void thin_out_bookmarks();

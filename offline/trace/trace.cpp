@@ -318,6 +318,11 @@ void Trace::choose_slowest() {
   for (std::size_t i = most_slow_; i < all.size(); ++i) slowest_.erase(all[i].second);
 }
 
+bool Trace::is_slow_on_all(const std::string& loop, std::int64_t iteration) const {
+  const auto slow = slowest_.find({loop, iteration});
+  return slow != slowest_.end() && slow->second >= static_cast<std::int32_t>(experiment_->ranks().size());
+}
+
 bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
   const auto of = levels_.find(loop);
   const unsigned level = of == levels_.end() ? 0 : of->second;

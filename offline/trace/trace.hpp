@@ -116,6 +116,8 @@ class Trace {
   }
   /// One of 2^level messages is sampled on all ranks; none: nowhere.
   std::optional<unsigned> level_of_messages() const { return level_of_messages_; }
+  /// Whether the iteration is one of the slowest and all ranks have it.
+  bool is_slow_on_all(const std::string& loop, std::int64_t iteration) const;
   /// Whether the iteration belongs to the sample: it is kept on all ranks, whether slow or not.
   bool is_sampled(const std::string& loop, std::int64_t iteration) const;
 

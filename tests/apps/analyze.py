@@ -4,6 +4,8 @@ The truth comes from the program's own clock: when its calls began and ended."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import random
 import statistics
@@ -228,6 +230,61 @@ class Analyze(TestCase):
         # The program may be suspended between its clock reading and its call, but not every second time.
         self.assertLess(statistics.median(wrong), 0.0001)
         self.assertGreater(max(planted["late_sender"]), 0.003)
+
+    def series(self, experiment: Path, *words: str) -> dict[int, dict[int, float | None]]:
+        """By rank, by iteration: the last column of `refrain report --iterations`; None where it is empty."""
+        done = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "csv", "--metric", *words],
+                              capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        values: dict[int, dict[int, float | None]] = defaultdict(dict)
+        column = f"callpath_{words[0]}_s" if "--callpath" in words else f"{words[0]}_s"
+        for row in csv.DictReader(io.StringIO(done.stdout)):
+            values[int(row["rank"])][int(row["iteration"])] = float(row[column]) if row[column] else None
+        return values
+
+    def test_each_iteration_has_its_waiting(self) -> None:
+        experiment, planted = self.run_mode(MPIS[0], "recv", 20, 0.005, ALL, "marked")
+        found = self.series(experiment, "late_sender")
+        self.assertEqual([[*range(20)]] * 2, [[*found[rank]] for rank in (0, 1)])
+        self.assertLess(statistics.median(abs(planted["late_sender"][step] - found[1][step]) for step in range(20)), 0.0001)
+        self.assertGreater(max(found[1].values()), 0.003)
+        self.assertEqual({0}, set(found[0].values()))
+        # As the search finds it for one iteration, and for all of them.
+        self.assertEqual(found, self.series(experiment, "late_sender", "--callpath", "MPI_Recv"))
+        self.assertEqual({0}, set(self.series(experiment, "late_sender", "--callpath", "MPI_Barrier")[1].values()))
+        for step in (3, 4):
+            one = {of["name"]: of["severity_s"] for of in self.analysis(experiment, "--iteration", step)["patterns"]}
+            self.assertAlmostEqual(one["late_sender"], found[1][step], delta=1e-9)
+        whole = {of["name"]: of["severity_s"] for of in self.analysis(experiment)["patterns"]}
+        self.assertAlmostEqual(whole["late_sender"], sum(found[1].values()), delta=1e-7)
+        page = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--metric", "late_sender"],
+                              capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertIn("loop step: 20 iterations on 2 ranks, late_sender time", page.stdout)
+        self.assertIn("As the events of each iteration say.", page.stdout)
+        document = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--metric", "late_sender", "--format",
+                                   "json"], capture_output=True, text=True, env=clean_environment(), timeout=300)
+        (loop,) = json.loads(document.stdout)["loops"]
+        self.assertEqual([found[rank][step] for rank in (0, 1) for step in range(20)],
+                         [value for of in loop["per_location"] for value in of["late_sender_s"]])
+
+    def test_iterations_whose_events_were_not_kept_have_no_waiting(self) -> None:
+        experiment, _ = self.run_mode(MPIS[0], "recv", STEPS, 0, {"REFRAIN_TRACE_MEMORY": "64K"}, "marked")
+        found = self.series(experiment, "late_sender")
+        known = [{step for step, value in found[rank].items() if value is not None} for rank in (0, 1)]
+        self.assertEqual(known[0], known[1])
+        self.assertTrue(20 < len(known[0]) < STEPS / 2, len(known[0]))
+        page = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--metric", "late_sender"],
+                              capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertIn(f"As the events of {100 * len(known[0]) / STEPS:.1f} % of the iterations say", page.stdout)
+
+    def test_no_events_or_no_such_pattern(self) -> None:
+        experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off"}, "marked")
+        for metric, line in (("late_sender", "the experiment has no events, which tell this"),
+                             ("late_sende", "an iteration has wall, .*; and patterns of waiting, such as late_sender")):
+            done = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--metric", metric], capture_output=True,
+                                  text=True, env=clean_environment(), timeout=300)
+            self.assertEqual((1, ""), (done.returncode, done.stdout))
+            self.assertRegex(done.stderr, f"^refrain report: --metric {metric}: {line}\n$")
 
     def test_estimates_from_a_sample(self) -> None:
         """What each step has waited is known, so is what a sample of them may miss: the error must be about as large as

@@ -11,7 +11,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from archives_by_hand import (BEGIN, PYTHON, Call, events_of, irecv, isend, receive, received, send, sent, write_archive)
+from archives_by_hand import (BEGIN, PYTHON, Call, collective, done, events_of, icollective, irecv, isend, receive, received,
+                              send, sent, write_archive)
 from refrain_testing import BUILD, PROGRAMS, REFRAIN, TestCase, clean_environment
 
 # Prints what it finds: first in this order of positions, and the states behind some of them.
@@ -188,6 +189,40 @@ class TraceModel(TestCase):
         self.assertEqual(30000, len(messages[0]))
         self.assertEqual(messages[0], messages[1])
 
+    @unittest.skipIf(PYTHON is None, "python3-otf2 is not there")
+    def test_the_parts_of_a_collective_operation(self) -> None:
+        """The first of each rank, the second of each, and so on, of each communicator."""
+        draw = random.Random(3)
+        calls: list[list[Call]] = []
+        for rank in range(3):
+            times = sorted(draw.sample(range(1, 400), 40))
+            calls.append([collective(10 * time, 10 * time + 5, "BARRIER" if n % 2 else "BCAST", root=None if n % 2 else 0)
+                          for n, time in enumerate(times)])
+        last = 4010
+        calls[1].append((last, last + 1, "MPI_Ibarrier", icollective(1)))
+        calls[1].append((last + 2, last + 3, "MPI_Wait", done(1, "BARRIER")))
+        calls[1].append(collective(last + 10, last + 20, "BARRIER"))
+        anchor = write_archive(self.directory / "collectives", [events_of(of) for of in calls])
+        found = json.loads(self.run_python(COLLECTIVES, anchor))
+        self.assertEqual(3 * 40 + 3, len(found))
+        for instance in found:
+            if instance["time_ns"] >= last:
+                self.assertEqual(([], None), (instance["parts"], instance["operation"]))
+                continue
+            self.assertEqual([0, 1, 2], sorted(part["rank"] for part in instance["parts"]))
+            self.assertEqual({instance["operation"]}, {part["operation"] for part in instance["parts"]})
+            for part in instance["parts"]:
+                begin = calls[part["rank"]][instance["operation"]][0]
+                self.assertEqual(begin, part["time_ns"])
+
+    def test_the_parts_of_collective_operations_of_a_run(self) -> None:
+        experiment = self.with_all_events(PROGRAMS / "analyze_waits_openmpi", "allreduce", "50", "0", self.directory / "times")
+        found = json.loads(self.run_python(COLLECTIVES, experiment))
+        self.assertGreater(len(found), 2 * 50)
+        for instance in found:
+            self.assertEqual([0, 1], sorted(part["rank"] for part in instance["parts"]), instance)
+            self.assertEqual(1, len({(part["operation"], part["region"]) for part in instance["parts"]}), instance)
+
     def test_figure_1_of_the_paper_as_a_script(self) -> None:
         """Of blocking calls it is what `refrain analyze` finds, to the nanosecond."""
         experiment = self.with_late_senders()
@@ -247,6 +282,14 @@ for event in seen[::101]:
     for link in ("enterptr", "sendptr", "beginptr"):
         if event.get(link) is not None:
             assert first.event(event[link]) == seen[event[link]]
+"""
+
+COLLECTIVES = """
+import json, sys
+from refrain.trace import EventTrace
+trace = EventTrace(sys.argv[1])
+events = [event for event in trace if event["type"].startswith("collective")]
+print(json.dumps([event | {"parts": [trace.event(pos) for pos in trace.collective(event["pos"])]} for event in events[::-1]]))
 """
 
 MESSAGES = """

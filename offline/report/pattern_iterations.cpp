@@ -1,0 +1,52 @@
+#include "offline/report/pattern_iterations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <unordered_map>
+
+#include "offline/patterns/iteration_severities.hpp"
+
+namespace refrain::report {
+namespace {
+
+using patterns::IterationSeverities;
+
+class PatternIterations final : public IterationSource {
+ public:
+  explicit PatternIterations(IterationSeverities found) : found_(std::move(found)) {}
+
+  analysis::IterationValue of(std::int32_t rank, std::int32_t thread, const std::string& loop,
+                              const analysis::PathSelection* selection) const override {
+    const auto is_meant = [&](std::uint32_t path) {
+      return !selection || (path < selection->paths.size() && selection->paths[path]);
+    };
+    std::unordered_map<std::int64_t, double> seconds;
+    for (const IterationSeverities::OfLoop& of : found_.loops) {
+      if (of.rank != rank || of.thread != thread || of.loop != loop) continue;
+      for (const std::int64_t iteration : of.kept) seconds[iteration] = 0;
+      for (const IterationSeverities::Row& row : of.rows)
+        if (is_meant(row.path)) seconds[row.iteration] += static_cast<double>(row.ns) / 1e9;
+    }
+    return [seconds = std::move(seconds)](std::int64_t iteration, auto...) {
+      const auto at = seconds.find(iteration);
+      return at == seconds.end() ? NAN : at->second;
+    };
+  }
+
+ private:
+  IterationSeverities found_;
+};
+
+}  // namespace
+
+std::shared_ptr<const IterationSource> search_iterations(
+    const std::shared_ptr<const experiment::Experiment>& experiment, const std::string& pattern) {
+  const std::vector<std::string> names = patterns::iteration_pattern_names();
+  if (std::ranges::find(names, pattern) == names.end()) return nullptr;
+  const auto trace = trace::Trace::open(experiment);
+  if (!trace) throw UsageError(fmt::format("--metric {}: the experiment has no events, which tell this", pattern));
+  return std::make_shared<PatternIterations>(patterns::severities_of_iterations(*trace, pattern));
+}
+
+}  // namespace refrain::report

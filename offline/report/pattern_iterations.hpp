@@ -1,0 +1,16 @@
+#pragma once
+/// What kinds of waiting cost in iterations, as a metric of them (`refrain report --iterations --metric late_sender`).
+
+#include <memory>
+#include <string>
+
+#include "offline/report/report.hpp"
+
+namespace refrain::report {
+
+/// The events of all ranks are searched. Null: there is no pattern of waiting of this name. Throws UsageError when the
+/// experiment has no events.
+std::shared_ptr<const IterationSource> search_iterations(
+    const std::shared_ptr<const experiment::Experiment>& experiment, const std::string& pattern);
+
+}  // namespace refrain::report
