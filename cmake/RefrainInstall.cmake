@@ -16,7 +16,7 @@ foreach(mpi openmpi mpich)
 endforeach()
 
 install(TARGETS refrain refrain-mpicc RUNTIME)
-foreach(link refrain-export ${REFRAIN_WRAPPER_LINKS})
+foreach(link refrain-export refrain-analyze ${REFRAIN_WRAPPER_LINKS})
   install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${link} TYPE BIN)
 endforeach()
 # For plug-ins of `refrain analyze` in C++.
@@ -94,8 +94,10 @@ add_custom_command(OUTPUT ${completion}/refrain
   DEPENDS refrain VERBATIM)
 add_custom_target(completion ALL DEPENDS ${completion}/refrain)
 file(MAKE_DIRECTORY ${completion})
-file(CREATE_LINK refrain ${completion}/refrain-export SYMBOLIC)  # bash looks for a file of the command's name
-install(FILES ${completion}/refrain ${completion}/refrain-export DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+foreach(command export analyze)  # bash looks for a file of the command's name
+  file(CREATE_LINK refrain ${completion}/refrain-${command} SYMBOLIC)
+endforeach()
+install(FILES ${completion}/refrain ${completion}/refrain-export ${completion}/refrain-analyze DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 # Documents lie as in the sources, so that their links to each other work; examples are there to be read and built.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md

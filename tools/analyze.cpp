@@ -15,12 +15,18 @@
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
+#include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
+#include "tools/search_sockets.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/together.hpp"
 #include "tools/trace_command.hpp"
 
 namespace refrain::tools {
 namespace {
+
+/// How long a process waits for others that are silent.
+constexpr std::chrono::seconds patience(120);
 
 struct AnalyzeRequest {
   std::string experiment, format = "text";
@@ -104,6 +110,7 @@ bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace, c
   // What still changes, or is damaged, or was left out on purpose.
   const auto is_listed = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::List; };
   return trace.experiment().manifest().state != "running" && trace.damage().count() == 0 &&
+         analysis.counts.damages == 0 &&
          std::ranges::none_of(trace.ranks(), is_listed) &&
          std::ranges::none_of(analysis.patterns, [](const patterns::PatternResult& of) { return of.is_partial; });
 }
@@ -122,7 +129,18 @@ void keep(const patterns::Analysis& analysis, const trace::Trace& trace, const p
   }
 }
 
-int run_analyze(AnalyzeRequest& request) {
+/// What needs all events in one process; empty: nothing.
+std::string needs_one_process(const AnalyzeRequest& request) {
+  const std::pair<const char*, bool> alone[] = {{"--causes", request.search.with_causes},
+                                                {"--critical-path", request.search.with_critical_path},
+                                                {"--plugin", !request.plugins.empty()}};
+  for (const auto& [option, is_given] : alone)
+    if (is_given) return fmt::format("{}: only of one process, not of several together", option);
+  return {};
+}
+
+/// `group`: null for this process alone.
+int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   report::Options common;
   common.set_format(request.format);
   request.options.format = common.format;
@@ -151,12 +169,23 @@ int run_analyze(AnalyzeRequest& request) {
           if (std::ranges::find(all, name) == all.end())
             throw report::UsageError(
                 fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-        const patterns::PathNames names(trace);
+        const bool is_first = !group || group->is_first();
+        std::optional<patterns::PathNames> names;
+        if (is_first) names.emplace(trace);
+        const patterns::Naming naming = is_first ? names->naming() : patterns::Naming();
         const std::int32_t master = request.search.parameters.master;
         if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
           throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
-        const patterns::Analysis analysis =
-            patterns::analyse(trace, names.naming(), request.search, std::move(further));
+        std::optional<SearchSockets> sockets;
+        if (group) request.search.processes = &sockets.emplace(*group, patience);
+        ProgressLine line;
+        const auto end_ns = static_cast<double>(std::max<std::int64_t>(trace.end_ns(), 1));
+        request.search.progress = [&](std::int64_t time_ns) {
+          line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * static_cast<double>(time_ns) / end_ns); });
+        };
+        const patterns::Analysis analysis = patterns::analyse(trace, naming, request.search, std::move(further));
+        line.end();
+        if (!is_first) return;
         if (request.search.iteration && !analysis.has_iteration)
           throw report::UsageError(
               fmt::format("--iteration {}: there are no events of such an iteration", *request.search.iteration));
@@ -166,8 +195,8 @@ int run_analyze(AnalyzeRequest& request) {
         if (request.search.with_critical_path && !analysis.critical_path)
           complain("analyze", exit_ok,
                    "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
-        if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, names.naming());
-        report::print_analysis(analysis, trace, names.naming(), request.options, report::detect_terminal(stdout),
+        if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, naming);
+        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout),
                                write_out);
         flush_out();
         for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
@@ -175,6 +204,17 @@ int run_analyze(AnalyzeRequest& request) {
       },
       as);
   return code == exit_ok && !all_worked ? exit_damaged : code;
+}
+
+int run_analyze(AnalyzeRequest& request) {
+  const exports::PlaceInJob place = exports::place_in_job();
+  if (place.size == 1) return analyze(request, nullptr);
+  if (const std::string wrong = needs_one_process(request); !wrong.empty())
+    return place.rank == 0 ? complain("analyze", exit_usage, wrong) : exit_ok;
+  std::filesystem::path path = std::filesystem::absolute(request.experiment).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return work_together("analyze", path.filename().string() + "-analyze.processes", place, patience,
+                       [&](exports::ProcessGroup& group) { return analyze(request, &group); });
 }
 
 }  // namespace
@@ -237,6 +277,7 @@ void add_analyze(Command root, Invocation& invocation) {
       .check(wrong_as_amount)
       .shows_default();
   command.footer(
+      "mpirun -n N refrain-analyze EXPERIMENT (or srun) searches with N processes.\n"
       "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "
       "run, with standard errors.\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "

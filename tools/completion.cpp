@@ -13,7 +13,7 @@ constexpr const char* head =
     "# Completion of refrain's command line for bash; made by: refrain completion bash\n"
     "_refrain() {\n"
     "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} at=refrain kind= words= i\n"
-    "  if [[ ${COMP_WORDS[0]##*/} == refrain-export ]]; then at='refrain export'; fi\n"
+    "  case ${COMP_WORDS[0]##*/} in refrain-export|refrain-analyze) at=${COMP_WORDS[0]##*/}; at=${at/-/ };; esac\n"
     "  COMPREPLY=()\n"
     "  # bash takes --name=value for three words.\n"
     "  if [[ $word == = ]]; then word=; elif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
@@ -46,7 +46,7 @@ constexpr const char* tail =
     "    words) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\") ;;\n"
     "  esac\n"
     "}\n"
-    "complete -F _refrain refrain refrain-export\n";
+    "complete -F _refrain refrain refrain-export refrain-analyze\n";
 
 std::string names_of(const OptionDescription& option, const std::string& before) {
   std::string names;

@@ -12,6 +12,7 @@
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/together.hpp"
 #include "tools/trace_command.hpp"
 
 namespace refrain::tools {
@@ -51,39 +52,6 @@ int export_events(const Request& request, exports::ProcessGroup* processes) {
   });
 }
 
-/// What goes wrong here and in the other processes is said, each line once. The worst code is that of the whole.
-int lead(const Request& request, exports::ProcessGroup& processes) {
-  constexpr int worst_last[] = {exit_ok, exit_damaged, exit_usage, exit_unreadable};
-  const auto badness = [&](int code) { return std::ranges::find(worst_last, code) - worst_last; };
-  int code = export_events(request, &processes);
-  processes.end({code, {}});
-  for (const exports::ProcessGroup::LastWord& word : processes.dismiss()) {
-    code = std::max(code, word.code, [&](int a, int b) { return badness(a) < badness(b); });
-    for (const std::string& line : word.lines)
-      if (std::ranges::find(complaints(), line) == complaints().end()) complain("export", code, line);
-  }
-  return code;
-}
-
-/// The first process tells the errors of all, and has the exit code: a launcher ends the others when one fails.
-int follow(const Request& request, exports::ProcessGroup& processes) {
-  using First = exports::ProcessGroup::First;
-  print_complaints(false);
-  const int code = export_events(request, &processes);
-  const First first = processes.first();
-  if (first == First::IsSilent && !complaints().empty()) {
-    print_complaints(true);
-    return complain("export", code, std::string(complaints().back()));
-  }
-  try {
-    // When the first one has ended it knows better than this one what went wrong.
-    processes.end({code, first == First::HasEnded ? std::vector<std::string>() : complaints()});
-  } catch (const exports::ExportError&) {
-    // It has removed the files.
-  }
-  return exit_ok;
-}
-
 int run(const Request& request) {
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1) return export_events(request, nullptr);
@@ -93,14 +61,10 @@ int run(const Request& request) {
   } catch (const exports::ExportError& error) {
     return place.rank == 0 ? complain("export", exit_usage, error.what()) : exit_ok;
   }
-  try {
-    std::filesystem::path meeting = directory_of(request);
-    meeting += ".processes";
-    exports::ProcessGroup processes(meeting, place, std::chrono::seconds(request.patience));
-    return place.rank == 0 ? lead(request, processes) : follow(request, processes);
-  } catch (const exports::ExportError& error) {
-    return complain("export", exit_usage, error.what());
-  }
+  std::filesystem::path meeting = directory_of(request);
+  meeting += ".processes";
+  return work_together("export", meeting, place, std::chrono::seconds(request.patience),
+                       [&](exports::ProcessGroup& processes) { return export_events(request, &processes); });
 }
 
 }  // namespace

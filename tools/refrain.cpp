@@ -21,11 +21,12 @@ constexpr const char* footer =
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
     "  refrain report EXPERIMENT                   see where its time went";
 
-/// The command line. refrain-export is another name of `refrain export`.
+/// The command line. refrain-export is another name of `refrain export`, and refrain-analyze of `refrain analyze`.
 std::vector<const char*> words_of(int argc, char** argv) {
   std::vector<const char*> words(argv, argv + argc);
-  if (argc > 0 && std::filesystem::path(argv[0]).filename() == "refrain-export")
-    words.insert(words.begin() + 1, "export");
+  const std::filesystem::path name = argc > 0 ? std::filesystem::path(argv[0]).filename() : "";
+  for (const char* command : {"export", "analyze"})
+    if (name == std::string("refrain-") + command) words.insert(words.begin() + 1, command);
   return words;
 }
 

@@ -20,6 +20,7 @@
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
+#include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/start.hpp"
 #include "tools/subcommands.hpp"
@@ -35,25 +36,6 @@ struct Request {
   std::string format = "text";
   std::vector<std::string> ranks;
   report::Options options;
-};
-
-/// A line on the terminal that tells how far the symbols are, from the second second on.
-class Progress {
- public:
-  void operator()(std::size_t count, std::size_t all) {
-    const auto now = Clock::now();
-    if (!interactive_ || now - begin_ < std::chrono::seconds(1)) return;
-    if (count < all && now - last_ < std::chrono::milliseconds(200)) return;
-    last_ = now;
-    fmt::print(stderr, "\r{}", count < all ? fmt::format("resolving symbols: {} of {}", count, all) : "\033[K");
-    std::fflush(stderr);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const bool interactive_ = isatty(STDERR_FILENO) == 1;
-  const Clock::time_point begin_ = Clock::now();
-  Clock::time_point last_{};
 };
 
 /// Where the report goes: standard output, or a file that is made when there is something to write, so that a request
@@ -109,8 +91,11 @@ int run(Request request) {
   try {
     request.options.set_format(request.format);
     request.options.ranks = parse_ranks(request.ranks);
-    Progress progress;
-    request.options.progress = [&](std::size_t count, std::size_t all) { progress(count, all); };
+    ProgressLine line;
+    request.options.progress = [&](std::size_t count, std::size_t all) {
+      if (count < all) line.show([&] { return fmt::format("resolving symbols: {} of {}", count, all); });
+      else line.end();
+    };
 
     if (is_archive(name, request.experiment)) return exit_usage;
     experiment = experiment::Experiment::open(request.experiment);

@@ -95,6 +95,7 @@ class Analyser {
     if (request_.iteration)
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
     Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
+    if (request_.processes) search.distribute(request_.processes->process(), request_.processes->count());
     subscribe(search);
     std::optional<Waits> waits;
     const bool with_causes = request_.with_causes || request_.headlines > 0;
@@ -103,7 +104,9 @@ class Analyser {
     std::optional<CriticalPath> critical_path;
     if (with_causes) causes.emplace(search);
     if (request_.with_critical_path) critical_path.emplace(search);
-    search.run(request_.progress);
+    if (request_.processes) search.run(*request_.processes, request_.progress);
+    else search.run(request_.progress);
+    if (request_.processes && request_.processes->process() != 0) return {};
     for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
 
     Analysis analysis;

@@ -30,6 +30,9 @@ struct Request {
   bool with_causes = false, with_critical_path = false;
   std::size_t headlines = 0;  ///< at most so many
   std::function<void(std::int64_t time_ns)> progress;
+  /// Of a search by several processes, without causes, critical path, headlines and patterns of plug-ins: all call
+  /// analyse() with the same request; the first one has the result.
+  SearchProcesses* processes = nullptr;
 };
 
 inline constexpr double not_known = -1;

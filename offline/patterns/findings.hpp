@@ -78,8 +78,10 @@ class Findings {
   OfLocation& of(std::uint32_t location) { return of_[location]; }
   const std::vector<OfLocation>& locations() const { return of_; }
 
- private:
+  /// That of the call path; made where there is none.
   static Cell& cell(OfLocation& of, std::uint32_t path);
+
+ private:
   void add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns) const;
   void keep_span(OfLocation& of);
   bool by_span_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace refrain::patterns {
 
@@ -18,6 +19,17 @@ Search::Messages::Messages(Search& search)
   std::int32_t last = -1;
   for (const trace::LocationOfTrace& of : search.trace_.locations()) last = std::max(last, of.rank);
   flights_.resize(static_cast<std::size_t>(std::int64_t{last} + 2));
+  const std::size_t processes = search.distribution_ ? static_cast<std::size_t>(search.distribution_->processes()) : 0;
+  unanswered_.resize(processes);
+  for_others_.resize(processes);
+}
+
+/// -1: of the own one.
+int Search::Messages::process_of(std::int32_t rank) const {
+  const auto& distribution = search_.distribution_;
+  if (!distribution) return -1;
+  const int process = distribution->of_rank(rank);
+  return process == distribution->process() ? -1 : process;
 }
 
 std::uint32_t Search::Messages::make_operation() {
@@ -66,6 +78,8 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       begun_.erase(begun);
       Operation& of = operations_[send];
       if (r.phase == Phase::Cancelled) {
+        if (const int process = process_of(of.to); process >= 0)
+          for_others_[static_cast<std::size_t>(process)].cancelled.push_back({of.sent_ns, of.sender, of.to});
         land(of);
         of.is_completed = true;
         return complete_send(send);
@@ -87,9 +101,9 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     of.bytes = r.bytes_sent;
     of.tag = r.tag;
     of.to = pairing_.ends_of(event).other;
-    Flights& flights = flights_to(of.to);
-    of.flight = flights.next;
-    flights.add(of.sent_ns, of.sender);
+    const int process = process_of(of.to);
+    if (process < 0) of.flight = flights_to(of.to).add(of.sent_ns, of.sender);
+    else unanswered_[static_cast<std::size_t>(process)].sends.push_back(send);
     if (r.phase == Phase::Whole) {
       of.completed = of.call;
       Node& by = nodes_[of.completed];
@@ -99,7 +113,8 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       begun_.insert_or_assign(search_.trace_.request_of(event), send);
       forget_unfinished();
     }
-    return pairing_.add(event, send);
+    if (process < 0) pairing_.add(event, send);
+    return;
   }
   if (r.phase == Phase::Begun) {
     posted_.insert_or_assign(search_.trace_.request_of(event), Posted{call.enter_ns, call.path});
@@ -127,6 +142,63 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   of.bytes = r.bytes_received;
   of.tag = r.tag;
   pairing_.add(event, receive);
+}
+
+/// It was begun, completed or not, where nobody here knows.
+void Search::Messages::add(const RemoteSend& send, int from_process) {
+  const std::uint32_t made = make_operation();
+  Operation& of = operations_[made];
+  of.is_completed = true;
+  of.sender = send.location;
+  of.send_enter_ns = send.enter_ns;
+  of.sent_ns = send.time_ns;
+  of.bytes = send.bytes;
+  of.tag = send.tag;
+  of.process = from_process;
+  of.number = send.number;
+  trace::Event event;
+  event.type = trace::Type::Communication;
+  event.location = send.location;
+  event.time_ns = send.time_ns;
+  event.record.kind = Kind::Send;
+  event.record.phase = send.phase;
+  event.record.tag = send.tag;
+  event.record.communicator = send.communicator;
+  event.record.peer = send.peer;
+  event.record.bytes_sent = send.bytes;
+  event.record.request = send.request;
+  event.record.ordinal = send.ordinal;
+  event.record.tags_before = send.tags_before;
+  of.to = pairing_.ends_of(event).other;
+  of.flight = flights_to(of.to).add(of.sent_ns, of.sender);
+  pairing_.add(event, made);
+}
+
+void Search::Messages::take(const Answer& answer, int from_process) {
+  Unanswered& unanswered = unanswered_[static_cast<std::size_t>(from_process)];
+  if (answer.number < unanswered.first || answer.number - unanswered.first >= unanswered.sends.size()) return;
+  const std::uint32_t send = std::exchange(unanswered.sends[answer.number - unanswered.first], std::uint32_t{none});
+  while (!unanswered.sends.empty() && unanswered.sends.front() == none) {
+    unanswered.sends.pop_front();
+    ++unanswered.first;
+  }
+  if (send == none) return;
+  Operation& of = operations_[send];
+  of.is_paired = answer.is_paired;
+  of.is_alone = !answer.is_paired;
+  of.posted_ns = answer.posted_ns;
+  of.receiver = answer.receiver;
+  complete_send(send);
+}
+
+void Search::Messages::take(const Cancelled& cancelled) {
+  flights_to(cancelled.to).land(cancelled.sent_ns, cancelled.sender);
+}
+
+/// To the process that it is from.
+void Search::Messages::answer(const Operation& send) {
+  for_others_[static_cast<std::size_t>(send.process)].answers.push_back(
+      {send.number, send.posted_ns, send.receiver, send.is_paired});
 }
 
 /// Requests that are freed are never completed, and of a sample some are completed later than is known.
@@ -158,6 +230,12 @@ void Search::Messages::Flights::land(std::uint64_t place) {
   while (!flights.empty() && flights.front().is_gone) flights.pop_front();
   constexpr std::size_t few = 256;
   if (flights.size() > 2 * open + few) std::erase_if(flights, [](const Flight& of) { return of.is_gone; });
+}
+
+void Search::Messages::Flights::land(std::int64_t sent_ns, std::uint32_t sender) {
+  const auto at = std::ranges::find_if(
+      flights, [&](const Flight& of) { return !of.is_gone && of.sent_ns == sent_ns && of.sender == sender; });
+  if (at != flights.end()) land(at->place);
 }
 
 /// It has arrived, or nobody knows where it has gone.
@@ -197,6 +275,10 @@ void Search::Messages::alone(const trace::MessageEvent& event, bool is_send) {
 void Search::Messages::complete_send(std::uint32_t operation) {
   Operation& of = operations_[operation];
   if (!of.is_completed || !(of.is_paired || of.is_alone)) return;
+  if (of.process >= 0) {
+    answer(of);
+    return free_operation(operation);
+  }
   const std::uint32_t by = of.completed, begun = of.call;
   if (by != none) {
     Node& node = nodes_[by];

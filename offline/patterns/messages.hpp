@@ -13,9 +13,47 @@
 
 namespace refrain::patterns {
 
+/// Of a distributed search: a send whose receiver belongs to another process, for that process. Call paths stay at home:
+/// who has called is of interest for causes alone.
+struct RemoteSend {
+  std::uint64_t number;  ///< which one of those from process to process, from 0 on
+  std::int64_t time_ns, enter_ns;
+  std::int64_t bytes;
+  std::uint64_t request, ordinal, tags_before;
+  std::uint32_t location;
+  std::int32_t tag, communicator, peer;
+  events::Phase phase;
+};
+/// What has become of it.
+struct Answer {
+  std::uint64_t number;
+  std::int64_t posted_ns;
+  std::uint32_t receiver;
+  bool is_paired;
+};
+/// It was cancelled.
+struct Cancelled {
+  std::int64_t sent_ns;
+  std::uint32_t sender;
+  std::int32_t to;  ///< rank of the job
+};
+
 class Search::Messages {
  public:
   explicit Messages(Search& search);
+
+  // Of a distributed search. All sends to own ranks must come in order of time, whichever process they are from.
+  void add(const RemoteSend& send, int from_process);
+  void take(const Answer& answer, int from_process);
+  void take(const Cancelled& cancelled);
+  /// What the event's other end is, rank of the job.
+  std::int32_t other_end(const trace::Event& event) { return pairing_.ends_of(event).other; }
+  /// What is to be told other processes; by process.
+  struct ForOthers {
+    std::vector<Answer> answers;
+    std::vector<Cancelled> cancelled;
+  };
+  std::vector<ForOthers>& for_others() { return for_others_; }
 
   /// A Communication event of a message within a call. `node`: that of the call, made when it is 0.
   void add(const trace::Event& event, const Call& call, std::uint32_t& node);
@@ -55,6 +93,8 @@ class Search::Messages {
     std::int32_t tag = 0;
     std::int32_t to = -1;      ///< of a send: rank of the job
     std::uint64_t flight = 0;  ///< of a send: its place among those to that rank
+    std::uint64_t number = 0;  ///< of a send from another process
+    std::int32_t process = -1;  ///< where that send is from; -1: it is an own one
   };
   /// What was sent to a rank and not yet received, in order of time.
   struct Flight {
@@ -69,11 +109,14 @@ class Search::Messages {
     std::size_t open = 0;
     std::int64_t known_since_ns = INT64_MIN;  ///< what was sent before may have arrived, unseen
     std::uint32_t gaps = 0;                   ///< in progress: what is sent may arrive unseen
-    void add(std::int64_t sent_ns, std::uint32_t sender) {
-      flights.push_back({next++, sent_ns, sender, false});
+    /// Returns its place.
+    std::uint64_t add(std::int64_t sent_ns, std::uint32_t sender) {
+      flights.push_back({next, sent_ns, sender, false});
       ++open;
+      return next++;
     }
     void land(std::uint64_t place);
+    void land(std::int64_t sent_ns, std::uint32_t sender);
   };
 
   std::uint32_t make_operation();
@@ -83,6 +126,8 @@ class Search::Messages {
   void pair(const trace::MessagePair& pair);
   void alone(const trace::MessageEvent& event, bool is_send);
   void land(const Operation& send);
+  void answer(const Operation& send);
+  int process_of(std::int32_t rank) const;
   void complete_send(std::uint32_t operation);
   void forget_unfinished();
   void tell_receiving(std::uint32_t node);
@@ -103,6 +148,13 @@ class Search::Messages {
   };
   std::unordered_map<std::uint64_t, Posted> posted_;  ///< receives
   std::vector<Flights> flights_;                      ///< by rank; the first one: of none
+  /// Own sends to a process, from the first one on that is not answered.
+  struct Unanswered {
+    std::uint64_t first = 0;
+    std::deque<std::uint32_t> sends;  ///< none: answered
+  };
+  std::vector<Unanswered> unanswered_;  ///< by process
+  std::vector<ForOthers> for_others_;
   std::uint64_t violations_ = 0;
 };
 

@@ -28,6 +28,7 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
       has_gap_(trace.locations().size()),
       is_in_gap_(trace.locations().size()),
       gap_begin_(trace.locations().size()) {
+  extents_.resize(trace.locations().size());
   for (const trace::RegionOfTrace& region : trace.regions()) {
     const bool is_mpi = region.paradigm == trace::Paradigm::Mpi;
     trace::FunctionOfMpi function = trace::function_of_mpi(region.name);
@@ -47,49 +48,62 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
 
 Search::~Search() = default;
 
-void Search::run(const std::function<void(std::int64_t time_ns)>& progress) {
+void Search::distribute(int process, int processes) {
+  distribution_.emplace(trace_, process, processes);
+  messages_ = std::make_unique<Messages>(*this);
+}
+
+void Search::run(const Progress& progress) {
   constexpr std::uint64_t events_for_progress = 1 << 20;
   std::uint64_t count = 0;
   const bool publishes_all = !std::get<Subscribers<Primitive>>(subscribers_).empty();
-  struct Extent {
-    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-  };
-  std::vector<Extent> extents(trace_.locations().size());
   auto reader = trace_.read();
   while (const trace::Event* event = reader.next()) {
     if (progress && count % events_for_progress == 0) progress(event->time_ns);
     if (publishes_all) [[unlikely]]
       publish(Primitive{*event, count});
     ++count;
-    if (is_in_gap_[event->location]) [[unlikely]]
-      end_gap(event->location, event->time_ns);
-    switch (event->type) {
-      case Type::Enter: enter(*event); break;
-      case Type::Leave: leave(*event); break;
-      case Type::Communication: communication(*event); break;
-      case Type::SpanEnd: span_end(*event); break;
-      case Type::Sample: sample(*event); break;
-      case Type::Gap: gap(*event); break;
-      default: break;
-    }
-    Extent& extent = extents[event->location];
-    if (extent.first_ns > extent.last_ns) [[unlikely]]
-      extent.first_ns = event->time_ns;
-    extent.last_ns = event->time_ns;
+    take(*event);
   }
-  for (std::uint32_t location = 0; location < extents.size(); ++location)
+  finish_events();
+  findings_.finish();
+  this->count();
+}
+
+void Search::take(const trace::Event& event) {
+  if (is_in_gap_[event.location]) [[unlikely]]
+    end_gap(event.location, event.time_ns);
+  switch (event.type) {
+    case Type::Enter: enter(event); break;
+    case Type::Leave: leave(event); break;
+    case Type::Communication: communication(event); break;
+    case Type::SpanEnd: span_end(event); break;
+    case Type::Sample: sample(event); break;
+    case Type::Gap: gap(event); break;
+    default: break;
+  }
+  Extent& extent = extents_[event.location];
+  if (extent.first_ns > extent.last_ns) [[unlikely]]
+    extent.first_ns = event.time_ns;
+  extent.last_ns = event.time_ns;
+}
+
+void Search::finish_events() {
+  for (std::uint32_t location = 0; location < extents_.size(); ++location)
     if (is_in_gap_[location]) end_gap(location, std::max(trace_.end_ns(), gap_begin_[location]));
-  for (std::uint32_t location = 0; location < extents.size(); ++location) {
-    findings_.of(location).first_ns = extents[location].first_ns;
-    findings_.of(location).last_ns = extents[location].last_ns;
+  for (std::uint32_t location = 0; location < extents_.size(); ++location) {
+    findings_.of(location).first_ns = extents_[location].first_ns;
+    findings_.of(location).last_ns = extents_[location].last_ns;
   }
   messages_->finish();
   collectives_.finish();
-  findings_.finish();
+}
+
+void Search::count() {
   counts_.messages = messages_->counts();
   counts_.violations = messages_->violations();
-  counts_.collectives = collectives_.whole();
-  counts_.collectives_left_out = collectives_.left_out();
+  counts_.collectives += collectives_.whole();
+  counts_.collectives_left_out += collectives_.left_out();
 }
 
 /// A call whose end is not known: it has waited for nothing.
@@ -199,12 +213,16 @@ void Search::sample(const trace::Event& event) const {
   publish(Sampled{event.location, event.path, event.time_ns, event.record.value});
 }
 
+std::uint16_t Search::loop_index(const std::string& loop) {
+  const auto at = std::ranges::find(loops_, loop);
+  const auto index = static_cast<std::uint16_t>(at - loops_.begin());
+  if (at == loops_.end()) loops_.push_back(loop);
+  return index;
+}
+
 void Search::span_end(const trace::Event& event) {
   SpanEnd end;
-  const std::string loop = trace_.loop_of(event);
-  const auto at = std::ranges::find(loops_, loop);
-  end.loop = static_cast<std::uint16_t>(at - loops_.begin());
-  if (at == loops_.end()) loops_.push_back(loop);
+  end.loop = loop_index(trace_.loop_of(event));
   end.number = event.record.value;
   if (!trace_.archive()) end.ns = event.time_ns - trace_.time_of(event.location, event.record.begin);
   if (!trace_.archive() && event.record.region == events::stretches) {
@@ -233,6 +251,11 @@ void Search::collective(const trace::CollectiveOperation& operation) {
 void Search::job_wide(const Call& call, bool is_init) {
   std::vector<Call>& calls = is_init ? init_ : finalize_;
   calls.push_back(call);
+  if (!distribution_) publish_job_wide(is_init);
+}
+
+void Search::publish_job_wide(bool is_init) {
+  const std::vector<Call>& calls = is_init ? init_ : finalize_;
   if (calls.size() != processes_) return;
   std::int64_t last = INT64_MIN;
   for (const Call& of : calls) last = std::max(last, of.enter_ns);

@@ -10,12 +10,15 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "offline/patterns/compound_events.hpp"
+#include "offline/patterns/distribution.hpp"
+#include "offline/patterns/search_processes.hpp"
 #include "offline/patterns/findings.hpp"
 #include "offline/trace/collectives.hpp"
 #include "offline/trace/pairing.hpp"
@@ -31,6 +34,7 @@ struct SearchCounts {
   std::uint64_t gaps = 0;         ///< places where events are missing
   std::uint64_t gaps_within = 0;  ///< those in the time that was asked for
   bool is_sample = false;         ///< what came before an iteration is not known
+  std::uint64_t damages = 0;      ///< that other processes of a distributed search have found
 };
 
 /// Whether some iterations of the run are not in the trace, which were left out at random.
@@ -42,12 +46,19 @@ struct SearchLimits {
 
 class Search {
  public:
+  /// So many events of a location, at most, are behind what becomes known of others in a distributed search.
+  static constexpr std::size_t most_behind = std::size_t{1} << 15;
+
   /// `by_span`: Findings keep what belongs to each span.
   /// ... of those that are `wanted`; empty: all.
   Search(const trace::Trace& trace, bool by_span, const SearchLimits& limits = {}, Findings::IsWanted wanted = {});
   ~Search();
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
+
+  /// The search is one of several, see run(). To be called before anybody subscribes.
+  void distribute(int process, int processes);
+  bool is_distributed() const { return distribution_.has_value(); }
 
   /// Who subscribes from now on is not called again once it has thrown a std::exception; what that says stands in
   /// `failure` then. Null: exceptions are not caught.
@@ -74,14 +85,20 @@ class Search {
   /// Of spans the findings keep only this quantity.
   void keep_rows_of(Quantity quantity) { findings_.keep_rows_of(quantity); }
 
+  using Progress = std::function<void(std::int64_t time_ns)>;
   /// The pass. `progress`: now and then, with the time that was reached.
-  void run(const std::function<void(std::int64_t time_ns)>& progress = {});
+  void run(const Progress& progress = {});
+  /// The pass by several processes, each of which looks at the events of some ranks and subscribes alike. Only what
+  /// happens on own ranks is published and added, with what is needed of others: of a collective operation the parts that
+  /// decide for how long others have waited. No Primitive, and no call paths of others. In the end the first process has
+  /// the findings and counts of all. After distribute(). Throws ProcessError.
+  void run(SearchProcesses& processes, const Progress& progress = {});
 
   const trace::Trace& trace() const { return trace_; }
   const Findings& findings() const { return findings_; }
   /// So much of the call, but no more than it has itself.
   void add(Quantity quantity, const Call& call, std::int64_t ns) {
-    if (is_within(call.enter_ns))
+    if (is_within(call.enter_ns) && is_own(call.location))
       findings_.add(quantity, call.location, call.path, call.span, std::min(ns, call.time_ns() - call.inner_ns));
   }
   bool is_within(std::int64_t enter_ns) const { return enter_ns >= limits_.from_ns && enter_ns < limits_.to_ns; }
@@ -93,6 +110,7 @@ class Search {
   template <class Event>
   using Subscribers = std::vector<std::function<void(const Event&)>>;
   class Messages;
+  class Rounds;
   struct Frame {
     Call call;
     std::uint32_t node = 0;  ///< of Messages; 0: it has moved none
@@ -101,23 +119,34 @@ class Search {
     std::uint64_t messages = 0, bytes = 0;
   };
 
+  void take(const trace::Event& event);
+  void finish_events();
+  void count();
+  bool is_own(std::uint32_t location) const { return !distribution_ || distribution_->is_own(location); }
   void enter(const trace::Event& event);
   void communication(const trace::Event& event);
   void leave(const trace::Event& event);
   void sample(const trace::Event& event) const;
   void span_end(const trace::Event& event);
+  std::uint16_t loop_index(const std::string& loop);
   void gap(const trace::Event& event);
   void end_gap(std::uint32_t location, std::int64_t ns);
   void abandon(const Frame& frame);
   void collective(const trace::CollectiveOperation& operation);
   void job_wide(const Call& call, bool is_init);
+  void publish_job_wide(bool is_init);
   /// Where orders of messages are known from: in a sample nobody knows what came before.
   std::int64_t begin_of_span(std::uint32_t location) const {
     return counts_.is_sample ? span_begin_[location] : INT64_MIN;
   }
 
+  struct Extent {
+    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  };
+
   const trace::Trace& trace_;
   SearchLimits limits_;
+  std::optional<Distribution> distribution_;  ///< of a distributed search
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
              Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>, Subscribers<Sampled>>
@@ -131,6 +160,7 @@ class Search {
   trace::Collectives collectives_;
   std::vector<Call> init_, finalize_;
   std::size_t processes_ = 0;
+  std::vector<Extent> extents_;  ///< by location
   std::vector<std::string> loops_{{}};
   std::vector<std::int64_t> span_begin_;  ///< by location
   std::vector<bool> has_gap_;             ///< by location: events of the span in progress are missing

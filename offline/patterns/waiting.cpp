@@ -1,5 +1,7 @@
 // Patterns of waiting: a call that cannot go on before another process has done something.
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "offline/patterns/dependences.hpp"
 #include "offline/patterns/pattern.hpp"
@@ -45,26 +47,27 @@ class OfCollectives : public Pattern {
 /// Of one call only the longest waiting counts, whatever it has waited for.
 class LongestOfCall {
  public:
+  /// In a distributed search some of it is known late.
+  void set(const Search& search) {
+    if (search.is_distributed()) most_recent_ = Search::most_behind;
+  }
   /// By what `ns` is more than what was added for this call before.
   std::int64_t excess(const Call& call, std::int64_t ns) {
-    std::vector<Recent>& recent = of_location_[call.location];
-    const auto at = std::ranges::find(recent, call.enter_ns, &Recent::enter_ns);
-    if (at != recent.end()) {
-      const std::int64_t more = std::max(ns - at->ns, std::int64_t{0});
-      at->ns += more;
-      return more;
+    std::map<std::int64_t, std::int64_t>& recent = of_location_[call.location];
+    const auto [at, is_new] = recent.try_emplace(call.enter_ns, ns);
+    if (is_new) {
+      if (recent.size() > most_recent_) recent.erase(recent.begin());
+      return ns;
     }
-    constexpr std::size_t most_recent = 64;
-    if (recent.size() == most_recent) recent.erase(recent.begin(), recent.begin() + most_recent / 2);
-    recent.push_back({call.enter_ns, ns});
-    return ns;
+    const std::int64_t more = std::max(ns - at->second, std::int64_t{0});
+    at->second += more;
+    return more;
   }
 
  private:
-  struct Recent {
-    std::int64_t enter_ns, ns;
-  };
-  std::unordered_map<std::uint32_t, std::vector<Recent>> of_location_;
+  std::size_t most_recent_ = 64;
+  /// By the time at which a call was entered: what was added.
+  std::unordered_map<std::uint32_t, std::map<std::int64_t, std::int64_t>> of_location_;
 };
 
 class LateSenderPattern final : public OfMessages {
@@ -134,6 +137,7 @@ class OverloadedMaster final : public OfMessages {
     const auto is_master = [this, &trace = search.trace()](std::uint32_t location) {
       return trace.locations()[location].rank == master_;
     };
+    longest_.set(search);
     search.subscribe<LateSender>([this, &search, is_master](const LateSender& late) {
       const Call& call = late.receiving.call;
       if (is_master(late.receiving.latest.sender) && !is_master(call.location))
@@ -179,6 +183,7 @@ class CollectivePattern final : public OfCollectives {
   CollectivePattern(About about, Exchange exchange, Find find)
       : OfCollectives(std::move(about)), exchange_(exchange), find_(find) {}
   void subscribe(Search& search) override {
+    longest_.set(search);
     search.subscribe<Collective>([this, &search](const Collective& of) {
       if (of.operation.exchange != exchange_) return;
       find_(of, [&](const CollectivePart& part, std::int64_t ns) {

@@ -122,7 +122,7 @@ void Collectives::join(const Part& part) {
   auto at = open_.find(part.key);
   if (at == open_.end()) {
     constexpr std::size_t most_open = 4096, most_parts = std::size_t{1} << 20;
-    while (!in_order_.empty() && (open_.size() >= most_open || open_parts_ >= most_parts)) leave_oldest_out();
+    while (!in_order_.empty() && (open_.size() >= most_open || open_parts_ >= most_parts)) leave_out(in_order_.begin());
     const Place place = in_order_.insert(in_order_.end(), CollectiveOperation{});
     place->communicator = part.key.communicator;
     place->ordinal = part.key.ordinal;
@@ -135,41 +135,45 @@ void Collectives::join(const Part& part) {
   ++open_parts_;
   const CommunicatorOfTrace& communicator =
       trace_.communicators().all()[static_cast<std::size_t>(part.key.communicator)];
-  if (place->parts.size() == static_cast<std::size_t>(communicator.size)) end(place);
+  const auto size = static_cast<std::size_t>(communicator.size);
+  const std::size_t own = own_members_.empty() ? size : own_members_[static_cast<std::size_t>(part.key.communicator)];
+  if (place->parts.size() == size) end(place);
+  else if (place->parts.size() == own) leave_out(place);
 }
 
-void Collectives::leave_oldest_out() {
-  ++left_out_;
-  const CollectiveOperation& oldest = in_order_.front();
-  open_parts_ -= oldest.parts.size();
-  open_.erase({oldest.communicator, oldest.ordinal});
-  in_order_.pop_front();
+/// Not all of it is here.
+void Collectives::leave_out(Place place) {
+  if (take_part_) take_part_(*place);
+  else ++left_out_;
+  open_parts_ -= place->parts.size();
+  open_.erase({place->communicator, place->ordinal});
+  in_order_.erase(place);
+}
+
+void Collectives::set_positions(CollectiveOperation& operation) const {
+  const CommunicatorOfTrace& communicator =
+      trace_.communicators().all()[static_cast<std::size_t>(operation.communicator)];
+  std::unordered_map<std::int32_t, std::int32_t> position;
+  for (std::size_t i = 0; i < communicator.members.size(); ++i)
+    position[communicator.members[i]] = static_cast<std::int32_t>(i);
+  for (CollectivePart& part : operation.parts)
+    if (const auto at = position.find(part.rank); at != position.end()) part.position = at->second;
 }
 
 void Collectives::end(Place place) {
   ++whole_;
   open_parts_ -= place->parts.size();
-  if (place->exchange == Exchange::Prefix) {
-    const CommunicatorOfTrace& communicator =
-        trace_.communicators().all()[static_cast<std::size_t>(place->communicator)];
-    std::unordered_map<std::int32_t, std::int32_t> position;
-    for (std::size_t i = 0; i < communicator.members.size(); ++i)
-      position[communicator.members[i]] = static_cast<std::int32_t>(i);
-    for (CollectivePart& part : place->parts)
-      if (const auto at = position.find(part.rank); at != position.end()) part.position = at->second;
-  }
+  if (place->exchange == Exchange::Prefix) set_positions(*place);
   take_(*place);
   open_.erase({place->communicator, place->ordinal});
   in_order_.erase(place);
 }
 
 void Collectives::finish() {
-  left_out_ += in_order_.size();
+  while (!in_order_.empty()) leave_out(in_order_.begin());
   for (const InOrder& of : of_location_)
     left_out_ +=
         static_cast<std::uint64_t>(std::ranges::count_if(of.parts, [](const auto& p) { return p.has_value(); }));
-  in_order_.clear();
-  open_.clear();
   begun_.clear();
 }
 

@@ -58,6 +58,15 @@ class Collectives {
   using Take = std::function<void(const CollectiveOperation&)>;
   /// `take` gets an operation when the last process has left it.
   Collectives(const Trace& trace, Take take);
+  /// When only parts of some ranks are added, the members of communicators in `own_members`: `take_part` gets what these
+  /// have done in an operation to which others belong, too, once all of them have left it, or with fewer parts when the
+  /// rest will not come.
+  void take_parts_of(std::vector<std::size_t> own_members, Take take_part) {
+    own_members_ = std::move(own_members);
+    take_part_ = std::move(take_part);
+  }
+  /// Says of each part of a whole operation which one in the communicator it is.
+  void set_positions(CollectiveOperation& operation) const;
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
 
@@ -103,10 +112,11 @@ class Collectives {
   void left(Part part);
   void join(const Part& part);
   void end(Place place);
-  void leave_oldest_out();
+  void leave_out(Place place);
 
   const Trace& trace_;
-  Take take_;
+  Take take_, take_part_;
+  std::vector<std::size_t> own_members_;  ///< by communicator; empty: all
   std::vector<FunctionOfMpi> functions_;  ///< by region
   std::list<CollectiveOperation> in_order_;
   std::unordered_map<Key, Place, HashOfKey> open_;

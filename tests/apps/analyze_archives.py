@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from analyze_together import difference, together
 from archives_by_hand import (BEGIN, END, PYTHON, Call, Communicators, Ranks, Threads, barriers, collective, done,
                               events_of, icollective, irecv, isend, receive, received, send, sent, write_archive)
 from refrain_testing import REFRAIN, TestCase, clean_environment
@@ -67,6 +68,9 @@ class Analyzed(TestCase):
     def findings(self, archive: Path, *options: Any) -> dict[str, dict[str, Any]]:
         """By name, after what holds for all archives was checked. The rest of the output is in `whole`."""
         self.whole = json.loads(self.refrain(archive, "--format", "json", *options))
+        if not {"--causes", "--critical-path", "--plugin"} & set(map(str, options)):
+            (code, out, _), _ = together(self.directory, 2, archive, "--format", "json", *options)
+            self.assertEqual((0, ""), (code, difference(self.whole, json.loads(out))), "of two processes")
         found = {pattern["name"]: pattern for pattern in self.whole["patterns"]}
         self.assertEqual(len(found), len(self.whole["patterns"]))
         for name, pattern in found.items():

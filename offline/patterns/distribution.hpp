@@ -1,0 +1,36 @@
+#pragma once
+/// Which ranks of a trace which process of a distributed search looks at: neighbours together, with about as many records
+/// for each process. All processes come to the same result.
+
+#include <cstdint>
+#include <vector>
+
+#include "offline/trace/trace.hpp"
+
+namespace refrain::patterns {
+
+class Distribution {
+ public:
+  Distribution(const trace::Trace& trace, int process, int processes);
+
+  int process() const { return process_; }
+  int processes() const { return processes_; }
+  bool is_own(std::uint32_t location) const { return of_location_[location] == process_; }
+  int of_location(std::uint32_t location) const { return of_location_[location]; }
+  /// Of a rank of the job; the own process where the rank is not in the trace.
+  int of_rank(std::int32_t rank) const {
+    const int process = is_numbered(rank) ? of_rank_[static_cast<std::size_t>(rank)] : absent;
+    return process == absent ? process_ : process;
+  }
+  std::vector<std::uint32_t> own_locations() const;
+  /// By communicator: how many of its members are own ones.
+  std::vector<std::size_t> own_members(const trace::Trace& trace) const;
+
+ private:
+  static constexpr int absent = -1;
+  bool is_numbered(std::int32_t rank) const { return rank >= 0 && static_cast<std::size_t>(rank) < of_rank_.size(); }
+  int process_, processes_;
+  std::vector<int> of_location_, of_rank_;
+};
+
+}  // namespace refrain::patterns

@@ -1,0 +1,419 @@
+// The search by several processes. Each reads the events of its own ranks, some thousand at a time, and tells the others
+// which messages are sent to theirs; then all look at what has happened up to the time that all have reached. So sends
+// and receives of a rank are seen in order of time, as in a search by one process. What becomes known of a send, and the
+// parts of collective operations, come back a round later.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "offline/patterns/messages.hpp"
+#include "offline/patterns/wire.hpp"
+
+namespace refrain::patterns {
+namespace {
+
+using events::Kind;
+using events::Phase;
+using trace::CollectiveOperation;
+using trace::CollectivePart;
+using trace::Type;
+
+/// Of these parts those that decide how long others have waited: the root, the one that has begun last, the one that was
+/// left first, the shortest one. Of operations along the ranks all.
+std::vector<CollectivePart> deciding_parts(const CollectiveOperation& operation) {
+  const auto& parts = operation.parts;
+  if (operation.exchange == trace::Exchange::Prefix || parts.size() <= 4) return parts;
+  std::set<std::size_t> chosen;
+  const auto choose = [&](auto at) {
+    if (at != parts.end()) chosen.insert(static_cast<std::size_t>(at - parts.begin()));
+  };
+  choose(std::ranges::find(parts, true, &CollectivePart::is_root));
+  choose(std::ranges::max_element(parts, {}, &CollectivePart::begin_ns));
+  choose(std::ranges::min_element(parts, {}, &CollectivePart::leave_ns));
+  choose(std::ranges::min_element(parts, {}, [](const CollectivePart& of) { return of.leave_ns - of.enter_ns; }));
+  std::vector<CollectivePart> deciding;
+  for (const std::size_t place : chosen) deciding.push_back(parts[place]);
+  return deciding;
+}
+
+}  // namespace
+
+class Search::Rounds {
+ public:
+  Rounds(Search& search, SearchProcesses& processes)
+      : search_(search),
+        team_(processes),
+        distribution_(*search.distribution_),
+        own_(distribution_.own_locations()),
+        stacks_(search.trace_.locations().size()),
+        outgoing_(static_cast<std::size_t>(distribution_.processes())) {
+    // A reader of no locations is one of all.
+    if (!own_.empty()) reader_.emplace(search.trace_.read(own_));
+    search_.collectives_.take_parts_of(distribution_.own_members(search.trace_),
+                                       [this](const CollectiveOperation& operation) { add_own(operation); });
+  }
+
+  void run(const Progress& progress) {
+    check_trace();
+    for (std::int64_t until_ns = 0; until_ns != end_of_time;) {
+      read();
+      until_ns = exchange_round(reached());
+      if (progress && distribution_.process() == 0 && until_ns != end_of_time) progress(until_ns);
+      look_until(until_ns);
+    }
+    search_.finish_events();
+    // What is known now of the last messages and operations.
+    exchange_round(end_of_time);
+    gather_job_wide();
+    search_.publish_job_wide(true);
+    search_.publish_job_wide(false);
+    finish_operations();
+    search_.findings_.finish();
+    search_.count();
+    gather();
+  }
+
+ private:
+  static constexpr std::int64_t end_of_time = INT64_MAX;
+  static constexpr std::size_t window = 1 << 14;  ///< events that are read ahead
+  static_assert(2 * window <= most_behind);
+
+  /// An event that was read ahead; of the most frequent types what the search needs, of others a place in others_.
+  struct Ahead {
+    std::int64_t time_ns, value;
+    std::uint32_t location, path;
+    Type type;
+    bool is_whole, is_other;
+  };
+  struct Open {
+    std::uint32_t path;
+    std::int64_t enter_ns;
+  };
+  struct Outgoing {
+    std::uint64_t next = 0;
+    std::vector<RemoteSend> sends;
+    WireWriter operations;
+    std::uint64_t operation_count = 0;
+  };
+  struct Incoming {
+    RemoteSend send;
+    int process;
+    auto order() const { return std::pair(send.time_ns, send.location); }
+  };
+  /// An operation of own ranks and others.
+  struct Operation {
+    CollectiveOperation operation;
+    std::size_t parts = 0;  ///< that are known to be done
+    bool has_own = false;
+    int first_process = INT32_MAX;  ///< of those that have parts in it
+  };
+
+  /// All must be looking at the same: an experiment in progress changes.
+  void check_trace() {
+    WireWriter about;
+    about.put(std::uint64_t{search_.trace_.locations().size()});
+    std::uint64_t records = 0;
+    for (const trace::LocationOfTrace& of : search_.trace_.locations()) records += of.records;
+    about.put(records);
+    const std::string own = about.take();
+    for (const std::string& of : team_.all_to_all(std::vector(outgoing_.size(), own)))
+      if (of != own) throw ProcessError("the events change while they are read");
+  }
+
+  void read() {
+    while (reader_ && (ahead_.size() < window || ahead_.front().time_ns == ahead_.back().time_ns)) {
+      const trace::Event* event = reader_->next();
+      if (!event) return reader_.reset();
+      look_ahead(*event);
+      Ahead& of = ahead_.emplace_back(event->time_ns, event->record.value, event->location, event->path, event->type,
+                                      event->record.is_whole, false);
+      of.is_other = event->type != Type::Enter && event->type != Type::Leave && event->type != Type::Sample;
+      if (of.is_other) others_.push_back(*event);
+    }
+  }
+
+  /// All events before are read.
+  std::int64_t reached() const { return reader_ ? ahead_.back().time_ns : end_of_time; }
+
+  /// Which messages are sent to ranks of others. Calls are followed as the search does it later.
+  void look_ahead(const trace::Event& event) {
+    std::vector<Open>& stack = stacks_[event.location];
+    switch (event.type) {
+      case Type::Enter: stack.push_back({event.path, event.time_ns}); return;
+      case Type::Leave: {
+        const auto at = std::ranges::find(stack.rbegin(), stack.rend(), event.path, &Open::path);
+        if (at != stack.rend()) stack.erase(std::prev(at.base()), stack.end());
+        return;
+      }
+      case Type::Gap:
+        if (search_.trace_.archive()) stack.clear();
+        return;
+      case Type::Communication: break;
+      default: return;
+    }
+    const events::Record& r = event.record;
+    if (r.kind != Kind::Send || r.phase >= Phase::Completed || stack.empty()) return;
+    const int process = distribution_.of_rank(search_.messages_->other_end(event));
+    if (process == distribution_.process()) return;
+    Outgoing& to = outgoing_[static_cast<std::size_t>(process)];
+    to.sends.push_back({to.next++, event.time_ns, stack.back().enter_ns, r.bytes_sent, r.request, r.ordinal, r.tags_before,
+                        event.location, r.tag, r.communicator, r.peer, r.phase});
+  }
+
+  /// Returns the time that all processes have reached.
+  std::int64_t exchange_round(std::int64_t own_until_ns) {
+    std::vector<std::string> messages;
+    for (std::size_t process = 0; process < outgoing_.size(); ++process) {
+      Outgoing& to = outgoing_[process];
+      Messages::ForOthers& of_messages = search_.messages_->for_others()[process];
+      WireWriter writer;
+      writer.put(own_until_ns);
+      writer.put(std::exchange(to.sends, {}));
+      writer.put(std::exchange(of_messages.answers, {}));
+      writer.put(std::exchange(of_messages.cancelled, {}));
+      writer.put(std::exchange(to.operation_count, 0));
+      messages.push_back(writer.take() + to.operations.take());
+    }
+    std::int64_t until_ns = own_until_ns;
+    const std::vector<std::string> all = team_.all_to_all(std::move(messages));
+    for (int process = 0; process < distribution_.processes(); ++process) {
+      if (process == distribution_.process()) continue;
+      WireReader reader(all[static_cast<std::size_t>(process)]);
+      until_ns = std::min(until_ns, reader.get<std::int64_t>());
+      const auto middle = static_cast<std::ptrdiff_t>(incoming_.size());
+      for (const RemoteSend& send : reader.get_all<RemoteSend>()) incoming_.push_back({send, process});
+      std::inplace_merge(incoming_.begin(), incoming_.begin() + middle, incoming_.end(),
+                         [](const Incoming& a, const Incoming& b) { return a.order() < b.order(); });
+      for (const Answer& answer : reader.get_all<Answer>()) search_.messages_->take(answer, process);
+      for (const Cancelled& cancelled : reader.get_all<Cancelled>()) search_.messages_->take(cancelled);
+      for (auto left = reader.get<std::uint64_t>(); left > 0; --left) add_of_others(reader, process);
+    }
+    return until_ns;
+  }
+
+  void look_until(std::int64_t until_ns) {
+    const auto is_due = [&](std::int64_t ns) { return ns < until_ns || until_ns == end_of_time; };
+    for (;;) {
+      const bool has_own = !ahead_.empty() && is_due(ahead_.front().time_ns);
+      const bool has_other = !incoming_.empty() && is_due(incoming_.front().send.time_ns);
+      if (has_other && (!has_own || incoming_.front().order() < std::pair(ahead_.front().time_ns, ahead_.front().location))) {
+        search_.messages_->add(incoming_.front().send, incoming_.front().process);
+        incoming_.pop_front();
+      } else if (has_own) {
+        look_at(ahead_.front());
+        ahead_.pop_front();
+      } else {
+        return;
+      }
+    }
+  }
+
+  void look_at(const Ahead& of) {
+    if (of.is_other) {
+      search_.take(others_.front());
+      return others_.pop_front();
+    }
+    event_.type = of.type;
+    event_.location = of.location;
+    event_.time_ns = of.time_ns;
+    event_.path = of.path;
+    event_.record.value = of.value;
+    event_.record.is_whole = of.is_whole;
+    search_.take(event_);
+  }
+
+  // ---- collective operations ----
+
+  void add_own(const CollectiveOperation& operation) {
+    for (int process = 0; process < distribution_.processes(); ++process) {
+      if (process == distribution_.process()) continue;
+      Outgoing& to = outgoing_[static_cast<std::size_t>(process)];
+      ++to.operation_count;
+      to.operations.put(operation.communicator);
+      to.operations.put(operation.ordinal);
+      to.operations.put(operation.region);
+      to.operations.put(operation.exchange);
+      to.operations.put(std::uint64_t{operation.parts.size()});
+      to.operations.put(deciding_parts(operation));
+    }
+    add(operation, operation.parts.size(), distribution_.process());
+  }
+
+  void add_of_others(WireReader& reader, int process) {
+    CollectiveOperation operation;
+    operation.communicator = reader.get<std::int32_t>();
+    operation.ordinal = reader.get<std::uint64_t>();
+    operation.region = reader.get<std::uint32_t>();
+    operation.exchange = reader.get<trace::Exchange>();
+    const auto parts = reader.get<std::uint64_t>();
+    operation.parts = reader.get_all<CollectivePart>();
+    add(std::move(operation), parts, process);
+  }
+
+  void add(CollectiveOperation operation, std::size_t parts, int process) {
+    const auto& communicators = search_.trace_.communicators().all();
+    if (operation.communicator < 0 || static_cast<std::size_t>(operation.communicator) >= communicators.size()) return;
+    const auto size = static_cast<std::size_t>(communicators[static_cast<std::size_t>(operation.communicator)].size);
+    const auto at = operations_.try_emplace({operation.communicator, operation.ordinal}).first;
+    Operation& of = at->second;
+    // The kind is that of whoever is first in the list, and regions of others are the same.
+    if (of.operation.parts.empty() || process < of.first_process) {
+      of.operation.region = operation.region;
+      of.operation.exchange = operation.exchange;
+    }
+    of.operation.communicator = operation.communicator;
+    of.operation.ordinal = operation.ordinal;
+    of.operation.parts.insert(of.operation.parts.end(), operation.parts.begin(), operation.parts.end());
+    of.parts += parts;
+    of.has_own |= process == distribution_.process();
+    of.first_process = std::min(of.first_process, process);
+    if (of.parts < size) return;
+    search_.counts_.collectives += of.first_process == distribution_.process();
+    if (of.has_own) {
+      if (of.operation.exchange == trace::Exchange::Prefix) search_.collectives_.set_positions(of.operation);
+      search_.collective(of.operation);
+    }
+    operations_.erase(at);
+  }
+
+  /// Of the rest not all parts are in the trace.
+  void finish_operations() {
+    for (const auto& [key, of] : operations_)
+      search_.counts_.collectives_left_out += of.first_process == distribution_.process();
+    operations_.clear();
+  }
+
+  // ---- the end ----
+
+  void gather_job_wide() {
+    WireWriter writer;
+    writer.put(search_.init_);
+    writer.put(search_.finalize_);
+    const std::vector<std::string> all = team_.all_to_all(std::vector(outgoing_.size(), writer.take()));
+    for (int process = 0; process < distribution_.processes(); ++process) {
+      if (process == distribution_.process()) continue;
+      WireReader reader(all[static_cast<std::size_t>(process)]);
+      for (const Call& call : reader.get_all<Call>()) search_.init_.push_back(call);
+      for (const Call& call : reader.get_all<Call>()) search_.finalize_.push_back(call);
+    }
+  }
+
+  /// Findings of all to the first process.
+  void gather() {
+    std::vector<std::string> messages(outgoing_.size());
+    if (distribution_.process() != 0) messages[0] = own_findings();
+    const std::vector<std::string> all = team_.all_to_all(std::move(messages));
+    if (distribution_.process() != 0) return;
+    for (int process = 1; process < distribution_.processes(); ++process) {
+      WireReader reader(all[static_cast<std::size_t>(process)]);
+      add_findings(reader);
+    }
+  }
+
+  std::string own_findings() const {
+    WireWriter writer;
+    const SearchCounts& counts = search_.counts_;
+    writer.put(counts.messages);
+    writer.put(counts.collectives);
+    writer.put(counts.collectives_left_out);
+    writer.put(counts.violations);
+    writer.put(counts.gaps);
+    writer.put(counts.gaps_within);
+    writer.put(std::uint64_t{search_.trace_.damage().count()});
+    writer.put(std::uint64_t{search_.loops_.size()});
+    for (const std::string& loop : search_.loops_) writer.put(loop);
+    // Each process numbers the call paths of an archive as it finds them.
+    const trace::Otf2Archive* archive = search_.trace_.archive();
+    const auto paths = archive ? static_cast<std::uint32_t>(archive->paths().size()) : 0;
+    writer.put(paths);
+    for (std::uint32_t path = 0; path < paths; ++path) {
+      writer.put(archive->paths()[path].parent);
+      writer.put(archive->paths()[path].region);
+    }
+    for (const std::uint32_t location : own_) {
+      const Findings::OfLocation& of = search_.findings_.locations()[location];
+      writer.put(location);
+      writer.put(std::uint64_t{of.cells.size()});
+      for (const Findings::Cell& cell : of.cells) {
+        writer.put(cell.path);
+        writer.put(cell.visits);
+        writer.put(cell.messages);
+        writer.put(cell.bytes);
+        writer.put(cell.values);
+      }
+      writer.put(of.spans);
+      writer.put(of.rows);
+      writer.put(of.span);
+      writer.put(of.first_ns);
+      writer.put(of.last_ns);
+      writer.put(of.missing_ns);
+      writer.put(of.counted_until_ns);
+    }
+    writer.put(trace::no_path);
+    return writer.take();
+  }
+
+  void add_findings(WireReader& reader) {
+    SearchCounts& counts = search_.counts_;
+    const auto messages = reader.get<trace::MessageCounts>();
+    counts.messages.sends += messages.sends;
+    counts.messages.receives += messages.receives;
+    counts.messages.paired += messages.paired;
+    for (std::size_t reason = 0; reason < messages.left_out.size(); ++reason)
+      counts.messages.left_out[reason] += messages.left_out[reason];
+    counts.collectives += reader.get<std::uint64_t>();
+    counts.collectives_left_out += reader.get<std::uint64_t>();
+    counts.violations += reader.get<std::uint64_t>();
+    counts.gaps += reader.get<std::uint64_t>();
+    counts.gaps_within += reader.get<std::uint64_t>();
+    counts.damages += reader.get<std::uint64_t>();
+    std::vector<std::uint16_t> loops;
+    for (auto left = reader.get<std::uint64_t>(); left > 0; --left) loops.push_back(search_.loop_index(reader.get_text()));
+    const trace::Otf2Archive* archive = search_.trace_.archive();
+    std::vector<std::uint32_t> paths;
+    for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+      const auto parent = reader.get<std::uint32_t>(), region = reader.get<std::uint32_t>();
+      paths.push_back(archive->paths().child_of(parent < paths.size() ? paths[parent] : trace::no_path, region));
+    }
+    for (auto location = reader.get<std::uint32_t>(); location != trace::no_path; location = reader.get<std::uint32_t>()) {
+      if (location >= search_.trace_.locations().size()) throw ProcessError("a location that is not in the trace");
+      Findings::OfLocation& of = search_.findings_.of(location);
+      for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+        const auto path = reader.get<std::uint32_t>();
+        Findings::Cell& cell = Findings::cell(of, path < paths.size() ? paths[path] : path);
+        cell.visits = reader.get<std::uint64_t>();
+        cell.messages = reader.get<std::uint64_t>();
+        cell.bytes = reader.get<std::uint64_t>();
+        cell.values = reader.get_all<Findings::Value>();
+      }
+      of.spans = reader.get_all<SpanEnd>();
+      for (SpanEnd& span : of.spans) span.loop = span.loop < loops.size() ? loops[span.loop] : 0;
+      of.rows = reader.get_all<Findings::Row>();
+      of.span = reader.get<std::uint32_t>();
+      of.first_ns = reader.get<std::int64_t>();
+      of.last_ns = reader.get<std::int64_t>();
+      of.missing_ns = reader.get<std::int64_t>();
+      of.counted_until_ns = reader.get<std::int64_t>();
+    }
+  }
+
+  Search& search_;
+  SearchProcesses& team_;
+  const Distribution& distribution_;
+  const std::vector<std::uint32_t> own_;
+  std::optional<trace::Trace::Reader> reader_;  ///< nothing: all was read
+  std::deque<Ahead> ahead_;                     ///< ascending by time
+  std::deque<trace::Event> others_;             ///< of these, in their order
+  trace::Event event_;
+  std::vector<std::vector<Open>> stacks_;  ///< by location, where reading has come to
+  std::vector<Outgoing> outgoing_;         ///< by process
+  std::deque<Incoming> incoming_;          ///< ascending by time
+  std::map<std::pair<std::int32_t, std::uint64_t>, Operation> operations_;
+};
+
+void Search::run(SearchProcesses& processes, const Progress& progress) { Rounds(*this, processes).run(progress); }
+
+}  // namespace refrain::patterns

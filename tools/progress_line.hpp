@@ -1,0 +1,43 @@
+#pragma once
+/// A line on the terminal that tells how far something is, from the second second on, and goes in the end.
+
+#include <chrono>
+#include <cstdio>
+#include <fmt/format.h>
+#include <string>
+#include <unistd.h>
+
+namespace refrain::tools {
+
+class ProgressLine {
+ public:
+  ~ProgressLine() { end(); }
+  ProgressLine() = default;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// `text` is asked for the text when it is time to show one.
+  template <class Text>
+  void show(const Text& text) {
+    const auto now = Clock::now();
+    if (!interactive_ || now - begin_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    is_shown_ = true;
+    fmt::print(stderr, "\r{}\033[K", text());
+    std::fflush(stderr);
+  }
+  void end() {
+    if (is_shown_) fmt::print(stderr, "\r\033[K");
+    is_shown_ = false;
+    if (interactive_) std::fflush(stderr);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool interactive_ = isatty(STDERR_FILENO) == 1;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_{};
+  bool is_shown_ = false;
+};
+
+}  // namespace refrain::tools

@@ -1,0 +1,57 @@
+#include "tools/together.hpp"
+
+#include <algorithm>
+
+#include "offline/export/otf2.hpp"
+#include "tools/complaints.hpp"
+#include "tools/exit_codes.hpp"
+
+namespace refrain::tools {
+namespace {
+
+using Work = std::function<int(exports::ProcessGroup&)>;
+
+int lead(const char* command, exports::ProcessGroup& processes, const Work& work) {
+  constexpr int worst_last[] = {exit_ok, exit_damaged, exit_usage, exit_unreadable};
+  const auto badness = [&](int code) { return std::ranges::find(worst_last, code) - worst_last; };
+  int code = work(processes);
+  processes.end({code, {}});
+  for (const exports::ProcessGroup::LastWord& word : processes.dismiss()) {
+    code = std::max(code, word.code, [&](int a, int b) { return badness(a) < badness(b); });
+    for (const std::string& line : word.lines)
+      if (std::ranges::find(complaints(), line) == complaints().end()) complain(command, code, line);
+  }
+  return code;
+}
+
+int follow(const char* command, exports::ProcessGroup& processes, const Work& work) {
+  using First = exports::ProcessGroup::First;
+  print_complaints(false);
+  const int code = work(processes);
+  const First first = processes.first();
+  if (first == First::IsSilent && !complaints().empty()) {
+    print_complaints(true);
+    return complain(command, code, std::string(complaints().back()));
+  }
+  try {
+    // When the first one has ended it knows better than this one what went wrong.
+    processes.end({code, first == First::HasEnded ? std::vector<std::string>() : complaints()});
+  } catch (const exports::ExportError&) {
+    // It has removed the files.
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+int work_together(const char* command, const std::filesystem::path& meeting, exports::PlaceInJob place,
+                  std::chrono::milliseconds patience, const Work& work) {
+  try {
+    exports::ProcessGroup processes(meeting, place, patience);
+    return place.rank == 0 ? lead(command, processes, work) : follow(command, processes, work);
+  } catch (const exports::ExportError& error) {
+    return complain(command, exit_usage, error.what());
+  }
+}
+
+}  // namespace refrain::tools
