@@ -110,8 +110,7 @@ bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace, c
   // What still changes, or is damaged, or was left out on purpose.
   const auto is_listed = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::List; };
   return trace.experiment().manifest().state != "running" && trace.damage().count() == 0 &&
-         analysis.counts.damages == 0 &&
-         std::ranges::none_of(trace.ranks(), is_listed) &&
+         analysis.counts.damages == 0 && std::ranges::none_of(trace.ranks(), is_listed) &&
          std::ranges::none_of(analysis.patterns, [](const patterns::PatternResult& of) { return of.is_partial; });
 }
 
@@ -181,7 +180,8 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         ProgressLine line;
         const auto end_ns = static_cast<double>(std::max<std::int64_t>(trace.end_ns(), 1));
         request.search.progress = [&](std::int64_t time_ns) {
-          line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * static_cast<double>(time_ns) / end_ns); });
+          line.show(
+              [&] { return fmt::format("searching events: {:.0f} %", 100 * static_cast<double>(time_ns) / end_ns); });
         };
         const patterns::Analysis analysis = patterns::analyse(trace, naming, request.search, std::move(further));
         line.end();
@@ -196,8 +196,7 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
           complain("analyze", exit_ok,
                    "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
         if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, naming);
-        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout),
-                               write_out);
+        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout), write_out);
         flush_out();
         for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
         all_worked = all_worked && analysis.failures.empty();

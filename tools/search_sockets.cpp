@@ -137,8 +137,8 @@ void SearchSockets::accept_one(int listener, std::uint64_t token, Clock::time_po
   setsockopt(made.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   Greeting greeting{};
   const bool is_whole = recv(made.get(), &greeting, sizeof greeting, MSG_WAITALL) == sizeof greeting;
-  if (!is_whole || greeting.token != token || greeting.process >= sockets_.size() ||
-      sockets_[greeting.process] >= 0 || static_cast<int>(greeting.process) <= process_)
+  if (!is_whole || greeting.token != token || greeting.process >= sockets_.size() || sockets_[greeting.process] >= 0 ||
+      static_cast<int>(greeting.process) <= process_)
     return;
   prepare(made.get());
   sockets_[greeting.process] = made.release();

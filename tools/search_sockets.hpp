@@ -1,6 +1,6 @@
 #pragma once
-/// The processes of a search that a launcher has started, connected by TCP: each one with every other. They find each other
-/// through files (offline/export/process_group.hpp), so the launcher may be that of any MPI, and none is linked.
+/// The processes of a search that a launcher has started, connected by TCP: each one with every other. They find each
+/// other through files (offline/export/process_group.hpp), so the launcher may be that of any MPI, and none is linked.
 
 #include <chrono>
 #include <cstdint>

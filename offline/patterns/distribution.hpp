@@ -1,6 +1,6 @@
 #pragma once
-/// Which ranks of a trace which process of a distributed search looks at: neighbours together, with about as many records
-/// for each process. All processes come to the same result.
+/// Which ranks of a trace which process of a distributed search looks at: neighbours together, with about as many
+/// records for each process. All processes come to the same result.
 
 #include <cstdint>
 #include <vector>

@@ -20,6 +20,8 @@ Search::Messages::Messages(Search& search)
   for (const trace::LocationOfTrace& of : search.trace_.locations()) last = std::max(last, of.rank);
   flights_.resize(static_cast<std::size_t>(std::int64_t{last} + 2));
   const std::size_t processes = search.distribution_ ? static_cast<std::size_t>(search.distribution_->processes()) : 0;
+  remote_event_.type = trace::Type::Communication;
+  remote_event_.record.kind = Kind::Send;
   unanswered_.resize(processes);
   for_others_.resize(processes);
 }
@@ -156,11 +158,9 @@ void Search::Messages::add(const RemoteSend& send, int from_process) {
   of.tag = send.tag;
   of.process = from_process;
   of.number = send.number;
-  trace::Event event;
-  event.type = trace::Type::Communication;
+  trace::Event& event = remote_event_;
   event.location = send.location;
   event.time_ns = send.time_ns;
-  event.record.kind = Kind::Send;
   event.record.phase = send.phase;
   event.record.tag = send.tag;
   event.record.communicator = send.communicator;

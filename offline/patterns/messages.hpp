@@ -13,8 +13,8 @@
 
 namespace refrain::patterns {
 
-/// Of a distributed search: a send whose receiver belongs to another process, for that process. Call paths stay at home:
-/// who has called is of interest for causes alone.
+/// Of a distributed search: a send whose receiver belongs to another process, for that process. Call paths stay at
+/// home: who has called is of interest for causes alone.
 struct RemoteSend {
   std::uint64_t number;  ///< which one of those from process to process, from 0 on
   std::int64_t time_ns, enter_ns;
@@ -91,9 +91,9 @@ class Search::Messages {
     std::uint32_t sender = 0, send_path = trace::no_path, receiver = 0;
     std::int64_t send_enter_ns = 0, sent_ns = 0, bytes = 0;
     std::int32_t tag = 0;
-    std::int32_t to = -1;      ///< of a send: rank of the job
-    std::uint64_t flight = 0;  ///< of a send: its place among those to that rank
-    std::uint64_t number = 0;  ///< of a send from another process
+    std::int32_t to = -1;       ///< of a send: rank of the job
+    std::uint64_t flight = 0;   ///< of a send: its place among those to that rank
+    std::uint64_t number = 0;   ///< of a send from another process
     std::int32_t process = -1;  ///< where that send is from; -1: it is an own one
   };
   /// What was sent to a rank and not yet received, in order of time.
@@ -155,6 +155,7 @@ class Search::Messages {
   };
   std::vector<Unanswered> unanswered_;  ///< by process
   std::vector<ForOthers> for_others_;
+  trace::Event remote_event_;  ///< the send of another process that was added last
   std::uint64_t violations_ = 0;
 };
 

@@ -1,13 +1,13 @@
-// The search by several processes. Each reads the events of its own ranks, some thousand at a time, and tells the others
-// which messages are sent to theirs; then all look at what has happened up to the time that all have reached. So sends
-// and receives of a rank are seen in order of time, as in a search by one process. What becomes known of a send, and the
-// parts of collective operations, come back a round later.
+// The search by several processes. Each reads the events of its own ranks, some thousand at a time, and tells the
+// others which messages are sent to theirs; then all look at what has happened up to the time that all have reached. So
+// sends and receives of a rank are seen in order of time, as in a search by one process. What becomes known of a send,
+// and the parts of collective operations, come back a round later.
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "offline/patterns/messages.hpp"
 #include "offline/patterns/wire.hpp"
@@ -21,8 +21,8 @@ using trace::CollectiveOperation;
 using trace::CollectivePart;
 using trace::Type;
 
-/// Of these parts those that decide how long others have waited: the root, the one that has begun last, the one that was
-/// left first, the shortest one. Of operations along the ranks all.
+/// Of these parts those that decide how long others have waited: the root, the one that has begun last, the one that
+/// was left first, the shortest one. Of operations along the ranks all.
 std::vector<CollectivePart> deciding_parts(const CollectiveOperation& operation) {
   const auto& parts = operation.parts;
   if (operation.exchange == trace::Exchange::Prefix || parts.size() <= 4) return parts;
@@ -40,6 +40,29 @@ std::vector<CollectivePart> deciding_parts(const CollectiveOperation& operation)
 }
 
 }  // namespace
+
+/// What is added at the end and taken from the front, in one array that is used again.
+template <class T>
+class Search::Queue {
+ public:
+  bool empty() const { return first_ == values_.size(); }
+  std::size_t size() const { return values_.size() - first_; }
+  const T& front() const { return values_[first_]; }
+  const T& back() const { return values_.back(); }
+  void pop() { ++first_; }
+  void add(const T& value) { values_.push_back(value); }
+  /// Forgets what was taken. To be called now and then.
+  void make_room() {
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  auto begin() { return values_.begin() + static_cast<std::ptrdiff_t>(first_); }
+  auto end() { return values_.end(); }
+
+ private:
+  std::vector<T> values_;
+  std::size_t first_ = 0;
+};
 
 class Search::Rounds {
  public:
@@ -124,14 +147,16 @@ class Search::Rounds {
   }
 
   void read() {
+    ahead_.make_room();
+    others_.make_room();
     while (reader_ && (ahead_.size() < window || ahead_.front().time_ns == ahead_.back().time_ns)) {
       const trace::Event* event = reader_->next();
       if (!event) return reader_.reset();
       look_ahead(*event);
-      Ahead& of = ahead_.emplace_back(event->time_ns, event->record.value, event->location, event->path, event->type,
-                                      event->record.is_whole, false);
-      of.is_other = event->type != Type::Enter && event->type != Type::Leave && event->type != Type::Sample;
-      if (of.is_other) others_.push_back(*event);
+      const bool is_other = event->type != Type::Enter && event->type != Type::Leave && event->type != Type::Sample;
+      ahead_.add({event->time_ns, event->record.value, event->location, event->path, event->type,
+                  event->record.is_whole, is_other});
+      if (is_other) others_.add(*event);
     }
   }
 
@@ -159,8 +184,8 @@ class Search::Rounds {
     const int process = distribution_.of_rank(search_.messages_->other_end(event));
     if (process == distribution_.process()) return;
     Outgoing& to = outgoing_[static_cast<std::size_t>(process)];
-    to.sends.push_back({to.next++, event.time_ns, stack.back().enter_ns, r.bytes_sent, r.request, r.ordinal, r.tags_before,
-                        event.location, r.tag, r.communicator, r.peer, r.phase});
+    to.sends.push_back({to.next++, event.time_ns, stack.back().enter_ns, r.bytes_sent, r.request, r.ordinal,
+                        r.tags_before, event.location, r.tag, r.communicator, r.peer, r.phase});
   }
 
   /// Returns the time that all processes have reached.
@@ -177,6 +202,7 @@ class Search::Rounds {
       writer.put(std::exchange(to.operation_count, 0));
       messages.push_back(writer.take() + to.operations.take());
     }
+    incoming_.make_room();
     std::int64_t until_ns = own_until_ns;
     const std::vector<std::string> all = team_.all_to_all(std::move(messages));
     for (int process = 0; process < distribution_.processes(); ++process) {
@@ -184,9 +210,11 @@ class Search::Rounds {
       WireReader reader(all[static_cast<std::size_t>(process)]);
       until_ns = std::min(until_ns, reader.get<std::int64_t>());
       const auto middle = static_cast<std::ptrdiff_t>(incoming_.size());
-      for (const RemoteSend& send : reader.get_all<RemoteSend>()) incoming_.push_back({send, process});
-      std::inplace_merge(incoming_.begin(), incoming_.begin() + middle, incoming_.end(),
-                         [](const Incoming& a, const Incoming& b) { return a.order() < b.order(); });
+      for (const RemoteSend& send : reader.get_all<RemoteSend>()) incoming_.add({send, process});
+      const auto is_before = [](const Incoming& a, const Incoming& b) { return a.order() < b.order(); };
+      const auto added = incoming_.begin() + middle;
+      if (middle > 0 && added != incoming_.end() && is_before(*added, *std::prev(added)))
+        std::inplace_merge(incoming_.begin(), added, incoming_.end(), is_before);
       for (const Answer& answer : reader.get_all<Answer>()) search_.messages_->take(answer, process);
       for (const Cancelled& cancelled : reader.get_all<Cancelled>()) search_.messages_->take(cancelled);
       for (auto left = reader.get<std::uint64_t>(); left > 0; --left) add_of_others(reader, process);
@@ -195,26 +223,22 @@ class Search::Rounds {
   }
 
   void look_until(std::int64_t until_ns) {
-    const auto is_due = [&](std::int64_t ns) { return ns < until_ns || until_ns == end_of_time; };
-    for (;;) {
-      const bool has_own = !ahead_.empty() && is_due(ahead_.front().time_ns);
-      const bool has_other = !incoming_.empty() && is_due(incoming_.front().send.time_ns);
-      if (has_other && (!has_own || incoming_.front().order() < std::pair(ahead_.front().time_ns, ahead_.front().location))) {
-        search_.messages_->add(incoming_.front().send, incoming_.front().process);
-        incoming_.pop_front();
-      } else if (has_own) {
-        look_at(ahead_.front());
-        ahead_.pop_front();
-      } else {
-        return;
-      }
+    for (; !incoming_.empty() && incoming_.front().send.time_ns < until_ns; incoming_.pop()) {
+      const auto [ns, location] = incoming_.front().order();
+      while (!ahead_.empty() &&
+             (ahead_.front().time_ns < ns || (ahead_.front().time_ns == ns && ahead_.front().location < location)))
+        look_at_next();
+      search_.messages_->add(incoming_.front().send, incoming_.front().process);
     }
+    while (!ahead_.empty() && ahead_.front().time_ns < until_ns) look_at_next();
   }
 
-  void look_at(const Ahead& of) {
+  void look_at_next() {
+    const Ahead& of = ahead_.front();
+    ahead_.pop();
     if (of.is_other) {
       search_.take(others_.front());
-      return others_.pop_front();
+      return others_.pop();
     }
     event_.type = of.type;
     event_.location = of.location;
@@ -371,14 +395,16 @@ class Search::Rounds {
     counts.gaps_within += reader.get<std::uint64_t>();
     counts.damages += reader.get<std::uint64_t>();
     std::vector<std::uint16_t> loops;
-    for (auto left = reader.get<std::uint64_t>(); left > 0; --left) loops.push_back(search_.loop_index(reader.get_text()));
+    for (auto left = reader.get<std::uint64_t>(); left > 0; --left)
+      loops.push_back(search_.loop_index(reader.get_text()));
     const trace::Otf2Archive* archive = search_.trace_.archive();
     std::vector<std::uint32_t> paths;
     for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
       const auto parent = reader.get<std::uint32_t>(), region = reader.get<std::uint32_t>();
       paths.push_back(archive->paths().child_of(parent < paths.size() ? paths[parent] : trace::no_path, region));
     }
-    for (auto location = reader.get<std::uint32_t>(); location != trace::no_path; location = reader.get<std::uint32_t>()) {
+    for (auto location = reader.get<std::uint32_t>(); location != trace::no_path;
+         location = reader.get<std::uint32_t>()) {
       if (location >= search_.trace_.locations().size()) throw ProcessError("a location that is not in the trace");
       Findings::OfLocation& of = search_.findings_.of(location);
       for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
@@ -405,12 +431,12 @@ class Search::Rounds {
   const Distribution& distribution_;
   const std::vector<std::uint32_t> own_;
   std::optional<trace::Trace::Reader> reader_;  ///< nothing: all was read
-  std::deque<Ahead> ahead_;                     ///< ascending by time
-  std::deque<trace::Event> others_;             ///< of these, in their order
+  Queue<Ahead> ahead_;                          ///< ascending by time
+  Queue<trace::Event> others_;                  ///< of these, in their order
   trace::Event event_;
   std::vector<std::vector<Open>> stacks_;  ///< by location, where reading has come to
   std::vector<Outgoing> outgoing_;         ///< by process
-  std::deque<Incoming> incoming_;          ///< ascending by time
+  Queue<Incoming> incoming_;               ///< ascending by time
   std::map<std::pair<std::int32_t, std::uint64_t>, Operation> operations_;
 };
 

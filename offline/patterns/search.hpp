@@ -18,8 +18,8 @@
 
 #include "offline/patterns/compound_events.hpp"
 #include "offline/patterns/distribution.hpp"
-#include "offline/patterns/search_processes.hpp"
 #include "offline/patterns/findings.hpp"
+#include "offline/patterns/search_processes.hpp"
 #include "offline/trace/collectives.hpp"
 #include "offline/trace/pairing.hpp"
 #include "offline/trace/trace.hpp"
@@ -89,9 +89,9 @@ class Search {
   /// The pass. `progress`: now and then, with the time that was reached.
   void run(const Progress& progress = {});
   /// The pass by several processes, each of which looks at the events of some ranks and subscribes alike. Only what
-  /// happens on own ranks is published and added, with what is needed of others: of a collective operation the parts that
-  /// decide for how long others have waited. No Primitive, and no call paths of others. In the end the first process has
-  /// the findings and counts of all. After distribute(). Throws ProcessError.
+  /// happens on own ranks is published and added, with what is needed of others: of a collective operation the parts
+  /// that decide for how long others have waited. No Primitive, and no call paths of others. In the end the first
+  /// process has the findings and counts of all. After distribute(). Throws ProcessError.
   void run(SearchProcesses& processes, const Progress& progress = {});
 
   const trace::Trace& trace() const { return trace_; }
@@ -111,6 +111,8 @@ class Search {
   using Subscribers = std::vector<std::function<void(const Event&)>>;
   class Messages;
   class Rounds;
+  template <class T>
+  class Queue;
   struct Frame {
     Call call;
     std::uint32_t node = 0;  ///< of Messages; 0: it has moved none

@@ -18,8 +18,8 @@ class SearchProcesses {
   virtual ~SearchProcesses() = default;
   virtual int process() const = 0;
   virtual int count() const = 0;
-  /// By process: what each one gets from this one, and what this one gets from each. All processes call it equally often.
-  /// Throws ProcessError.
+  /// By process: what each one gets from this one, and what this one gets from each. All processes call it equally
+  /// often. Throws ProcessError.
   virtual std::vector<std::string> all_to_all(std::vector<std::string> outgoing) = 0;
 };
 

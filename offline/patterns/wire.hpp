@@ -18,9 +18,7 @@ class WireWriter {
  public:
   template <class T>
   requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
+  void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void put(const std::vector<T>& values) {

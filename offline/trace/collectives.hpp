@@ -58,9 +58,9 @@ class Collectives {
   using Take = std::function<void(const CollectiveOperation&)>;
   /// `take` gets an operation when the last process has left it.
   Collectives(const Trace& trace, Take take);
-  /// When only parts of some ranks are added, the members of communicators in `own_members`: `take_part` gets what these
-  /// have done in an operation to which others belong, too, once all of them have left it, or with fewer parts when the
-  /// rest will not come.
+  /// When only parts of some ranks are added, the members of communicators in `own_members`: `take_part` gets what
+  /// these have done in an operation to which others belong, too, once all of them have left it, or with fewer parts
+  /// when the rest will not come.
   void take_parts_of(std::vector<std::size_t> own_members, Take take_part) {
     own_members_ = std::move(own_members);
     take_part_ = std::move(take_part);

@@ -44,7 +44,7 @@ class Install(ToolsTest):
 
     def test_the_tree_holds_what_users_look_for(self):
         self.assertLessEqual({"refrain", "refrain-mpicc", "refrain-mpicxx", "refrain-mpifort", "refrain-cc", "refrain-cxx",
-                              "refrain-export"}, self.file_names("bin"))
+                              "refrain-export", "refrain-analyze"}, self.file_names("bin"))
         self.assertLessEqual({f"librefrain-{mpi}.so" for mpi in ("openmpi", "mpich", "serial")}, self.file_names("lib"))
         self.assertLessEqual({f"librefrain-{mpi}-link.so" for mpi in ("openmpi", "mpich", "serial")}, self.file_names("lib/refrain"))
         self.assertTrue((self.tree / "include/refrain/refrain.h").exists())
