@@ -65,9 +65,13 @@ void Search::run(const Progress& progress) {
     ++count;
     take(*event);
   }
+  finish();
+}
+
+void Search::finish() {
   finish_events();
   findings_.finish();
-  this->count();
+  count();
 }
 
 void Search::take(const trace::Event& event) {
@@ -153,16 +157,16 @@ void Search::communication(const trace::Event& event) {
   if (stack.empty()) return;
   Frame& frame = stack.back();
   if (events::is_message(event.record.kind)) {
-    messages_->add(event, frame.call, frame.node);
+    if (is_about_messages_) messages_->add(event, frame.call, frame.node);
     frame.completes_message = true;
     if (!events::has_number(event.record.kind, event.record.phase)) return;  // the other event of it counts
     ++frame.messages;
     frame.bytes +=
         static_cast<std::uint64_t>(std::max<std::int64_t>(event.record.bytes_sent + event.record.bytes_received, 0));
   } else if (event.record.kind == Kind::Collective) {
-    const trace::OpenCall open{frame.call.enter_ns, frame.call.path, frame.call.span};
-    if (!collectives_.add(event, open)) return;
     const events::Record& r = event.record;
+    if (is_about_collectives_) collectives_.add(event, {frame.call.enter_ns, frame.call.path, frame.call.span});
+    if (r.phase != events::Phase::Whole && r.phase != events::Phase::Completed) return;
     const std::uint32_t begun =
         r.phase == events::Phase::Whole ? event.path : trace_.path_of(event.location, r.begun_thread, r.begun_node);
     const std::uint32_t region = trace_.region_index(begun);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +76,9 @@ class Search {
           *failure = wrong.what();
         }
       };
+    if constexpr (std::is_same_v<Event, Received> || std::is_same_v<Event, Receiving> || std::is_same_v<Event, Sending>)
+      is_about_messages_ = true;
+    if constexpr (std::is_same_v<Event, Collective>) is_about_collectives_ = true;
     std::get<Subscribers<Event>>(subscribers_).push_back(std::move(callback));
   }
   template <class Event>
@@ -93,6 +97,9 @@ class Search {
   /// that decide for how long others have waited. No Primitive, and no call paths of others. In the end the first
   /// process has the findings and counts of all. After distribute(). Throws ProcessError.
   void run(SearchProcesses& processes, const Progress& progress = {});
+  /// The pass of somebody who reads the events: take() with every one, in order of time, then finish(). No Primitive.
+  void take(const trace::Event& event);
+  void finish();
 
   const trace::Trace& trace() const { return trace_; }
   const Findings& findings() const { return findings_; }
@@ -121,7 +128,6 @@ class Search {
     std::uint64_t messages = 0, bytes = 0;
   };
 
-  void take(const trace::Event& event);
   void finish_events();
   void count();
   bool is_own(std::uint32_t location) const { return !distribution_ || distribution_->is_own(location); }
@@ -153,6 +159,7 @@ class Search {
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
              Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>, Subscribers<Sampled>>
       subscribers_;
+  bool is_about_messages_ = false, is_about_collectives_ = false;  ///< somebody has subscribed to what these make
   std::shared_ptr<std::string> failure_;
   Findings findings_;
   SearchCounts counts_;
