@@ -6,8 +6,11 @@
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <poll.h>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -69,20 +72,68 @@ class HeldSignals {
   int descriptor_ = -1;
 };
 
-std::string search(const std::string& experiment) {
+/// What the process that searches tells the other one, a line each: "L line", "W path seconds error kind", and "S" or
+/// "E": of a sample, or of all events.
+report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trace& trace,
+                           const patterns::Naming& naming) {
+  report::PathWaits waits;
+  waits.is_sampled = analysis.is_sampled;
+  std::map<std::uint32_t, std::int64_t> path_of;  // the first one of a node
+  for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
+  struct Kind {
+    double ns = 0;
+    std::string name;
+  };
+  std::map<std::uint32_t, Kind> kinds;
+  for (const patterns::PatternResult& of : analysis.patterns)
+    if (of.about.is_wait)
+      for (const auto& row : of.by_node)
+        if (Kind& kind = kinds[row.node]; row.severity.ns > kind.ns) kind = {row.severity.ns, of.about.name};
+  for (const patterns::PatternResult& of : analysis.patterns)
+    if (of.about.name == "waiting")
+      for (const auto& row : of.by_node)
+        if (const auto path = path_of.find(row.node); path != path_of.end() && row.severity.ns > 0)
+          waits.paths.push_back(
+              {path->second, row.severity.ns / 1e9, std::max(row.severity.error_ns, 0.0) / 1e9, kinds[row.node].name});
+  return waits;
+}
+
+void take_line(const std::string& line, FirstFindings& findings) {
+  const std::string rest = line.size() > 2 ? line.substr(2) : "";
+  switch (line.empty() ? ' ' : line[0]) {
+    case 'L': findings.lines.push_back(rest); return;
+    case 'S':
+    case 'E': findings.waits.emplace().is_sampled = line[0] == 'S'; return;
+    case 'W': {
+      report::PathWaits::Of of{};
+      std::istringstream words(rest);
+      if (findings.waits && words >> of.path >> of.seconds >> of.error_s >> of.kind)
+        findings.waits->paths.push_back(of);
+      return;
+    }
+    default: return;
+  }
+}
+
+std::string search(const std::string& experiment, const analysis::CallTreeOptions& tree) {
   const auto opened = experiment::Experiment::open(experiment);
   const auto trace = trace::Trace::open(opened, [](std::int32_t) { return true; });
   if (!trace) return {};
-  const patterns::PathNames names(*trace);
+  const patterns::PathNames names(*trace, tree);
   patterns::Request request;
   request.headlines = most_lines;
   const patterns::Analysis analysis = patterns::analyse(*trace, names.naming(), request);
   std::string text;
-  for (const std::string& line : report::headline_lines(analysis, *trace, names.naming())) text += line + '\n';
+  for (const std::string& line : report::headline_lines(analysis, *trace, names.naming())) text += "L " + line + '\n';
+  const report::PathWaits waits = waits_of(analysis, *trace, names.naming());
+  text += waits.is_sampled ? "S\n" : "E\n";
+  for (const report::PathWaits::Of& of : waits.paths)
+    text += fmt::format("W {} {} {} {}\n", of.path, of.seconds, of.error_s, of.kind);
   return text;
 }
 
-[[noreturn]] void be_searcher(const std::string& experiment, int answer, pid_t parent) {
+[[noreturn]] void be_searcher(const std::string& experiment, const analysis::CallTreeOptions& tree, int answer,
+                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Of what goes wrong nothing shall stay, and a large search shall not need the memory of others.
@@ -93,7 +144,7 @@ std::string search(const std::string& experiment) {
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   int code = 0;
   try {
-    const std::string text = search(experiment);
+    const std::string text = search(experiment, tree);
     for (std::size_t done = 0; done < text.size();) {
       const ssize_t written = write(answer, text.data() + done, text.size() - done);
       if (written <= 0) break;
@@ -123,9 +174,10 @@ bool read_all(int from, int stop, Clock::time_point deadline, std::string& text)
 
 }  // namespace
 
-FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal) {
+FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal,
+                             const analysis::CallTreeOptions& tree) {
   FirstFindings findings;
-  if (bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count())) return {{}, false};
+  if (bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count())) return {{}, false, {}};
   int answer[2];
   if (pipe2(answer, O_CLOEXEC) != 0) return findings;
   std::optional<HeldSignals> held;
@@ -133,7 +185,7 @@ FirstFindings first_findings(const std::string& experiment, std::chrono::millise
   const pid_t parent = getpid(), searcher = fork();
   if (searcher == 0) {
     if (held) held->release();
-    be_searcher(experiment, answer[1], parent);
+    be_searcher(experiment, tree, answer[1], parent);
   }
   close(answer[1]);
   std::string text;
@@ -146,7 +198,7 @@ FirstFindings first_findings(const std::string& experiment, std::chrono::millise
   }
   close(answer[0]);
   for (std::size_t at = 0, end; findings.is_done && (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-    findings.lines.push_back(text.substr(at, end - at));
+    take_line(text.substr(at, end - at), findings);
   return findings;
 }
 

@@ -77,13 +77,18 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
-/// What events say, in a few lines.
-std::vector<std::string> findings_of(const std::string& experiment) {
-  constexpr std::chrono::seconds most(3);
-  FirstFindings findings = first_findings(experiment, most, OnSignal::EndsProcess);
+/// What events say: in a few lines for people, and how long call paths have waited.
+void search_events(const std::string& experiment, report::Options& options) {
+  constexpr std::chrono::seconds most_for_people(3), most_for_programs(10);
+  analysis::CallTreeOptions tree;
+  tree.callsites = options.callsites;
+  tree.depth = options.callpath_depth;
+  const auto most = options.format == report::Format::Text ? most_for_people : most_for_programs;
+  FirstFindings findings = first_findings(experiment, most, OnSignal::EndsProcess, tree);
   if (!findings.is_done)
     findings.lines = {fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}))};
-  return findings.lines;
+  if (options.is_first_page()) options.findings = std::move(findings.lines);
+  options.waits = std::move(findings.waits);
 }
 
 int run(Request request) {
@@ -107,7 +112,7 @@ int run(Request request) {
     request.options.other_metric = [&](const std::string& metric) {
       return report::search_iterations(experiment, metric);
     };
-    if (request.options.is_first_page()) request.options.findings = findings_of(request.experiment);
+    if (request.options.shows_call_tree()) search_events(request.experiment, request.options);
     analysis::Symbolizer symbolizer;
     Output output(request.output);
     const report::Terminal terminal =

@@ -65,6 +65,12 @@ const char* display_unit(std::string_view unit) {
   return unit == "ticks" || unit == "ns" ? "s" : unit == "B" ? "B" : "1";
 }
 
+/// Rank and thread of a row of a saved metric.
+template <class Row>
+std::pair<std::int32_t, std::int32_t> place_of(const Row& row) {
+  return {row.rank, row.thread};
+}
+
 }  // namespace
 
 const char* name_of(Known known) {
@@ -96,6 +102,9 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
     if (this->metric(metric.name)) continue;
     const auto parent = this->metric(metric.parent);
     metrics_.push_back({metric.name, "s", static_cast<int>(parent.value_or(mpi)), metric.help});
+    // In the order of locations, which are asked for one by one.
+    std::ranges::stable_sort(metric.values, {}, place_of<experiment::SavedMetric::Value>);
+    std::ranges::stable_sort(metric.locations, {}, place_of<experiment::SavedMetric::OfLocation>);
     saved_.push_back(std::move(metric));
   }
 
@@ -252,17 +261,16 @@ double Severities::count_of(std::size_t metric, const NodeValues& values, const 
 Severity Severities::saved(std::size_t metric, const NodeSet& nodes, const experiment::Rank& rank,
                            const experiment::Location& location) const {
   const experiment::SavedMetric& from = saved_[metric - (metrics_.size() - saved_.size())];
+  const std::pair place(rank.rank, location.thread);
   Severity severity;
-  for (const experiment::SavedMetric::Value& of : from.values)
-    if (of.rank == rank.rank && of.thread == location.thread &&
-        nodes.has(of.path < 0 ? 0 : tree_.node_of[static_cast<std::size_t>(of.path)]))
-      severity.value += of.seconds;
+  for (const auto& of : std::ranges::equal_range(from.values, place, {}, place_of<experiment::SavedMetric::Value>))
+    if (nodes.has(of.path < 0 ? 0 : tree_.node_of[static_cast<std::size_t>(of.path)])) severity.value += of.seconds;
   if (!from.is_sampled) return severity;
   severity.known = Known::Sampled;
   severity.standard_error.reset();
-  for (const experiment::SavedMetric::OfLocation& of : from.locations)
-    if (nodes.all() && of.rank == rank.rank && of.thread == location.thread && of.error_s >= 0)
-      severity.standard_error = of.error_s;
+  for (const auto& of :
+       std::ranges::equal_range(from.locations, place, {}, place_of<experiment::SavedMetric::OfLocation>))
+    if (nodes.all() && of.error_s >= 0) severity.standard_error = of.error_s;
   return severity;
 }
 

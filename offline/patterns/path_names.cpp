@@ -2,11 +2,11 @@
 
 namespace refrain::patterns {
 
-PathNames::PathNames(const trace::Trace& trace)
+PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options)
     : trace_(trace),
       naming_{[this](std::uint32_t path) { return node_of(path); },
               [this](std::uint32_t node) { return names_of(node); }} {
-  if (!trace.archive()) tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_);
+  if (!trace.archive()) tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_, options);
 }
 
 std::uint32_t PathNames::node_of(std::uint32_t path) const {

@@ -10,7 +10,7 @@ namespace refrain::patterns {
 /// The trace must outlive it. Reads symbols and the totals of an experiment.
 class PathNames {
  public:
-  explicit PathNames(const trace::Trace& trace);
+  explicit PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options = {});
   PathNames(const PathNames&) = delete;
   PathNames& operator=(const PathNames&) = delete;
 

@@ -35,13 +35,16 @@ class OfOrders : public OfMessages {
   }
 };
 
+/// How many of the collective operations are known of all processes.
+double share_of_whole(const SearchCounts& counts) {
+  const auto whole = static_cast<double>(counts.collectives), rest = static_cast<double>(counts.collectives_left_out);
+  return whole + rest > 0 ? whole / (whole + rest) : 1;
+}
+
 class OfCollectives : public Pattern {
  public:
   using Pattern::Pattern;
-  double confidence(const SearchCounts& counts) const override {
-    const auto whole = static_cast<double>(counts.collectives), rest = static_cast<double>(counts.collectives_left_out);
-    return whole + rest > 0 ? whole / (whole + rest) : 1;
-  }
+  double confidence(const SearchCounts& counts) const override { return share_of_whole(counts); }
 };
 
 /// Of one call only the longest waiting counts, whatever it has waited for.
@@ -235,6 +238,34 @@ class JobWideWait final : public Pattern {
   bool is_init_;
 };
 
+/// Whatever a call has waited for: the longest of it.
+class Waiting final : public Pattern {
+ public:
+  Waiting() : Pattern({"waiting", "mpi", "Waiting for other processes, of whatever kind"}) {}
+  void subscribe(Search& search) override {
+    longest_.set(search);
+    const auto add = [this, &search](const Call& call, std::int64_t ns, bool is_alone) {
+      if (ns > 0) search.add(quantity(), call, is_alone ? ns : longest_.excess(call, ns));
+    };
+    search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns, !of.has_sent); });
+    search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns, !of.has_received); });
+    search.subscribe<Collective>([add](const Collective& of) {
+      for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
+        if (!part.is_with_others) add(call_of(part), time_in_call_until(part, last.begin_ns), part.is_blocking);
+      });
+    });
+    search.subscribe<JobWide>([add](const JobWide& of) {
+      for (const Call& call : of.calls) add(call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns, true);
+    });
+  }
+  double confidence(const SearchCounts& counts) const override {
+    return std::min(share_of_pairs(counts), share_of_whole(counts));
+  }
+
+ private:
+  LongestOfCall longest_;
+};
+
 }  // namespace
 
 Patterns waiting_patterns(const Parameters& parameters) {
@@ -244,6 +275,7 @@ Patterns waiting_patterns(const Parameters& parameters) {
     add(std::make_unique<CollectivePattern>(std::move(about), exchange, find));
   };
   using Of = WrongOrder::Of;
+  add(std::make_unique<Waiting>());
   add(std::make_unique<LateSenderPattern>());
   add(std::make_unique<WrongOrder>(
       About{"late_sender_wrong_order", "late_sender", "... while older messages were on their way"}, Of::Any));

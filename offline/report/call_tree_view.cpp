@@ -1,6 +1,7 @@
 // Where the time went, by call path.
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <numeric>
 
 #include "offline/analysis/names.hpp"
@@ -18,13 +19,33 @@ using format::MetricId;
 
 constexpr std::size_t least_name_width = 30;
 
+struct NodeWait {
+  double seconds = 0, error_s = 0;
+  const std::string* kind = nullptr;
+};
+
+/// By node, exclusive; empty: not known.
+std::vector<NodeWait> waits_of(const Document& d) {
+  std::vector<NodeWait> waits;
+  if (!d.options.waits || !d.options.shows_call_tree()) return waits;
+  waits.resize(d.tree.nodes.size());
+  for (const PathWaits::Of& of : d.options.waits->paths) {
+    const auto path = static_cast<std::size_t>(of.path);
+    if (path >= d.tree.node_of.size()) continue;
+    const std::uint32_t node = d.tree.node_of[path];
+    // An estimate may come to more than the calls have taken.
+    waits[node] = {std::min(of.seconds, d.tree.nodes[node].exclusive_s), of.error_s, &of.kind};
+  }
+  return waits;
+}
+
 /// Which numbers fit beside the names.
 struct Columns {
-  bool error = true, exclusive = true, calls = true, bytes = true, spread = true;
+  bool error = true, exclusive = true, wait = true, calls = true, bytes = true, spread = true;
   std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
   std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
   std::size_t width() const {
-    return 7 + 10 + 6 * error + 8 * exclusive + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
+    return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
   }
 };
 
@@ -39,6 +60,11 @@ class CallTreePage : public RunPage {
             "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
             "is called by the line above it alone.",
             0, style_.faint);
+    if (columns_.wait)
+      wrapped("",
+              fmt::format("wait %: waiting for other processes, of {}.",
+                          d_.options.waits->is_sampled ? "an estimate from the events that were kept" : "all events"),
+              0, style_.faint);
   }
 
   Columns choose_columns() const {
@@ -46,6 +72,7 @@ class CallTreePage : public RunPage {
     const analysis::Counts& all = d_.tree.nodes[0].inclusive;
     columns.spread = d_.tree.locations.size() > 1;
     columns.error = d_.tree.nodes[0].sampled_s > 0;
+    columns.wait = !waiting_.empty() && waiting_[0] > 0;
     columns.calls = all[MetricId::Visits] > 0;
     columns.bytes = bytes_moved(all) > 0;
     const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
@@ -53,16 +80,21 @@ class CallTreePage : public RunPage {
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
     if (columns.width() + names > width()) columns.spread = false;
     while (!columns.extra.empty() && columns.width() + names > width()) columns.extra.pop_back();
-    for (bool* drop : {&columns.error, &columns.bytes, &columns.calls, &columns.exclusive})
+    for (bool* drop : {&columns.error, &columns.bytes, &columns.calls, &columns.wait, &columns.exclusive})
       if (columns.width() + names > width()) *drop = false;
     return columns;
   }
 
   void view() override {
+    for (const NodeWait& of : waits_of(d_)) waiting_.push_back(of.seconds);
+    // Parents come first.
+    for (std::size_t node = waiting_.size(); node-- > 1;)
+      waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
     std::string head = right("incl %", 7);
     if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
     if (columns_.exclusive) head += right("excl %", 8);
+    if (columns_.wait) head += right("wait %", 8);
     head += right("time", 10);
     if (columns_.calls) head += right("MPI calls", 12);
     if (columns_.bytes) head += right("bytes", 10);
@@ -80,7 +112,7 @@ class CallTreePage : public RunPage {
 
   void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
     const TreeNode& node = d_.tree.nodes[index];
-    print_row(node);
+    print_row(index);
     std::string text = name, remark;
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
     if (node.mark_visits > 0)
@@ -97,13 +129,15 @@ class CallTreePage : public RunPage {
     line(row_ + "  " + paint(style_.faint, lines) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  void print_row(const TreeNode& node) {
+  void print_row(std::uint32_t index) {
+    const TreeNode& node = d_.tree.nodes[index];
     const analysis::Counts& counts = node.inclusive;
     const analysis::Spread& spread = node.spread;
     const double error = node.standard_error_s;
     row_ = right(percent(node.inclusive_s, wall(), error), 7);
     if (columns_.error) row_ += right(error_in_percent(error, wall()), 6);
     if (columns_.exclusive) row_ += right(percent(node.exclusive_s, wall(), node.exclusive_error_s), 8);
+    if (columns_.wait) row_ += right(percent(waiting_[index], wall()), 8);
     row_ += right(human_time(node.inclusive_s, error), 10);
     const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
     if (columns_.calls) row_ += right(if_any(counts[MetricId::Visits], human_count(counts[MetricId::Visits])), 12);
@@ -199,13 +233,14 @@ class CallTreePage : public RunPage {
     }
     if (!fold_line) return;
     row_ = right(percent(shown.folded_s, wall()), 7) +
-           std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0), ' ') +
+           std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0) + (columns_.wait ? 8 : 0), ' ') +
            right(human_time(shown.folded_s), 10);
     line(left(row_, columns_.width()) +
          paint(style_.faint, lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded)));
   }
 
   Columns columns_;
+  std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
   std::string row_;
 };
 
@@ -233,7 +268,11 @@ Table call_paths_table(const Document& d) {
          {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Id}, {"offset", Kind::Id}})
       columns.push_back({name, kind});
   columns.push_back({"precision"});
-  const auto rows = [&d, &tree, sites](const TakeRow& take) {
+  const auto waits = std::make_shared<const std::vector<NodeWait>>(waits_of(d));
+  if (!waits->empty())
+    columns.insert(columns.end(),
+                   {{"wait_s", Kind::Seconds}, {"wait_error_s", Kind::Seconds}, {"wait_method"}, {"wait_kind"}});
+  const auto rows = [&d, &tree, sites, waits](const TakeRow& take) {
     for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
       Row row{{std::int64_t{i}, std::int64_t{node.parent}, path_to(tree, i), name_of(node.kind), node.exclusive_s,
@@ -249,6 +288,13 @@ Table call_paths_table(const Document& d) {
         row.cells.insert(row.cells.end(),
                          {node.module, node.file, std::int64_t{node.line}, static_cast<std::int64_t>(node.offset)});
       row.cells.emplace_back(precision_of(d, node.kind, node.name));
+      if (!waits->empty() && node.kind == PathKind::Mpi) {
+        const NodeWait& of = (*waits)[i];
+        row.cells.insert(row.cells.end(), {of.seconds, of.error_s, d.options.waits->is_sampled ? "sampled" : "events",
+                                           of.kind ? Cell(*of.kind) : Cell()});
+      } else if (!waits->empty()) {
+        row.cells.resize(row.cells.size() + 4);
+      }
       take(row);
     }
   };

@@ -147,10 +147,12 @@ void render_part(const std::shared_ptr<const experiment::Experiment>& experiment
 bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::binary_search(ranks, rank); }
 
 bool Options::is_first_page() const {
+  return format == Format::Text && shows_call_tree() && loop.empty() && !thread && metric.empty() && callpath.empty();
+}
+
+bool Options::shows_call_tree() const {
   const bool is_view = flat || iterations || windows || clusters || events || locations;
-  const bool is_part =
-      iteration || cluster || !loop.empty() || thread || !metric.empty() || !callpath.empty() || !ranks.empty();
-  return format == Format::Text && !is_view && !is_part;
+  return (format == Format::Json || !is_view) && !iteration && !cluster && ranks.empty();
 }
 
 void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted) {

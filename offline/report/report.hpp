@@ -36,6 +36,17 @@ class IterationSource {
                                       const analysis::PathSelection* selection) const = 0;
 };
 
+/// How long call paths have waited for other processes, as events tell.
+struct PathWaits {
+  struct Of {
+    std::int64_t path;        ///< of the definitions; the first one of a node of the call tree stands for all of it
+    double seconds, error_s;  ///< error: of an estimate from a sample of iterations
+    std::string kind;         ///< the pattern that most of it is
+  };
+  std::vector<Of> paths;  ///< the others have not waited
+  bool is_sampled = false;
+};
+
 struct Options {
   Format format = Format::Text;
   const TableFormat* table_format = &table_formats[0];  ///< of Format::Tables
@@ -57,12 +68,15 @@ struct Options {
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
   std::vector<std::string> findings;                                ///< lines that the first page begins with
+  std::optional<PathWaits> waits;  ///< of the same call sites and depth; nothing: not known
   /// Asked for the metric of iterations when their profiles do not have it. Null: there is none of the name either.
   /// Throws UsageError when there would be one in other experiments.
   std::function<std::shared_ptr<const IterationSource>(const std::string& metric)> other_metric;
 
   /// Whether what is asked for is the page that is shown without any option, as text.
   bool is_first_page() const;
+  /// Whether the call paths of the whole run are shown.
+  bool shows_call_tree() const;
 
   bool chosen(std::int32_t rank) const;
   /// `name` is one of format_names().

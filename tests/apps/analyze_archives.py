@@ -26,10 +26,12 @@ def period(begin: int, end: int) -> str:
 WAITING = ["late_sender", "late_sender_wrong_order", "wrong_order_same_source", "wrong_order_different_sources",
            "late_receiver", "messages_in_wrong_order", "wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier",
            "wait_at_nxn", "nxn_completion", "late_broadcast", "early_reduce", "early_scan", "wait_at_init", "wait_at_finalize"]
+KINDS = ["late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late_broadcast", "early_reduce", "early_scan",
+         "wait_at_init", "wait_at_finalize"]
 CHILDREN = {
     "": ["time"],
     "time": ["costs", "mpi", "io"],
-    "mpi": ["communication", "synchronization", "init_finalize", "mpi_other"],
+    "mpi": ["communication", "synchronization", "init_finalize", "mpi_other", "waiting"],
     "communication": ["p2p", "collective", "one_sided", "dominating_communication", "frequent_communication", "big_messages",
                       "uneven_distribution"],
     "synchronization": ["barrier", "one_sided_synchronization"],
@@ -104,10 +106,11 @@ class Analyzed(TestCase):
 
     def check(self, ranks: Ranks, expected: dict[str, int], *options: Any, communicators: Communicators | None = None,
               threads: Threads = ()) -> dict[str, dict[str, Any]]:
-        """Severities in nanoseconds; patterns of single calls that are not named are 0."""
+        """Severities in nanoseconds; patterns of single calls that are not named are 0. All waiting is the sum of its kinds,
+        unless it is named: of a call that has waited for two things it is the longer one."""
         found = self.findings(self.write(ranks, communicators, threads), *options)
         self.assertEqual(PARENTS.keys(), found.keys())
-        wanted = {name: 0 for name in WAITING} | expected
+        wanted = {"waiting": sum(expected.get(name, 0) for name in KINDS)} | {name: 0 for name in WAITING} | expected
         self.assertEqual(wanted, {name: severity(found[name]) for name in wanted})
         return found
 
@@ -214,7 +217,7 @@ class PointToPoint(Analyzed):
     def test_a_receive_may_be_late_and_wait(self) -> None:
         # Both directions in one call. The second rank is late: the first one waits for its message, and for its receive.
         self.check([[(1000, 5000, "MPI_Sendrecv", send(1), receive(1))], [(3000, 5200, "MPI_Sendrecv", send(0), receive(0))]],
-                   {"late_sender": 2000, "late_receiver": 2000, "p2p": 6200})
+                   {"late_sender": 2000, "late_receiver": 2000, "waiting": 2000, "p2p": 6200})
 
     def test_wrong_order_of_one_sender(self) -> None:
         self.check([[(1000, 1100, "MPI_Send", send(1, 1)), (3000, 3100, "MPI_Send", send(1, 2))],
@@ -285,7 +288,7 @@ class PointToPoint(Analyzed):
     def test_a_slave_does_not_wait_twice_for_its_master(self) -> None:
         # Both for its message and for its receive, in one call, for the same 3500 ns.
         self.check([[(4500, 5000, "MPI_Sendrecv", send(1), receive(1))], [(1000, 5000, "MPI_Sendrecv", send(0), receive(0))]],
-                   {"late_sender": 3500, "late_receiver": 3500, "overloaded_master": 3500, "p2p": 4500})
+                   {"late_sender": 3500, "late_receiver": 3500, "waiting": 3500, "overloaded_master": 3500, "p2p": 4500})
 
 
 class Collective(Analyzed):
