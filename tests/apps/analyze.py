@@ -231,6 +231,37 @@ class Analyze(TestCase):
         self.assertLess(statistics.median(wrong), 0.0001)
         self.assertGreater(max(planted["late_sender"]), 0.003)
 
+    def report(self, experiment: Path, *words: str) -> str:
+        done = subprocess.run([REFRAIN, "report", experiment, *words], capture_output=True, text=True, env=clean_environment(),
+                              timeout=300)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        return done.stdout
+
+    def test_call_paths_say_how_long_they_have_waited(self) -> None:
+        steps, delay = 40, 0.005
+        for mode, function, kind in (("recv", "MPI_Recv", "late_sender"), ("ssend", "MPI_Ssend", "late_receiver"),
+                                     ("allreduce", "MPI_Allreduce", "wait_at_nxn")):
+            experiment, planted = self.run_mode(MPIS[0], mode, steps, delay, ALL)
+            for words in ([], ["--callsites"], ["--callpath-depth", "1"]):
+                paths = json.loads(self.report(experiment, "--format", "json", *words))["callpaths"]
+                of_function = [path for path in paths if path["path"][-1] == function]
+                self.assertAlmostEqual(sum(planted[kind]), sum(path["wait_s"] for path in of_function),
+                                       delta=0.02 * sum(planted[kind]) + steps * 2 * CALL_S)
+                self.assertIn((kind, "events", 0), {(path.get("wait_kind"), path["wait_method"], path["wait_error_s"])
+                                                    for path in of_function})
+                for path in paths:
+                    self.assertEqual(path["kind"] == "mpi", "wait_s" in path, path)
+                    self.assertLessEqual(path.get("wait_s", 0), path["exclusive_s"])
+            rows = list(csv.DictReader(io.StringIO(self.report(experiment, "--format", "csv"))))
+            whole = sum(float(row["wait_s"]) for row in rows if row["wait_s"])
+            self.assertGreater(whole, sum(planted[kind]))
+            self.assertIn(" wait % ", self.report(experiment))
+            self.assertNotIn("wait_s", self.report(experiment, "--format", "json", "--rank", "0"))
+            self.assertNotIn("wait_s", self.report(experiment, "--format", "csv", "--flat"))
+        experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off"})
+        self.assertNotIn("wait_s", self.report(experiment, "--format", "json"))
+        self.assertNotIn("wait %", self.report(experiment))
+
     def series(self, experiment: Path, *words: str) -> dict[int, dict[int, float | None]]:
         """By rank, by iteration: the last column of `refrain report --iterations`; None where it is empty."""
         done = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "csv", "--metric", *words],

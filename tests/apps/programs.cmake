@@ -35,16 +35,21 @@ set_target_properties(faults_handler_calls PROPERTIES ENABLE_EXPORTS ON)
 add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
-# app_test(NAME [LONG]): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile.
+# app_test(NAME [LONG] [BESIDE]): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile, unless it may run
+# BESIDE others.
 function(app_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "LONG" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 test "LONG;BESIDE" "" "")
+  set(serial ON)
+  if(test_BESIDE)
+    set(serial OFF)
+  endif()
   if(NOT test_LONG)
     add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-    set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized;short" RUN_SERIAL ON
+    set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized;short" RUN_SERIAL ${serial}
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
   endif()
   add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-  set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long" RUN_SERIAL ON
+  set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long" RUN_SERIAL ${serial}
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
 endfunction()
 
