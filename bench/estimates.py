@@ -3,9 +3,9 @@
 
     bench/estimates.py [--ranks N] [--memory 64K,256K,...] [COMMAND ...]
 
-Each command, or each example without any, runs once with all events. Then `refrain analyze` with and without --as-sampled: of every kind of waiting and
+Each command, or each example and each of bench/programs/kernels.c without any, runs once with all events. Then `refrain analyze` with and without --as-sampled: of every kind of waiting and
 call path with more than 0.5 % of the time the true value, the estimate, its standard error, and their distance in standard errors; in the end the share within
-3 of them, the median error in points of the time, and the root of the mean square distance. Needs build/bin and build/examples.
+3 of them, the median error in points of the time, and the root of the mean square distance. Needs build/bin, build/examples and build/bench.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 REFRAIN = ROOT / "build/bin/refrain"
 EXAMPLES = ["stencil --size 40 --steps 4000", "particles --particles 1000 --steps 2000", "wave --size 200 --steps 4000", "drift --cells 4000 --steps 4000"]
-WAITS = {"late_sender", "late_receiver", "wait_at_nxn", "nxn_completion", "wait_at_barrier", "barrier_completion", "late_broadcast", "early_reduce",
+KERNELS = ["pipeline", "halo", "buffers", "dots", "alltoall", "master", "drift"]
+WAITS = {"waiting", "late_sender", "late_receiver", "wait_at_nxn", "nxn_completion", "wait_at_barrier", "barrier_completion", "late_broadcast", "early_reduce",
          "early_scan"}
 LEAST = 0.005  # of the time
 
@@ -45,7 +46,8 @@ def main() -> None:
     asked = options.parse_args()
     os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
                        "OMPI_MCA_mpi_yield_when_idle": "1", "REFRAIN_TRACE": "all"})
-    commands = asked.commands or [f"{ROOT}/build/examples/{example}" for example in EXAMPLES]
+    commands = asked.commands or [*(f"{ROOT}/build/examples/{example}" for example in EXAMPLES),
+                                  *(f"{ROOT}/build/bench/kernels {kernel} 4000" for kernel in KERNELS)]
     distances, errors = [], []
     for command in commands:
         with tempfile.TemporaryDirectory() as directory:
@@ -54,7 +56,7 @@ def main() -> None:
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             whole = analysis(experiment)
             truth, total = rows_of(whole), whole["total_time_s"]
-            print(f"{Path(command.split()[0]).name}: {total:.2f} s, {sum(f.stat().st_size for f in experiment.glob('events-*')) >> 10} KiB of events")
+            print(f"{command.rpartition('/')[2]}: {total:.2f} s, {sum(f.stat().st_size for f in experiment.glob('events-*')) >> 10} KiB of events")
             for memory in asked.memory.split(","):
                 sampled = analysis(experiment, "--as-sampled", memory)
                 if all(of["stands_for"] == "all" for of in sampled["patterns"]):
