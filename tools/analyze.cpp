@@ -205,14 +205,19 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
-int run_analyze(AnalyzeRequest& request) {
+/// `is_together`: when a launcher has started several processes, they search together.
+int run_analyze(AnalyzeRequest& request, bool is_together) {
   const exports::PlaceInJob place = exports::place_in_job();
-  if (place.size == 1) return analyze(request, nullptr);
+  if (place.size == 1 || !is_together) return analyze(request, nullptr);
   if (const std::string wrong = needs_one_process(request); !wrong.empty())
     return place.rank == 0 ? complain("analyze", exit_usage, wrong) : exit_ok;
+  // In the working directory, as the experiment may belong to others. Two experiments of one name are told apart.
   std::filesystem::path path = std::filesystem::absolute(request.experiment).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  return work_together("analyze", path.filename().string() + "-analyze.processes", place, patience,
+  const std::string meeting =
+      fmt::format("{}-{:08x}-analyze.processes", path.filename().string(),
+                  static_cast<std::uint32_t>(std::hash<std::string>()(path.parent_path().string())));
+  return work_together("analyze", meeting, place, patience,
                        [&](exports::ProcessGroup& group) { return analyze(request, &group); });
 }
 
@@ -281,7 +286,10 @@ void add_analyze(Command root, Invocation& invocation) {
       "run, with standard errors.\n"
       "Exit status: 0 done, 1 wrong usage or not written, 2 it cannot be read, 4 done, but a part of it is "
       "damaged or a plug-in has failed, which is named.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run_analyze(*request); });
+  command.when_chosen([request, &invocation] {
+    invocation.exit_code =
+        run_analyze(*request, std::filesystem::path(invocation.name).filename() == "refrain-analyze");
+  });
 }
 
 }  // namespace refrain::tools

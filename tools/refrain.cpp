@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   using namespace refrain::tools;
   Invocation invocation;
   invocation.executable = own_executable(argv[0]).string();
+  invocation.name = argc > 0 ? argv[0] : "";
   const std::vector<const char*> words = words_of(argc, argv);
   // What stands behind the first "--" is not ours: it may hold any option.
   const auto dashes = std::find_if(words.begin() + std::min(argc, 1), words.end(),

@@ -112,6 +112,7 @@ int run(Request request) {
     request.options.other_metric = [&](const std::string& metric) {
       return report::search_iterations(experiment, metric);
     };
+    check_request(*experiment, request.options);
     if (request.options.shows_call_tree()) search_events(request.experiment, request.options);
     analysis::Symbolizer symbolizer;
     Output output(request.output);

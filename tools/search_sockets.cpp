@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <random>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,9 +54,16 @@ std::string own_host() {
   return name;
 }
 
+/// A machine that has gone without a word is noticed within two minutes.
 void prepare(int socket) {
-  const int on = 1;
+  const int on = 1, idle_s = 30, between_s = 15, probes = 6;
+  const unsigned unanswered_ms = 120'000;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &between_s, sizeof between_s);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unanswered_ms, sizeof unanswered_ms);
   fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK);
 }
 
@@ -72,6 +80,12 @@ struct Transfer {
 
 SearchSockets::SearchSockets(exports::ProcessGroup& group, std::chrono::milliseconds patience)
     : process_(group.rank()), sockets_(static_cast<std::size_t>(group.size()), -1) {
+  // One for each other process, and some for each file of events.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   const Descriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -132,7 +146,8 @@ void SearchSockets::accept_one(int listener, std::uint64_t token, Clock::time_po
     throw ProcessError(fmt::format("process {} of {} has not connected", missing, sockets_.size()));
   }
   Descriptor made(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (made.get() < 0) return;
+  if (made.get() < 0 && (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED)) return;
+  if (made.get() < 0) fail("no connection between processes");
   const timeval patience{10, 0};
   setsockopt(made.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   Greeting greeting{};
@@ -145,7 +160,8 @@ void SearchSockets::accept_one(int listener, std::uint64_t token, Clock::time_po
 }
 
 void SearchSockets::lost(std::size_t process) const {
-  throw ProcessError(fmt::format("process {} of {} has ended", process, sockets_.size()));
+  throw ProcessError(
+      fmt::format("process {} of {} has ended, or its machine cannot be reached", process, sockets_.size()));
 }
 
 std::vector<std::string> SearchSockets::all_to_all(std::vector<std::string> outgoing) {

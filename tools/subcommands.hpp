@@ -12,6 +12,7 @@ namespace refrain::tools {
 /// What a subcommand needs beyond its own options.
 struct Invocation {
   std::string executable;            ///< the running `refrain`, absolute
+  std::string name;                  ///< by which it was called
   std::vector<std::string> command;  ///< what stands behind "--"
   int exit_code = 0;
 };

@@ -218,7 +218,7 @@ ProcessGroup::Heard ProcessGroup::listen(int rank) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
   Heard heard = hear(rank);
   if (heard.name != peer.name && !heard.name.empty())
-    throw ExportError(directory_.string() + ": another export writes there, too");
+    throw ExportError(directory_.string() + ": another job meets there, too");
   if (heard.bytes != peer.bytes) peer = {peer.name, heard.bytes, Clock::now()};
   return heard;
 }

@@ -34,15 +34,22 @@ std::vector<std::uint32_t> Distribution::own_locations() const {
   return own;
 }
 
-std::vector<std::size_t> Distribution::own_members(const trace::Trace& trace) const {
-  std::vector<std::size_t> own;
-  for (const trace::CommunicatorOfTrace& of : trace.communicators().all()) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < of.members.size(); ++i)
-      count += is_numbered(of.members[i]) && of_rank_[static_cast<std::size_t>(of.members[i])] == process_;
-    own.push_back(count);
+std::vector<Distribution::Members> Distribution::members_of(const trace::Trace& trace) const {
+  std::vector<Members> all;
+  for (const trace::CommunicatorOfTrace& communicator : trace.communicators().all()) {
+    Members& of = all.emplace_back();
+    for (std::size_t i = 0; i < communicator.members.size(); ++i) {
+      const std::int32_t rank = communicator.members[i];
+      const int process = is_numbered(rank) ? of_rank_[static_cast<std::size_t>(rank)] : absent;
+      if (process == absent) continue;
+      ++of.in_trace;
+      of.own += process == process_;
+      if (of.processes.empty() || of.processes.back() != process) of.processes.push_back(process);
+    }
+    std::ranges::sort(of.processes);
+    of.processes.erase(std::ranges::unique(of.processes).begin(), of.processes.end());
   }
-  return own;
+  return all;
 }
 
 }  // namespace refrain::patterns

@@ -23,8 +23,13 @@ class Distribution {
     return process == absent ? process_ : process;
   }
   std::vector<std::uint32_t> own_locations() const;
-  /// By communicator: how many of its members are own ones.
-  std::vector<std::size_t> own_members(const trace::Trace& trace) const;
+  /// Of a communicator.
+  struct Members {
+    std::size_t own = 0;         ///< of this process
+    std::size_t in_trace = 0;    ///< of all processes
+    std::vector<int> processes;  ///< that have some, ascending
+  };
+  std::vector<Members> members_of(const trace::Trace& trace) const;
 
  private:
   static constexpr int absent = -1;

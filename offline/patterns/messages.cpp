@@ -105,7 +105,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     of.to = pairing_.ends_of(event).other;
     const int process = process_of(of.to);
     if (process < 0) of.flight = flights_to(of.to).add(of.sent_ns, of.sender);
-    else unanswered_[static_cast<std::size_t>(process)].sends.push_back(send);
+    else unanswered_[static_cast<std::size_t>(process)].add(send);
     if (r.phase == Phase::Whole) {
       of.completed = of.call;
       Node& by = nodes_[of.completed];
@@ -174,14 +174,19 @@ void Search::Messages::add(const RemoteSend& send, int from_process) {
   pairing_.add(event, made);
 }
 
+std::uint32_t Search::Messages::Unanswered::take(std::uint64_t number) {
+  const auto at = std::ranges::lower_bound(sends, number, {}, &Send::number);
+  if (at == sends.end() || at->number != number || at->operation == none) return none;
+  const std::uint32_t operation = std::exchange(at->operation, std::uint32_t{none});
+  --open;
+  while (!sends.empty() && sends.front().operation == none) sends.pop_front();
+  constexpr std::size_t few = 256;
+  if (sends.size() > 2 * open + few) std::erase_if(sends, [](const Send& of) { return of.operation == none; });
+  return operation;
+}
+
 void Search::Messages::take(const Answer& answer, int from_process) {
-  Unanswered& unanswered = unanswered_[static_cast<std::size_t>(from_process)];
-  if (answer.number < unanswered.first || answer.number - unanswered.first >= unanswered.sends.size()) return;
-  const std::uint32_t send = std::exchange(unanswered.sends[answer.number - unanswered.first], std::uint32_t{none});
-  while (!unanswered.sends.empty() && unanswered.sends.front() == none) {
-    unanswered.sends.pop_front();
-    ++unanswered.first;
-  }
+  const std::uint32_t send = unanswered_[static_cast<std::size_t>(from_process)].take(answer.number);
   if (send == none) return;
   Operation& of = operations_[send];
   of.is_paired = answer.is_paired;

@@ -148,10 +148,21 @@ class Search::Messages {
   };
   std::unordered_map<std::uint64_t, Posted> posted_;  ///< receives
   std::vector<Flights> flights_;                      ///< by rank; the first one: of none
-  /// Own sends to a process, from the first one on that is not answered.
+  /// Own sends to a process.
   struct Unanswered {
-    std::uint64_t first = 0;
-    std::deque<std::uint32_t> sends;  ///< none: answered
+    struct Send {
+      std::uint64_t number;
+      std::uint32_t operation;  ///< none: it is answered
+    };
+    std::uint64_t next = 0;
+    std::deque<Send> sends;  ///< ascending by number; some are answered
+    std::size_t open = 0;
+    void add(std::uint32_t operation) {
+      sends.push_back({next++, operation});
+      ++open;
+    }
+    /// None: there is no such.
+    std::uint32_t take(std::uint64_t number);
   };
   std::vector<Unanswered> unanswered_;  ///< by process
   std::vector<ForOthers> for_others_;

@@ -3,6 +3,7 @@
 // sends and receives of a rank are seen in order of time, as in a search by one process. What becomes known of a send,
 // and the parts of collective operations, come back a round later.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -72,10 +73,13 @@ class Search::Rounds {
         distribution_(*search.distribution_),
         own_(distribution_.own_locations()),
         stacks_(search.trace_.locations().size()),
-        outgoing_(static_cast<std::size_t>(distribution_.processes())) {
+        outgoing_(static_cast<std::size_t>(distribution_.processes())),
+        members_(distribution_.members_of(search.trace_)) {
     // A reader of no locations is one of all.
     if (!own_.empty()) reader_.emplace(search.trace_.read(own_));
-    search_.collectives_.take_parts_of(distribution_.own_members(search.trace_),
+    std::vector<std::size_t> own_members;
+    for (const Distribution::Members& of : members_) own_members.push_back(of.own);
+    search_.collectives_.take_parts_of(std::move(own_members),
                                        [this](const CollectiveOperation& operation) { add_own(operation); });
   }
 
@@ -102,7 +106,6 @@ class Search::Rounds {
  private:
   static constexpr std::int64_t end_of_time = INT64_MAX;
   static constexpr std::size_t window = 1 << 14;  ///< events that are read ahead
-  static_assert(2 * window <= most_behind);
 
   /// An event that was read ahead; of the most frequent types what the search needs, of others a place in others_.
   struct Ahead {
@@ -134,6 +137,9 @@ class Search::Rounds {
     int first_process = INT32_MAX;  ///< of those that have parts in it
   };
 
+  using Operations = std::map<std::pair<std::int32_t, std::uint64_t>, Operation>;  ///< by communicator and ordinal
+  static constexpr std::size_t most_open = std::size_t{1} << 16;
+
   /// All must be looking at the same: an experiment in progress changes.
   void check_trace() {
     WireWriter about;
@@ -161,7 +167,7 @@ class Search::Rounds {
   }
 
   /// All events before are read.
-  std::int64_t reached() const { return reader_ ? ahead_.back().time_ns : end_of_time; }
+  std::int64_t reached() const { return reader_ ? std::min(ahead_.back().time_ns, end_of_time - 1) : end_of_time; }
 
   /// Which messages are sent to ranks of others. Calls are followed as the search does it later.
   void look_ahead(const trace::Event& event) {
@@ -223,14 +229,15 @@ class Search::Rounds {
   }
 
   void look_until(std::int64_t until_ns) {
-    for (; !incoming_.empty() && incoming_.front().send.time_ns < until_ns; incoming_.pop()) {
+    for (; !incoming_.empty() && (incoming_.front().send.time_ns < until_ns || until_ns == end_of_time);
+         incoming_.pop()) {
       const auto [ns, location] = incoming_.front().order();
       while (!ahead_.empty() &&
              (ahead_.front().time_ns < ns || (ahead_.front().time_ns == ns && ahead_.front().location < location)))
         look_at_next();
       search_.messages_->add(incoming_.front().send, incoming_.front().process);
     }
-    while (!ahead_.empty() && ahead_.front().time_ns < until_ns) look_at_next();
+    while (!ahead_.empty() && (ahead_.front().time_ns < until_ns || until_ns == end_of_time)) look_at_next();
   }
 
   void look_at_next() {
@@ -252,7 +259,7 @@ class Search::Rounds {
   // ---- collective operations ----
 
   void add_own(const CollectiveOperation& operation) {
-    for (int process = 0; process < distribution_.processes(); ++process) {
+    for (const int process : members_[static_cast<std::size_t>(operation.communicator)].processes) {
       if (process == distribution_.process()) continue;
       Outgoing& to = outgoing_[static_cast<std::size_t>(process)];
       ++to.operation_count;
@@ -281,7 +288,11 @@ class Search::Rounds {
     const auto& communicators = search_.trace_.communicators().all();
     if (operation.communicator < 0 || static_cast<std::size_t>(operation.communicator) >= communicators.size()) return;
     const auto size = static_cast<std::size_t>(communicators[static_cast<std::size_t>(operation.communicator)].size);
-    const auto at = operations_.try_emplace({operation.communicator, operation.ordinal}).first;
+    const auto [at, is_new] = operations_.try_emplace({operation.communicator, operation.ordinal});
+    if (is_new) oldest_.push_back(at->first);
+    while (!oldest_.empty() && !operations_.contains(oldest_.front())) oldest_.pop_front();
+    if (oldest_.size() > 2 * most_open)
+      std::erase_if(oldest_, [&](const auto& key) { return !operations_.contains(key); });
     Operation& of = at->second;
     // The kind is that of whoever is first in the list, and regions of others are the same.
     if (of.operation.parts.empty() || process < of.first_process) {
@@ -294,7 +305,11 @@ class Search::Rounds {
     of.parts += parts;
     of.has_own |= process == distribution_.process();
     of.first_process = std::min(of.first_process, process);
-    if (of.parts < size) return;
+    if (of.parts < size) {
+      if (of.parts >= members_[static_cast<std::size_t>(operation.communicator)].in_trace) leave_out(at);
+      while (operations_.size() > most_open) leave_oldest_out();
+      return;
+    }
     search_.counts_.collectives += of.first_process == distribution_.process();
     if (of.has_own) {
       if (of.operation.exchange == trace::Exchange::Prefix) search_.collectives_.set_positions(of.operation);
@@ -303,11 +318,18 @@ class Search::Rounds {
     operations_.erase(at);
   }
 
-  /// Of the rest not all parts are in the trace.
+  /// Not all parts of it are in the trace. One process counts it.
+  void leave_out(Operations::iterator at) {
+    search_.counts_.collectives_left_out += at->second.first_process == distribution_.process();
+    operations_.erase(at);
+  }
+  void leave_oldest_out() {
+    const auto at = operations_.find(oldest_.front());
+    oldest_.pop_front();
+    if (at != operations_.end()) leave_out(at);
+  }
   void finish_operations() {
-    for (const auto& [key, of] : operations_)
-      search_.counts_.collectives_left_out += of.first_process == distribution_.process();
-    operations_.clear();
+    while (!operations_.empty()) leave_out(operations_.begin());
   }
 
   // ---- the end ----
@@ -322,6 +344,11 @@ class Search::Rounds {
       WireReader reader(all[static_cast<std::size_t>(process)]);
       for (const Call& call : reader.get_all<Call>()) search_.init_.push_back(call);
       for (const Call& call : reader.get_all<Call>()) search_.finalize_.push_back(call);
+    }
+    // The first calls of a job that makes more of them.
+    for (std::vector<Call>* calls : {&search_.init_, &search_.finalize_}) {
+      std::ranges::stable_sort(*calls, {}, &Call::leave_ns);
+      if (calls->size() > search_.processes_) calls->resize(search_.processes_);
     }
   }
 
@@ -347,6 +374,8 @@ class Search::Rounds {
     writer.put(counts.gaps);
     writer.put(counts.gaps_within);
     writer.put(std::uint64_t{search_.trace_.damage().count()});
+    writer.put(search_.trace_.archive() ? search_.trace_.archive()->take_left_out()
+                                        : std::vector<trace::Otf2Archive::LeftOutRecords>());
     writer.put(std::uint64_t{search_.loops_.size()});
     for (const std::string& loop : search_.loops_) writer.put(loop);
     // Each process numbers the call paths of an archive as it finds them.
@@ -394,6 +423,8 @@ class Search::Rounds {
     counts.gaps += reader.get<std::uint64_t>();
     counts.gaps_within += reader.get<std::uint64_t>();
     counts.damages += reader.get<std::uint64_t>();
+    for (const auto& of : reader.get_all<trace::Otf2Archive::LeftOutRecords>())
+      if (search_.trace_.archive()) search_.trace_.archive()->leave_out(of.location, of.kind, of.records);
     std::vector<std::uint16_t> loops;
     for (auto left = reader.get<std::uint64_t>(); left > 0; --left)
       loops.push_back(search_.loop_index(reader.get_text()));
@@ -434,10 +465,12 @@ class Search::Rounds {
   Queue<Ahead> ahead_;                          ///< ascending by time
   Queue<trace::Event> others_;                  ///< of these, in their order
   trace::Event event_;
-  std::vector<std::vector<Open>> stacks_;  ///< by location, where reading has come to
-  std::vector<Outgoing> outgoing_;         ///< by process
-  Queue<Incoming> incoming_;               ///< ascending by time
-  std::map<std::pair<std::int32_t, std::uint64_t>, Operation> operations_;
+  std::vector<std::vector<Open>> stacks_;       ///< by location, where reading has come to
+  std::vector<Outgoing> outgoing_;              ///< by process
+  std::vector<Distribution::Members> members_;  ///< by communicator
+  Queue<Incoming> incoming_;                    ///< ascending by time
+  Operations operations_;
+  std::deque<Operations::key_type> oldest_;  ///< of these, and others that are done
 };
 
 void Search::run(SearchProcesses& processes, const Progress& progress) { Rounds(*this, processes).run(progress); }

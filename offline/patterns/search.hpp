@@ -47,9 +47,6 @@ struct SearchLimits {
 
 class Search {
  public:
-  /// So many events of a location, at most, are behind what becomes known of others in a distributed search.
-  static constexpr std::size_t most_behind = std::size_t{1} << 15;
-
   /// `by_span`: Findings keep what belongs to each span.
   /// ... of those that are `wanted`; empty: all.
   Search(const trace::Trace& trace, bool by_span, const SearchLimits& limits = {}, Findings::IsWanted wanted = {});
@@ -59,7 +56,6 @@ class Search {
 
   /// The search is one of several, see run(). To be called before anybody subscribes.
   void distribute(int process, int processes);
-  bool is_distributed() const { return distribution_.has_value(); }
 
   /// Who subscribes from now on is not called again once it has thrown a std::exception; what that says stands in
   /// `failure` then. Null: exceptions are not caught.
@@ -105,9 +101,11 @@ class Search {
   const Findings& findings() const { return findings_; }
   /// So much of the call, but no more than it has itself.
   void add(Quantity quantity, const Call& call, std::int64_t ns) {
-    if (is_within(call.enter_ns) && is_own(call.location))
+    if (is_within(call.enter_ns) && looks_at(call.location))
       findings_.add(quantity, call.location, call.path, call.span, std::min(ns, call.time_ns() - call.inner_ns));
   }
+  /// False: another process of a distributed search does.
+  bool looks_at(std::uint32_t location) const { return !distribution_ || distribution_->is_own(location); }
   bool is_within(std::int64_t enter_ns) const { return enter_ns >= limits_.from_ns && enter_ns < limits_.to_ns; }
   const SearchCounts& counts() const { return counts_; }
   /// Names of loops by SpanEnd::loop.
@@ -130,7 +128,6 @@ class Search {
 
   void finish_events();
   void count();
-  bool is_own(std::uint32_t location) const { return !distribution_ || distribution_->is_own(location); }
   void enter(const trace::Event& event);
   void communication(const trace::Event& event);
   void leave(const trace::Event& event);

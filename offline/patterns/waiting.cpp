@@ -1,8 +1,9 @@
 // Patterns of waiting: a call that cannot go on before another process has done something.
 #include <algorithm>
-#include <map>
+#include <deque>
 #include <unordered_map>
 
+#include "format/hashing.hpp"
 #include "offline/patterns/dependences.hpp"
 #include "offline/patterns/pattern.hpp"
 
@@ -50,27 +51,37 @@ class OfCollectives : public Pattern {
 /// Of one call only the longest waiting counts, whatever it has waited for.
 class LongestOfCall {
  public:
-  /// In a distributed search some of it is known late.
-  void set(const Search& search) {
-    if (search.is_distributed()) most_recent_ = Search::most_behind;
-  }
   /// By what `ns` is more than what was added for this call before.
   std::int64_t excess(const Call& call, std::int64_t ns) {
-    std::map<std::int64_t, std::int64_t>& recent = of_location_[call.location];
-    const auto [at, is_new] = recent.try_emplace(call.enter_ns, ns);
-    if (is_new) {
-      if (recent.size() > most_recent_) recent.erase(recent.begin());
-      return ns;
+    const Key key{call.location, call.enter_ns};
+    const auto [at, is_new] = added_.try_emplace(key, ns);
+    if (!is_new) {
+      const std::int64_t more = std::max(ns - at->second, std::int64_t{0});
+      at->second += more;
+      return more;
     }
-    const std::int64_t more = std::max(ns - at->second, std::int64_t{0});
-    at->second += more;
-    return more;
+    constexpr std::size_t most_remembered = std::size_t{1} << 16;
+    in_order_.push_back(key);
+    if (in_order_.size() > most_remembered) {
+      added_.erase(in_order_.front());
+      in_order_.pop_front();
+    }
+    return ns;
   }
 
  private:
-  std::size_t most_recent_ = 64;
-  /// By the time at which a call was entered: what was added.
-  std::unordered_map<std::uint32_t, std::map<std::int64_t, std::int64_t>> of_location_;
+  struct Key {
+    std::uint32_t location;
+    std::int64_t enter_ns;
+    bool operator==(const Key&) const = default;
+  };
+  struct HashOfKey {
+    std::size_t operator()(const Key& key) const {
+      return format::mixed(static_cast<std::uint64_t>(key.enter_ns) ^ format::mixed(key.location));
+    }
+  };
+  std::unordered_map<Key, std::int64_t, HashOfKey> added_;
+  std::deque<Key> in_order_;
 };
 
 class LateSenderPattern final : public OfMessages {
@@ -140,7 +151,6 @@ class OverloadedMaster final : public OfMessages {
     const auto is_master = [this, &trace = search.trace()](std::uint32_t location) {
       return trace.locations()[location].rank == master_;
     };
-    longest_.set(search);
     search.subscribe<LateSender>([this, &search, is_master](const LateSender& late) {
       const Call& call = late.receiving.call;
       if (is_master(late.receiving.latest.sender) && !is_master(call.location))
@@ -186,11 +196,10 @@ class CollectivePattern final : public OfCollectives {
   CollectivePattern(About about, Exchange exchange, Find find)
       : OfCollectives(std::move(about)), exchange_(exchange), find_(find) {}
   void subscribe(Search& search) override {
-    longest_.set(search);
     search.subscribe<Collective>([this, &search](const Collective& of) {
       if (of.operation.exchange != exchange_) return;
       find_(of, [&](const CollectivePart& part, std::int64_t ns) {
-        if (ns <= 0 || part.is_with_others) return;
+        if (ns <= 0 || part.is_with_others || !search.looks_at(part.location)) return;
         const Call call = call_of(part);
         search.add(quantity(), call, part.is_blocking ? ns : longest_.excess(call, ns));
       });
@@ -243,9 +252,9 @@ class Waiting final : public Pattern {
  public:
   Waiting() : Pattern({"waiting", "mpi", "Waiting for other processes, of whatever kind"}) {}
   void subscribe(Search& search) override {
-    longest_.set(search);
     const auto add = [this, &search](const Call& call, std::int64_t ns, bool is_alone) {
-      if (ns > 0) search.add(quantity(), call, is_alone ? ns : longest_.excess(call, ns));
+      if (ns > 0 && search.looks_at(call.location))
+        search.add(quantity(), call, is_alone ? ns : longest_.excess(call, ns));
     };
     search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns, !of.has_sent); });
     search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns, !of.has_received); });

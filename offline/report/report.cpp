@@ -162,10 +162,14 @@ void check_ranks(const experiment::Experiment& experiment, const std::vector<std
                                    plural(experiment.definitions().ranks_expected, "rank", "ranks")));
 }
 
+void check_request(const experiment::Experiment& experiment, const Options& options) {
+  check_options(options, wanted_views(options));
+  check_ranks(experiment, options.ranks);
+}
+
 void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
             const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
-  check_options(options, wanted_views(options));
-  check_ranks(*experiment, options.ranks);
+  check_request(*experiment, options);
   if (options.iteration || options.cluster) return render_part(experiment, options, terminal, symbolizer, out);
   OverviewBuilder overview;
   analysis::CallTreeOptions of_tree = tree_options(options);

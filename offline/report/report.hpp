@@ -92,6 +92,9 @@ class UsageError : public std::runtime_error {
 /// Throws UsageError when the experiment lacks one of the `wanted` ranks.
 void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted);
 
+/// What render() throws before it reads anything.
+void check_request(const experiment::Experiment& experiment, const Options& options);
+
 /// Nothing is handed to `out` before the request is known to be good. Throws UsageError when something is asked for
 /// that the experiment does not have (a rank, a thread, a loop, a metric, a call path, an iteration, a cluster), or
 /// when an option would change nothing in what is shown. Damage is in experiment->damage() afterwards.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <otf2/OTF2_Definitions.h>
+#include <utility>
 
 #include "offline/trace/event.hpp"
 #include "offline/trace/otf2_events.hpp"
@@ -346,6 +347,13 @@ void Otf2Archive::leave_out(std::uint32_t location, std::uint8_t kind, std::uint
   const std::lock_guard lock(mutex_);
   std::uint64_t& known = left_out_[{kind, location}];
   known = std::max(known, records);
+}
+
+std::vector<Otf2Archive::LeftOutRecords> Otf2Archive::take_left_out() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LeftOutRecords> taken;
+  for (const auto& [of, records] : std::exchange(left_out_, {})) taken.push_back({of.second, of.first, records});
+  return taken;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Otf2Archive::left_out() const {

@@ -80,6 +80,13 @@ class Otf2Archive {
   void leave_out(std::uint32_t location, std::uint8_t kind, std::uint64_t records) const;
   /// By the name of the kind, as otf2-print says it, e.g. IO_SEEK; as far as anybody has read.
   std::vector<std::pair<std::string, std::uint64_t>> left_out() const;
+  struct LeftOutRecords {
+    std::uint32_t location;
+    std::uint8_t kind;
+    std::uint64_t records;
+  };
+  /// For leave_out() in another process, which tells them; here there are none from then on.
+  std::vector<LeftOutRecords> take_left_out() const;
 
  private:
   struct Clock {

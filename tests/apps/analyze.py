@@ -308,6 +308,17 @@ class Analyze(TestCase):
                               capture_output=True, text=True, env=clean_environment(), timeout=300)
         self.assertIn(f"As the events of {100 * len(known[0]) / STEPS:.1f} % of the iterations say", page.stdout)
 
+    def test_iterations_whose_events_one_rank_has_lost_have_no_waiting(self) -> None:
+        experiment, _ = self.run_mode(MPIS[0], "recv", 20, 0.001, ALL, "marked")
+        (events,) = experiment.glob("events-0.refrain")
+        events.write_bytes(events.read_bytes()[: events.stat().st_size // 2])
+        done = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "csv", "--metric", "late_sender"],
+                              capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertEqual(4, done.returncode, done.stderr)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual(40, len(rows))
+        self.assertEqual({""}, {row["late_sender_s"] for row in rows})
+
     def test_no_events_or_no_such_pattern(self) -> None:
         experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off"}, "marked")
         for metric, line in (("late_sender", "the experiment has no events, which tell this"),
