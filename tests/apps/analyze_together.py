@@ -147,10 +147,10 @@ class Together(TestCase):
 
 
 def random_ranks(draw: random.Random) -> tuple[Ranks, Communicators]:
-    """Of six ranks. Steps of messages and of collective operations of all or some, each with times of its own."""
-    size = 6
+    """Of twelve ranks: more than four of a process decide for all. Steps of messages and of collective operations of all or some, each with times of its own."""
+    size = 12
     ranks: Ranks = [[] for _ in range(size)]
-    communicators = {"even": [0, 2, 4], "odd": [1, 3, 5], "front": [3, 0, 1]}
+    communicators = {"even": [0, 2, 4, 6, 8, 10], "odd": [1, 3, 5, 7, 9, 11], "front": [7, 0, 1, 3, 2, 4, 5]}
     now, request = 10, 0
 
     def times(count: int) -> list[list[int]]:
