@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--processes", default="1,2")
     given = parser.parse_args()
-    command = [(given.build / "bin" / "refrain-analyze").resolve(), given.trace.resolve(), "--format", "csv"]
+    command = [(given.build / "bin" / "refrain-analyze").absolute(), given.trace.resolve(), "--format", "csv"]
     sizes = [int(size) for size in given.processes.split(",")]
     times: dict[int, list[float]] = {size: [] for size in sizes}
     with tempfile.TemporaryDirectory() as scratch:

@@ -56,7 +56,7 @@ struct Receiving {
   const Call& call;
   const Received& latest;   ///< the message whose send has begun last
   std::int64_t waiting_ns;  ///< until that, at most until the call was left; 0: none
-  bool has_sent;            ///< the call has also completed sends
+  std::int64_t told_ns;     ///< that this call has waited for a receiver, as a Sending has told before
 };
 
 /// A call that has sent messages, or completed their sends.
@@ -66,7 +66,7 @@ struct Sending {
   std::uint32_t receiver_path;  ///< of the call that has posted it
   std::int64_t posted_ns;
   std::int64_t waiting_ns;  ///< until that; 0: it was posted after all, or before the call
-  bool has_received;        ///< the call has also received messages
+  std::int64_t told_ns;     ///< that this call has waited for a sender, as a Receiving has told before
 };
 
 struct LateSender {

@@ -62,6 +62,7 @@ std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
   made.receives_pending = made.sends_pending = made.sends = 0;
   made.holders = 1;
   made.posted_ns = INT64_MIN;
+  made.told_ns = 0;
   return node;
 }
 
@@ -343,7 +344,9 @@ void Search::Messages::tell_receiving(std::uint32_t node) {
   }
   if (latest) {
     const std::int64_t until = std::min(latest->send_enter_ns, of.call.leave_ns);
-    search_.publish(Receiving{of.call, *latest, std::max(until - of.call.enter_ns, std::int64_t{0}), of.sends > 0});
+    const std::int64_t waiting_ns = std::max(until - of.call.enter_ns, std::int64_t{0});
+    search_.publish(Receiving{of.call, *latest, waiting_ns, of.told_ns});
+    nodes_[node].told_ns = std::max(waiting_ns, of.told_ns);
   }
   std::uint32_t at = of.receives;
   nodes_[node].receives = none;
@@ -359,8 +362,9 @@ void Search::Messages::tell_sending(std::uint32_t node) {
   const Node& of = nodes_[node];
   if (of.posted_ns == INT64_MIN) return;
   const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
-  search_.publish(Sending{of.call, of.receiver, of.posted_path, of.posted_ns,
-                          has_waited ? of.posted_ns - of.call.enter_ns : 0, of.has_receiving});
+  const std::int64_t waiting_ns = has_waited ? of.posted_ns - of.call.enter_ns : 0;
+  search_.publish(Sending{of.call, of.receiver, of.posted_path, of.posted_ns, waiting_ns, of.told_ns});
+  nodes_[node].told_ns = std::max(waiting_ns, of.told_ns);
 }
 
 void Search::Messages::begin_gap(std::uint32_t location) { ++flights_to_location(location).gaps; }

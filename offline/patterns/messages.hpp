@@ -77,6 +77,7 @@ class Search::Messages {
     std::uint32_t holders = 0;  ///< operations that refer to it, and its frame
     std::uint32_t receiver = 0, posted_path = trace::no_path;
     std::int64_t posted_ns = INT64_MIN;  ///< the last receive of its sends
+    std::int64_t told_ns = 0;            ///< for how long it has waited, as was told
     bool has_receiving = false;
   };
   /// A send or a receive.

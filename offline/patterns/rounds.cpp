@@ -105,7 +105,7 @@ class Search::Rounds {
 
  private:
   static constexpr std::int64_t end_of_time = INT64_MAX;
-  static constexpr std::size_t window = 1 << 14;  ///< events that are read ahead
+  static constexpr std::size_t window = 1 << 16;  ///< events that are read ahead
 
   /// An event that was read ahead; of the most frequent types what the search needs, of others a place in others_.
   struct Ahead {

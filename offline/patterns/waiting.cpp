@@ -256,8 +256,8 @@ class Waiting final : public Pattern {
       if (ns > 0 && search.looks_at(call.location))
         search.add(quantity(), call, is_alone ? ns : longest_.excess(call, ns));
     };
-    search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns, !of.has_sent); });
-    search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns, !of.has_received); });
+    search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
+    search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
     search.subscribe<Collective>([add](const Collective& of) {
       for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
         if (!part.is_with_others) add(call_of(part), time_in_call_until(part, last.begin_ns), part.is_blocking);
