@@ -16,7 +16,11 @@ int lead(const char* command, exports::ProcessGroup& processes, const Work& work
   const auto badness = [&](int code) { return std::ranges::find(worst_last, code) - worst_last; };
   int code = work(processes);
   processes.end({code, {}});
-  for (const exports::ProcessGroup::LastWord& word : processes.dismiss()) {
+  // Where something has failed a process may have died; those that live say so every five seconds.
+  constexpr std::chrono::seconds most_after_failure(20);
+  const bool has_worked = code == exit_ok || code == exit_damaged;
+  const auto& words = has_worked ? processes.dismiss() : processes.dismiss(most_after_failure);
+  for (const exports::ProcessGroup::LastWord& word : words) {
     code = std::max(code, word.code, [&](int a, int b) { return badness(a) < badness(b); });
     for (const std::string& line : word.lines)
       if (std::ranges::find(complaints(), line) == complaints().end()) complain(command, code, line);

@@ -284,13 +284,14 @@ void ProcessGroup::end(const LastWord& word) {
   has_ended_ = true;
 }
 
-const std::vector<ProcessGroup::LastWord>& ProcessGroup::dismiss() {
+const std::vector<ProcessGroup::LastWord>& ProcessGroup::dismiss(std::chrono::milliseconds most) {
   if (!last_words_.empty()) return last_words_;
   std::vector<LastWord> words;
   for (int rank = 1; rank < size(); ++rank) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     Heard heard;
-    for (Pause pause; !(heard = listen(rank)).has_ended && !is_silent(peer); pause()) {
+    const auto is_dead = [&] { return is_silent(peer) || Clock::now() - peer.changed > most; };
+    for (Pause pause; !(heard = listen(rank)).has_ended && !is_dead(); pause()) {
     }
     words.push_back(std::move(heard.last));
   }

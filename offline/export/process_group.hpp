@@ -66,8 +66,9 @@ class ProcessGroup {
   /// The last that this process says; more than once is like once. Throws ExportError when nobody can read it.
   void end(const LastWord& word);
   /// In the first process, after its own end(): waits for the last words of the others and removes the files. Who has
-  /// died has said nothing. More than once is like once.
-  const std::vector<LastWord>& dismiss();
+  /// died has said nothing. More than once is like once. `most`: who is silent for longer, or for the patience, is
+  /// dead.
+  const std::vector<LastWord>& dismiss(std::chrono::milliseconds most = std::chrono::hours(1000));
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -141,9 +141,11 @@ class Together(TestCase):
         time.sleep(0.3)
         processes[2].send_signal(signal.SIGINT)
         first, *_ = finish(processes)
-        if processes[2].returncode == 0:
+        if processes[2].returncode == 0 or first[0] == 0:
             return  # it was quicker
-        self.assertEqual((1, "", "refrain analyze: process 2 of 3 has ended, or its machine cannot be reached\n"), first)
+        self.assertEqual((1, ""), first[:2])
+        # While they meet or when they have met; the other one may have ended by that before.
+        self.assertRegex(first[2], r"(?m)^refrain analyze: process 2 of 3 has (ended, or its machine cannot be reached|not .*)$")
 
 
 def random_ranks(draw: random.Random) -> tuple[Ranks, Communicators]:
