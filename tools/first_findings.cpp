@@ -72,8 +72,6 @@ class HeldSignals {
   int descriptor_ = -1;
 };
 
-/// What the process that searches tells the other one, a line each: "L line", "W path seconds error kind", and "S" or
-/// "E": of a sample, or of all events.
 report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trace& trace,
                            const patterns::Naming& naming) {
   report::PathWaits waits;
@@ -98,6 +96,8 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
   return waits;
 }
 
+/// Of what the process that searches tells the other one, a line of search(): "L line", "W path seconds error kind",
+/// and "S" or "E": of a sample, or of all events.
 void take_line(const std::string& line, FirstFindings& findings) {
   const std::string rest = line.size() > 2 ? line.substr(2) : "";
   switch (line.empty() ? ' ' : line[0]) {

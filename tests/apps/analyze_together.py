@@ -14,10 +14,9 @@ from typing import Any
 
 from archives_by_hand import (PYTHON, Call, Communicators, Ranks, collective, done, events_of, icollective, irecv, isend,
                               receive, received, send, sent, write_archive)
-from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, Done, TestCase, clean_environment, finish, mpiexec
 
 ANALYZE = BUILD / "bin" / "refrain-analyze"
-Done = tuple[int, str, str]  # exit status, stdout, stderr
 
 
 def start(directory: Path, rank: int, size: int, *words: Any) -> subprocess.Popen[str]:
@@ -25,19 +24,6 @@ def start(directory: Path, rank: int, size: int, *words: Any) -> subprocess.Pope
     place = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(size)}
     return subprocess.Popen([ANALYZE, *map(str, words)], env=clean_environment(place), text=True, cwd=directory,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def finish(processes: list[subprocess.Popen[str]]) -> list[Done]:
-    ends = []
-    for process in processes:
-        try:
-            out, err = process.communicate(timeout=200)
-        except subprocess.TimeoutExpired:
-            for other in processes:
-                other.kill()
-            raise
-        ends.append((process.returncode, out, err))
-    return ends
 
 
 def together(directory: Path, size: int, *words: Any) -> list[Done]:

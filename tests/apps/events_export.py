@@ -13,10 +13,9 @@ from typing import Any
 
 from events import MPIS, EventsTest, launched
 from events_archives import otf2_print
-from refrain_testing import BUILD, OPEN_MPI_ENVIRONMENT, PROGRAMS, clean_environment, mpiexec, mpirun
+from refrain_testing import BUILD, OPEN_MPI_ENVIRONMENT, PROGRAMS, Done, clean_environment, finish, mpiexec, mpirun
 
 EXPORT = BUILD / "bin" / "refrain-export"
-Done = tuple[int, str, str]  # exit status, stdout, stderr
 
 
 def lines_of_refrain(stderr: str) -> list[str]:
@@ -31,21 +30,9 @@ class ExportTest(EventsTest):
         return subprocess.Popen([EXPORT, *map(str, words)], env=self.place(rank, size), text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=self.directory)
 
-    def finish(self, processes: list[subprocess.Popen[str]]) -> list[Done]:
-        done = []
-        for process in processes:
-            try:
-                out, err = process.communicate(timeout=200)
-            except subprocess.TimeoutExpired:
-                for other in processes:
-                    other.kill()
-                raise
-            done.append((process.returncode, out, err))
-        return done
-
     def together(self, size: int, *words: Any) -> list[Done]:
         """As a launcher starts them."""
-        return self.finish([self.start(rank, size, *words) for rank in range(size)])
+        return finish([self.start(rank, size, *words) for rank in range(size)])
 
     def check_nothing_is_left(self, directory: Path) -> None:
         self.assertEqual([], list(directory.parent.glob(directory.name + "*")))
@@ -160,23 +147,23 @@ class Trouble(ExportTest):
         self.fail(f"no {begin} of process {name}")
 
     def test_one_that_is_never_started(self) -> None:
-        self.told(self.finish([self.start(0, 2, *self.words(1))])[0], 1, "process 1 of 2 has not been heard of for 1 s")
+        self.told(finish([self.start(0, 2, *self.words(1))])[0], 1, "process 1 of 2 has not been heard of for 1 s")
         self.check_nothing_is_left(self.output)
-        self.told(self.finish([self.start(1, 2, *self.words(1))])[0], 1, "process 0 of 2 has not been heard of for 1 s")
+        self.told(finish([self.start(1, 2, *self.words(1))])[0], 1, "process 0 of 2 has not been heard of for 1 s")
 
     def test_one_that_dies_in_the_middle(self) -> None:
         """This test plays the part of the one that dies: it is there at the begin, and says nothing from then on."""
         first = self.start(0, 2, *self.words(10))
         name = self.wait_for("0", "refrain")
         (self.meeting / "1").write_text(f"refrain 1234\nto {name}\n")
-        self.told(self.finish([first])[0], 1, "process 1 of 2 has not been heard of for 10 s")
+        self.told(finish([first])[0], 1, "process 1 of 2 has not been heard of for 10 s")
         self.check_nothing_is_left(self.output)
 
     def test_the_first_one_dies(self) -> None:
         other = self.start(1, 2, *self.words(10))
         name = self.wait_for("1", "refrain")
         (self.meeting / "0").write_text(f"refrain 1234\nseen {name}\n")
-        self.told(self.finish([other])[0], 1, "process 0 of 2 has not been heard of for 10 s")
+        self.told(finish([other])[0], 1, "process 0 of 2 has not been heard of for 10 s")
 
     def test_another_job_is_at_it(self) -> None:
         """It has made the output, and its processes talk: nothing of that is touched."""
@@ -216,7 +203,7 @@ class Trouble(ExportTest):
         missing = self.directory / "missing"
         first = self.start(0, 3, *self.words())
         others = [self.start(1, 3, *self.words()), self.start(2, 3, missing, "-o", self.output)]
-        done = self.finish([first, *others])
+        done = finish([first, *others])
         self.told(done[0], 2, f".*{missing}.*")
         self.assertEqual([(0, "", "")] * 2, done[1:])
         self.check_nothing_is_left(self.output)
@@ -232,7 +219,7 @@ class Trouble(ExportTest):
     def test_different_experiments(self) -> None:
         other = self.traced(mpirun(4, PROGRAMS / "iterations_loop", "10", "100")).experiment
         first = self.start(0, 2, other, "-o", self.output)
-        done = self.finish([first, self.start(1, 2, *self.words())])
+        done = finish([first, self.start(1, 2, *self.words())])
         self.told(done[0], 1, "the processes do not read the same experiment")
         self.check_nothing_is_left(self.output)
 

@@ -165,6 +165,23 @@ def patiently(run: Callable[[], Result]) -> Result:
     return run()
 
 
+Done = tuple[int, str, str]  # exit status, stdout, stderr
+
+
+def finish(processes: list[subprocess.Popen[str]]) -> list[Done]:
+    """Of processes that work together, once all have ended."""
+    ends = []
+    for process in processes:
+        try:
+            out, err = process.communicate(timeout=200)
+        except subprocess.TimeoutExpired:
+            for other in processes:
+                other.kill()
+            raise
+        ends.append((process.returncode, out, err))
+    return ends
+
+
 class TestCase(unittest.TestCase):
     """A test with a scratch directory of its own."""
 
