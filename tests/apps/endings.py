@@ -357,7 +357,7 @@ class Termination(Endings):
     def test_it_comes_anywhere(self) -> None:
         """In malloc, in MPI, in Refrain's own work: each time the program dies of it, and something is written."""
         programs = [SERIAL] + [PROGRAMS / f"endings_{mpi}" for mpi in MPIS]
-        count = 300 if FULL else 4
+        count = 120 if FULL else 4
         for i in range(count):
             program = programs[i % len(programs)]
             prefix = [] if program == SERIAL else launcher(MPIS[i % len(programs) - 1], 1)

@@ -87,7 +87,7 @@ class Processes(TestCase):
             return done.returncode, done.stdout, done.stderr
 
         with ThreadPoolExecutor(4) as pool:
-            endings = set(pool.map(run, range(10_000 if FULL else 300)))
+            endings = set(pool.map(run, range(5000 if FULL else 300)))
         self.assertEqual({(20, b"the last one\n", b"")}, endings)
 
     def test_exec_of_an_mpi_program(self) -> None:

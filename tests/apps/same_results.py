@@ -8,7 +8,7 @@ import unittest
 from refrain_testing import FULL, MPIS, PROGRAMS, Outcome, TestCase, mpiexec
 
 LANGUAGES = ("c", "cxx", "fortran")
-#Ticks on the wall clock come most often.
+# Ticks on the wall clock come most often.
 OFTEN = {"REFRAIN_SAMPLING_CLOCK": "wall", "REFRAIN_SAMPLING_FREQUENCY": "5000"}
 
 
@@ -32,7 +32,7 @@ class SameResults(Programs):
                         plain = self.plain(command)
                         self.assertEqual(status, plain.code)
                         self.assertNotEqual(b"", plain.stdout)
-                        for _ in range(50 if FULL else 2 - bool(status)):
+                        for _ in range(20 if FULL else 2 - bool(status)):
                             outcome = self.measured(command, OFTEN)
                             # Lines of two ranks come in any order, without Refrain too.
                             for of in (plain, outcome):
