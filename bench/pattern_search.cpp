@@ -52,11 +52,11 @@ struct Alone {
     for (const auto& of : all) {
       const bool is_meant = of == all[number];
       if (!is_meant && !needs(*all[number], *of)) continue;
-      of->set_quantity(is_meant ? first : trace::call_classes);
+      of->set_quantity(is_meant ? first : patterns::first_of_patterns);
       of->subscribe(search);
     }
   }
-  static constexpr patterns::Quantity first = trace::call_classes + 1;
+  static constexpr patterns::Quantity first = patterns::first_of_patterns + 1;
   Search search;
   Patterns all;
 };
@@ -66,7 +66,7 @@ Run together(const trace::Trace& trace) {
   Run run;
   Search search(trace, false);
   const Patterns all = patterns::waiting_patterns({});
-  patterns::Quantity next = trace::call_classes;
+  patterns::Quantity next = patterns::first_of_patterns;
   for (const auto& of : all) {
     of->set_quantity(next++);
     of->subscribe(search);
@@ -78,7 +78,7 @@ Run together(const trace::Trace& trace) {
   }
   search.finish();
   run.seconds = cpu_seconds() - begin;
-  run.waiting_ns = sum_of(search, trace::call_classes);
+  run.waiting_ns = sum_of(search, patterns::first_of_patterns);
   return run;
 }
 

@@ -1,13 +1,17 @@
 // Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
-// archive through libotf2's global reader with empty callbacks, in turns. Usage: bench_trace_read EXPERIMENT
-// ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
+// archive through libotf2's global reader with empty callbacks, in turns; and searches both for all patterns, without
+// causes. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment: bench_trace_read
+// ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <otf2/otf2.h>
 #include <vector>
 
+#include "offline/patterns/pattern.hpp"
+#include "offline/patterns/threads.hpp"
 #include "offline/trace/trace.hpp"
 
 namespace {
@@ -15,8 +19,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 using refrain::trace::Trace;
+using namespace refrain;
 
 std::uint64_t count_events(const std::shared_ptr<const Trace>& trace) {
   if (!trace) return 0;
@@ -29,6 +35,24 @@ std::uint64_t read_native(const char* experiment) {
   return count_events(Trace::open(refrain::experiment::Experiment::open(experiment)));
 }
 std::uint64_t read_archive(const char* anchor) { return count_events(Trace::open_archive(anchor)); }
+
+std::uint64_t search(const std::shared_ptr<const Trace>& trace) {
+  if (!trace) return 0;
+  patterns::Search search(*trace, false);
+  patterns::Patterns all = patterns::waiting_patterns({});
+  std::ranges::move(patterns::thread_patterns(), std::back_inserter(all));
+  patterns::Quantity next = patterns::first_of_patterns;
+  for (const auto& of : all) {
+    of->set_quantity(next++);
+    of->subscribe(search);
+  }
+  search.run();
+  return search.counts().messages.paired;
+}
+std::uint64_t search_native(const char* experiment) {
+  return search(Trace::open(experiment::Experiment::open(experiment)));
+}
+std::uint64_t search_archive(const char* anchor) { return search(Trace::open_archive(anchor)); }
 
 std::vector<OTF2_LocationRef> locations;
 
@@ -80,18 +104,20 @@ std::uint64_t read_otf2(const char* anchor) {
   return count;
 }
 
-struct Rates {
-  std::vector<double> of;
-  double median() {
-    std::ranges::sort(of);
-    return of[of.size() / 2];
-  }
+double median(std::vector<double> of) {
+  std::ranges::sort(of);
+  return of[of.size() / 2];
+}
+struct Measured {
+  std::vector<double> rates, cpu_s;  ///< events per second; CPU time
 };
 
-void measure(Rates& rates, std::uint64_t (*read)(const char*), const char* path) {
+void measure(Measured& to, std::uint64_t (*read)(const char*), const char* path) {
   const auto begin = Clock::now();
+  const double cpu = cpu_seconds();
   const auto events = static_cast<double>(read(path));
-  rates.of.push_back(events / seconds_since(begin));
+  to.rates.push_back(events / seconds_since(begin));
+  to.cpu_s.push_back(cpu_seconds() - cpu);
 }
 
 }  // namespace
@@ -100,16 +126,25 @@ int main(int count, char** arguments) {
   if (count != 2 && count != 3)
     return std::fprintf(stderr, "usage: bench_trace_read [EXPERIMENT] ARCHIVE/traces.otf2\n"), 1;
   const char* const anchor = arguments[count - 1];
-  Rates native, archive, otf2;
+  Measured native, archive, otf2, search_of_native, search_of_archive;
   for (int i = 0; i < 7; ++i) {
     if (count == 3) measure(native, read_native, arguments[1]);
+    if (count == 3) measure(search_of_native, search_native, arguments[1]);
     measure(archive, read_archive, anchor);
+    measure(search_of_archive, search_archive, anchor);
     measure(otf2, read_otf2, anchor);
   }
-  const double a = archive.median(), b = otf2.median();
+  const double a = median(archive.rates), b = median(otf2.rates), cpu = median(otf2.cpu_s);
   if (count == 3) {
-    const double n = native.median();
+    const double n = median(native.rates);
     std::printf("native %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", n / 1e6, b / 1e6, n / b);
   }
   std::printf("archive %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", a / 1e6, b / 1e6, a / b);
+  const auto print_search = [&](const char* of, const Measured& search) {
+    const double s = median(search.cpu_s);
+    std::printf("search of the %s: %.2f s of CPU time, libotf2 reads the archive in %.2f s: %.2f times that\n", of, s,
+                cpu, s / cpu);
+  };
+  if (count == 3) print_search("experiment", search_of_native);
+  print_search("archive", search_of_archive);
 }

@@ -127,6 +127,18 @@ void write_metric(const Record& r, Context& c, Writer& out) {
   c.time = r.time;
 }
 
+// What a synchronization has: the high bits of the second byte.
+constexpr unsigned has_peer = 1, is_exclusive = 2, has_ordinal = 4;
+
+void write_synchronization(const Record& r, Writer& out) {
+  out.later_head(Kind::Synchronization, 0,
+                 (r.peer != no_peer ? has_peer : 0) | (r.tag == exclusive_lock ? is_exclusive : 0) |
+                     (r.ordinal != no_ordinal ? has_ordinal : 0));
+  out.difference(r.communicator);
+  if (r.peer != no_peer) out.difference(r.peer);
+  if (r.ordinal != no_ordinal) out.number(r.ordinal);
+}
+
 /// What the next numbers are read from, with a look at the end of the bytes before each.
 class CarefulReader {
  public:
@@ -273,6 +285,17 @@ void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in
   r.value = read_large_difference(in);
 }
 
+template <class Reader>
+void read_synchronization(unsigned head, unsigned more, Record& r, const Context& c, Reader& in) {
+  constexpr unsigned no_flags = second_flag | third_flag | fourth_flag;
+  if (head & no_flags || more > (has_peer | is_exclusive | has_ordinal)) in.refuse();
+  r.time = c.time;
+  r.tag = more & is_exclusive ? exclusive_lock : any_tag;
+  r.communicator = read_narrow(in);
+  r.peer = more & has_peer ? read_narrow(in) : no_peer;
+  r.ordinal = more & has_ordinal ? in.number() : no_ordinal;
+}
+
 /// As decode(), from one of the readers.
 template <class Reader>
 std::size_t decode_from(Reader in, Context& c, Record& r) {
@@ -283,8 +306,10 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
   if (r.kind == Kind::Jump && head & is_later_kind) {
     const unsigned later = in.head();
     r.kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
-    if (!in.good() || r.kind != Kind::Metric) return 0;
-    read_metric(head, later >> kind_bits, r, c, in);
+    if (!in.good()) return 0;
+    if (r.kind == Kind::Metric) read_metric(head, later >> kind_bits, r, c, in);
+    else if (r.kind == Kind::Synchronization) read_synchronization(head, later >> kind_bits, r, c, in);
+    else return 0;
     return in.good() ? in.size() : 0;
   }
   if (is_communication(r.kind)) {
@@ -367,6 +392,10 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
   Writer out(bytes);
   if (r.kind == Kind::Metric) {
     write_metric(r, c, out);
+    return out.size();
+  }
+  if (r.kind == Kind::Synchronization) {
+    write_synchronization(r, out);
     return out.size();
   }
   out.head(r.kind, flags_of(r));

@@ -21,18 +21,24 @@ enum class Kind : std::uint8_t {
   Communicator = 7,
   Generalized = 8,
   Sample = 9,
-  Mark = 10,       ///< a loop or region of the program begins or ends
-  Span = 11,       ///< an iteration has ended, or time outside of iterations
-  Gap = 12,        ///< records are missing here
-  Flush = 13,      ///< Refrain has written records to the file
-  ThreadEnd = 14,  ///< the location goes on with another thread, or not at all
-  Jump = 15,       ///< what was before is not kept: the numbers of the next record are relative to these
-  Metric = 16,     ///< a metric of REFRAIN_METRICS was read (metric_values.hpp)
+  Mark = 10,             ///< a loop or region of the program begins or ends
+  Span = 11,             ///< an iteration has ended, or time outside of iterations
+  Gap = 12,              ///< records are missing here
+  Flush = 13,            ///< Refrain has written records to the file
+  ThreadEnd = 14,        ///< the location goes on with another thread, or not at all
+  Jump = 15,             ///< what was before is not kept: the numbers of the next record are relative to these
+  Metric = 16,           ///< a metric of REFRAIN_METRICS was read (metric_values.hpp)
+  Synchronization = 17,  ///< a call has synchronized a window: fence, post, lock, flush, ...
 };
-inline constexpr unsigned kinds = 17;
+inline constexpr unsigned kinds = 18;
 
 constexpr bool is_message(Kind kind) { return kind == Kind::Send || kind == Kind::Receive; }
-constexpr bool is_communication(Kind kind) { return kind >= Kind::Send && kind <= Kind::Generalized; }
+/// Of a window.
+constexpr bool is_of_window(Kind kind) { return kind == Kind::OneSided || kind == Kind::Synchronization; }
+/// They stand before the record of their call.
+constexpr bool is_communication(Kind kind) {
+  return (kind >= Kind::Send && kind <= Kind::Generalized) || kind == Kind::Synchronization;
+}
 
 /// In the order of measurement::Communication::Phase.
 enum class Phase : std::uint8_t {
@@ -45,6 +51,8 @@ enum class Phase : std::uint8_t {
 /// Who is meant where it is not one rank.
 inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
 inline constexpr std::int32_t any_tag = -1;
+/// The tag of a Synchronization that has locked a window for its process alone.
+inline constexpr std::int32_t exclusive_lock = 1;
 inline constexpr std::uint32_t no_node = 0xffffffff;
 
 /// Stands for a loop in a program that has none: a span of it is a *stretch*, from one blocking collective operation of
@@ -92,13 +100,15 @@ struct Record {
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least;
                            ///< Metric: in its unit, less that of the reading before unless `is_whole`
   std::int32_t peer = 0;   ///< communications, as in measurement::Communication
-  std::int32_t tag = 0;    ///< Send, Receive
-  std::int32_t communicator = 0;  ///< of OneSided the window
+  std::int32_t tag = 0;    ///< Send, Receive; of Synchronization exclusive_lock or any_tag
+  std::int32_t communicator = 0;  ///< of OneSided and Synchronization the window
   std::int32_t begun_thread = 0;  ///< Completed, Cancelled
   std::uint32_t begun_node = 0;   ///< call path there; Span: of a stretch, the call before it; no_node: there was none
   std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone; Span: of a stretch, hash of all so far
   std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
-  std::uint64_t ordinal = 0, tags_before = 0;       ///< of messages, what `form` says
+  /// Of messages and collective operations, what `form` says. Of Synchronization `ordinal` is which fence of the window
+  /// it is, or no_ordinal.
+  std::uint64_t ordinal = 0, tags_before = 0;
 };
 
 }  // namespace refrain::events

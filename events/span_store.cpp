@@ -30,6 +30,10 @@ bool is_wanted(const SpanStore::Loop& loop, std::uint64_t number) {
   return format::KeptIterations{.level = loop.level}.has(number);
 }
 
+bool precedes_wanted(const SpanStore::Loop& loop, std::uint64_t number) {
+  return loop.region != 0 && format::KeptIterations{.level = loop.level}.precedes(number, loop.sparse);
+}
+
 bool is_among_slow(const SpanStore::Loop& loop, std::uint64_t number) {
   return std::ranges::find(loop.slowest(), number, &SpanStore::Slow::number) != loop.slowest().end();
 }
@@ -72,6 +76,16 @@ void SpanStore::begin_span(Buffer& buffer, std::int64_t time) {
   begin_records_ = 1;
 }
 
+/// Where its size counts.
+std::uint64_t& SpanStore::bytes_of(Loop& loop, std::uint64_t number) {
+  return is_wanted(loop, number) ? loop.bytes : precedes_wanted(loop, number) ? loop.preceding_bytes : loop.slow_bytes;
+}
+
+/// As an iteration that is kept: not one that only comes before another.
+bool SpanStore::is_counted(const Loop& loop, const Kept& of) {
+  return loop.region != 0 && (of.always || is_wanted(loop, of.number) || is_among_slow(loop, of.number));
+}
+
 void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always) {
   const Buffer::Place end = buffer.end();
   Kept& of = kept(count_++);
@@ -81,8 +95,8 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
         end.count - begin_.count,
         static_cast<std::uint16_t>(&loop - loops_.data()),
         always};
-  if (!always) (is_wanted(loop, number) ? loop.bytes : loop.slow_bytes) += of.size + sizeof(Kept);
-  iterations_ += loop.region != 0;
+  if (!always) bytes_of(loop, number) += of.size + sizeof(Kept);
+  iterations_ += is_counted(loop, of);
   records_ += of.records;
 }
 
@@ -93,7 +107,8 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
   Loop* loop = loop_of(end.region);
   const bool is_first = number == 0 && (is_outside || end.region == stretches);
   const bool is_slow = loop && note_slow(*loop, number, end.time - end.begin);
-  const bool wanted = loop && (is_first || is_slow || is_wanted(*loop, number)) && (has_records || !is_outside);
+  const bool wanted = loop && (is_first || is_slow || is_wanted(*loop, number) || precedes_wanted(*loop, number)) &&
+                      (has_records || !is_outside);
   if (wanted && buffer.append(end)) {
     keep(buffer, *loop, number, is_first);
     make_room(buffer);
@@ -118,7 +133,7 @@ void SpanStore::make_room(Buffer& buffer) {
       drop_unwanted(buffer);
       continue;
     }
-    if (drop_slow(buffer)) continue;
+    if (drop_slow(buffer) || drop_preceding(buffer)) continue;
     const auto loops = std::span(loops_).first(loop_count_);
     Loop& largest = *std::ranges::max_element(loops, {}, &Loop::bytes);
     if (largest.bytes == 0 || largest.level == format::highest_level) return;  // what is left always stays
@@ -143,23 +158,35 @@ bool SpanStore::drop_slow(Buffer& buffer) {
   return true;
 }
 
+/// Those that precede a chosen one take more than a sixteenth of the memory: of the loop with most of them one of two
+/// goes. False: they do not.
+bool SpanStore::drop_preceding(Buffer& buffer) {
+  const auto loops = std::span(loops_).first(loop_count_);
+  std::uint64_t bytes = 0;
+  for (const Loop& loop : loops) bytes += loop.preceding_bytes;
+  Loop& largest = *std::ranges::max_element(loops, {}, &Loop::preceding_bytes);
+  if (bytes <= memory_ / 16 || largest.sparse == format::highest_level) return false;
+  ++largest.sparse;
+  drop_unwanted(buffer);
+  return true;
+}
+
 /// One pass over the memory: what stays is moved together.
 void SpanStore::drop_unwanted(Buffer& buffer) {
   std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0;
   std::uint32_t dropped_records = 0;
-  for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = 0;
+  for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
   has_unwanted_ = false;
   iterations_ = records_ = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const Kept of = kept(i);
     Loop& loop = loops_[of.loop];
-    const bool wanted = is_wanted(loop, of.number);
-    if (of.always || wanted || is_among_slow(loop, of.number)) {
+    if (of.always || is_wanted(loop, of.number) || precedes_wanted(loop, of.number) || is_among_slow(loop, of.number)) {
       if (to != from) std::memmove(data_ + to, data_ + from, of.size);
       to += of.size;
       kept(stay++) = of;
-      if (!of.always) (wanted ? loop.bytes : loop.slow_bytes) += of.size + sizeof(Kept);
-      iterations_ += loop.region != 0;
+      if (!of.always) bytes_of(loop, of.number) += of.size + sizeof(Kept);
+      iterations_ += is_counted(loop, of);
       records_ += of.records;
       if (i < written_) ++written, written_bytes += of.size;
     } else {

@@ -5,8 +5,9 @@
 /// All of them stay until the memory is used up. Then one of two of the loop that takes most is dropped, and from then
 /// on one of two is kept; then one of four, and so on. Time outside of iterations is treated as one more loop; the
 /// first span always stays, and so does the last. Beside them stay the slowest iterations of each loop, as far as
-/// these take no more than a quarter of the memory. A quarter remains for the span in progress: what is larger is kept
-/// as far as it goes, and ends with a Gap.
+/// these take no more than a quarter of the memory, and before some of the chosen iterations the one before: what was
+/// sent there may be received here. These take no more than a sixteenth. A quarter remains for the span in progress:
+/// what is larger is kept as far as it goes, and ends with a Gap.
 ///
 /// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
 /// other, each beginning with a Jump; from its end downwards lies what is known of each.
@@ -33,8 +34,10 @@ class SpanStore {
     std::uint16_t region = 0;  ///< 0: outside of iterations
     std::uint8_t level = 0;    ///< one of 2^level iterations is kept
     std::uint8_t slow_count = 0, slow_most = 0;
-    std::uint64_t bytes = 0;       ///< of its spans that the hash has chosen
-    std::uint64_t slow_bytes = 0;  ///< of those that are kept for being slow alone
+    std::uint64_t bytes = 0;            ///< of its spans that the hash has chosen
+    std::uint64_t slow_bytes = 0;       ///< of those that are kept for being slow alone
+    std::uint8_t sparse = 0;            ///< the one before is kept of one of 2^sparse that are chosen
+    std::uint64_t preceding_bytes = 0;  ///< of those that are kept for that alone
     std::array<Slow, most_slow> slow{};
     std::span<const Slow> slowest() const { return {slow.data(), slow_count}; }
   };
@@ -62,7 +65,7 @@ class SpanStore {
   bool is_outdated() const { return dropped_written_; }
   void write_anew();
 
-  std::uint64_t iterations() const { return iterations_; }  ///< kept, whole or not
+  std::uint64_t iterations() const { return iterations_; }  ///< kept, whole or not; not those that precede one alone
   std::uint64_t records() const { return records_; }        ///< of all spans that are kept
 
  private:
@@ -85,6 +88,9 @@ class SpanStore {
   void forget_slow(Loop& loop, std::uint64_t number);
   void keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always);
   bool drop_slow(Buffer& buffer);
+  bool drop_preceding(Buffer& buffer);
+  static std::uint64_t& bytes_of(Loop& loop, std::uint64_t number);
+  static bool is_counted(const Loop& loop, const Kept& of);
   void begin_span(Buffer& buffer, std::int64_t time);
   void make_room(Buffer& buffer);
   void drop_unwanted(Buffer& buffer);

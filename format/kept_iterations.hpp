@@ -37,6 +37,11 @@ struct KeptIterations {
       if ((n >> j & 1) != bit(j, n >> (j + 1))) return false;
     return true;
   }
+  /// Whether it comes before one that is kept, of those one of 2^sparse, chosen by a further hash.
+  bool precedes(std::uint64_t n, unsigned sparse) const {
+    const std::uint64_t which = mixed((n + 1) ^ mixed(seed ^ mixed(highest_level)));
+    return (which & ((std::uint64_t{1} << sparse) - 1)) == 0 && has(n + 1);
+  }
   /// The one that is kept of the iterations from block * 2^level on.
   std::uint64_t in_block(std::uint64_t block) const {
     for (unsigned j = level; j-- > 0;) block = block << 1 | bit(j, block);

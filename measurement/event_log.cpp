@@ -18,7 +18,8 @@ using events::MatchedSample;
 using events::Record;
 
 static_assert(static_cast<int>(Kind::Send) == static_cast<int>(Communication::Kind::Send) + 1 &&
-              static_cast<int>(Kind::Generalized) == static_cast<int>(Communication::Kind::Generalized) + 1);
+              static_cast<int>(Kind::Generalized) == static_cast<int>(Communication::Kind::Generalized) + 1 &&
+              static_cast<int>(Kind::Synchronization) == static_cast<int>(Communication::Kind::Synchronization) + 1);
 static_assert(static_cast<int>(events::Phase::Cancelled) == static_cast<int>(Communication::Phase::Cancelled));
 
 /// null: nothing is to be kept.
@@ -158,6 +159,7 @@ void on_communication(Location& l, const Communication& c) {
   r.begun_node = static_cast<std::uint32_t>(c.begun.node);
   r.bytes_sent = c.bytes_sent;
   r.bytes_received = c.bytes_received;
+  if (r.kind == Kind::Synchronization) r.ordinal = c.number.ordinal;
   if (!events::has_number(r.kind, r.phase)) return append(l, r);
   log->put_number(r, c.number);
   if (!append_quickly(*log, r)) [[unlikely]]

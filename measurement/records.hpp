@@ -32,13 +32,23 @@ struct BegunAt {
 /// An operation on a request that has no number: there is none, or it could not be tracked.
 inline constexpr std::uint64_t no_request = 0;
 
-using events::any_peer, events::no_peer, events::this_side, events::any_tag;
+using events::any_peer, events::no_peer, events::this_side, events::any_tag, events::exclusive_lock;
 inline constexpr std::int32_t unknown_communicator = -1;
 
 /// What a call has sent, received, begun or completed: one record per message, collective operation, one-sided
-/// operation or access to a file.
+/// operation, access to a file, or synchronization of a window.
 struct Communication {
-  enum class Kind : std::uint8_t { Send, Receive, Collective, OneSided, Read, Write, Communicator, Generalized };
+  enum class Kind : std::uint8_t {
+    Send,
+    Receive,
+    Collective,
+    OneSided,
+    Read,
+    Write,
+    Communicator,
+    Generalized,
+    Synchronization = 16  ///< always whole
+  };
   enum class Phase : std::uint8_t {
     Whole,      ///< begun and completed by this call
     Begun,      ///< completed by another, under the number `request`
@@ -51,8 +61,9 @@ struct Communication {
   /// no_peer: an operation without one. Of a rooted operation on an intercommunicator the root has this_side, the
   /// others on its side no_peer.
   std::int32_t peer;
-  std::int32_t tag;                         ///< of messages; any_tag as above
-  std::int32_t communicator;                ///< its id (definitions.hpp); of OneSided the window's
+  /// Of messages; any_tag as above. Of Synchronization exclusive_lock or any_tag.
+  std::int32_t tag;
+  std::int32_t communicator;                ///< its id (definitions.hpp); of OneSided and Synchronization the window's
   std::uint64_t request;                    ///< number of the request: never used again in this process
   BegunAt begun;                            ///< of Completed and Cancelled
   std::int64_t bytes_sent, bytes_received;  ///< also put and got, written and read

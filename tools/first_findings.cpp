@@ -76,8 +76,7 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
                            const patterns::Naming& naming) {
   report::PathWaits waits;
   waits.is_sampled = analysis.is_sampled;
-  std::map<std::uint32_t, std::int64_t> path_of;  // the first one of a node
-  for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
+  const auto path_of = patterns::paths_of_nodes(trace, naming);
   struct Kind {
     double ns = 0;
     std::string name;

@@ -93,6 +93,55 @@ struct FetchAndOp {
 };
 using Fetched = OneSided<FetchAndOp>;
 
+/// All processes of the window have called it.
+struct WindowFenced {
+  MPI_Win win;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && call.is_listened_to()) [[unlikely]]
+      tell_fence(call, win);
+  }
+};
+
+/// A window, or one target in it: an epoch begins or ends, or operations are completed.
+struct WindowSynchronized {
+  MPI_Win win;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
+      tell_synchronized(call, win, MPI_PROC_NULL, false);
+  }
+};
+/// MPI_Win_test: an epoch has ended when the flag says so.
+struct WindowTested {
+  MPI_Win win;
+  const int* flag;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && *flag && call.is_wanted()) [[unlikely]]
+      tell_synchronized(call, win, MPI_PROC_NULL, false);
+  }
+};
+struct TargetSynchronized {
+  int target;
+  MPI_Win win;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
+      tell_synchronized(call, win, target, false);
+  }
+};
+struct TargetLocked {
+  int lock_type;
+  int target;
+  MPI_Win win;
+  void before() {}
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
+      tell_synchronized(call, win, target, lock_type == MPI_LOCK_EXCLUSIVE);
+  }
+};
+
 template <measurement::WindowKind kind>
 struct WindowMade {
   MPI_Comm comm;

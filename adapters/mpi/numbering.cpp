@@ -23,6 +23,10 @@ std::atomic<std::uint64_t> merged[most_communicators / 64];
 std::atomic<std::uint64_t> operations[most_communicators];
 constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 
+/// Fences that have ended, by window. Of one window no two threads are in one at a time.
+constexpr std::size_t most_windows = 65'536;
+std::atomic<std::uint64_t> fences[most_windows];
+
 bool has_place(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
 
 bool is_merged(std::int32_t id) {
@@ -117,6 +121,16 @@ MessageNumber number_collective(std::int32_t communicator) {
 void fail_collective(MPI_Comm comm) {
   const std::int32_t communicator = id_of_communicator(comm);
   if (has_place(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
+}
+
+MessageNumber number_fence(std::int32_t window) {
+  if (!channels.is_there() || measurement::messages_go_uncounted.load(std::memory_order_relaxed) || window < 0 ||
+      static_cast<std::size_t>(window) >= most_windows)
+    return {};
+  std::atomic<std::uint64_t>& count = fences[window];
+  const std::uint64_t before = count.load(std::memory_order_relaxed);
+  count.store(before + 1, std::memory_order_relaxed);
+  return {before, 0};
 }
 
 void number_untracked(MpiCall& call, const Partner& from) {

@@ -44,6 +44,9 @@ MessageNumber number_completed(measurement::MpiCall& call, TrackedRequest& reque
 MessageNumber number_collective(std::int32_t communicator);
 [[gnu::cold]] void fail_collective(MPI_Comm comm);
 
+/// The process has called MPI_Win_fence for the window: how often it had before.
+MessageNumber number_fence(std::int32_t window);
+
 /// The call has matched `message`, which another one will receive.
 [[gnu::cold]] void number_matched(measurement::MpiCall& call, MPI_Comm comm, MPI_Message message,
                                   const MPI_Status& status);

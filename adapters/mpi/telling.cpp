@@ -124,6 +124,21 @@ void tell_one_sided(MpiCall call, MPI_Win win, int target, std::int64_t put, std
   call.tell(c);
 }
 
+void tell_fence(MpiCall call, MPI_Win win) {
+  Communication c = whole(call, Kind::Synchronization);
+  c.communicator = id_of_window(win);
+  c.number = number_fence(c.communicator);
+  if (call.is_recorded()) call.tell(c);
+}
+
+void tell_synchronized(MpiCall call, MPI_Win win, int target, bool is_exclusive) {
+  Communication c = whole(call, Kind::Synchronization);
+  if (target != MPI_PROC_NULL) c.peer = target;
+  if (is_exclusive) c.tag = measurement::exclusive_lock;
+  c.communicator = id_of_window(win);
+  call.tell(c);
+}
+
 void tell_access(MpiCall call, MetricId metric, std::int64_t bytes) {
   const bool is_read = metric == MetricId::BytesRead;
   Communication c = whole(call, is_read ? Kind::Read : Kind::Write);

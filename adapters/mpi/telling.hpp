@@ -1,6 +1,6 @@
 #pragma once
 /// What a call has sent, received, begun and completed, told in full to those who want it (measurement/consumers.hpp).
-/// To be called when MpiCall::is_wanted(), what is about messages and collective operations when
+/// To be called when MpiCall::is_wanted(), what is about messages, collective operations and fences when
 /// MpiCall::is_listened_to(): they are numbered all the time. All of it stands apart from what every call runs.
 
 #include "adapters/mpi/numbering.hpp"
@@ -21,6 +21,10 @@ inline constexpr int without_root = MPI_PROC_NULL;
 void tell_collective(measurement::MpiCall call, MPI_Comm comm, int root, const Traffic& traffic);
 /// A one-sided operation. A negative number of bytes: nothing moves in that direction.
 void tell_one_sided(measurement::MpiCall call, MPI_Win win, int target, std::int64_t put, std::int64_t got);
+/// A window was synchronized: all of it by MPI_Win_fence, ...
+void tell_fence(measurement::MpiCall call, MPI_Win win);
+/// ... or by another function, which has meant one target, or MPI_PROC_NULL: no particular one.
+void tell_synchronized(measurement::MpiCall call, MPI_Win win, int target, bool is_exclusive);
 /// A file was read or written.
 void tell_access(measurement::MpiCall call, measurement::MetricId metric, std::int64_t bytes);
 

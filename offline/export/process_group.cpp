@@ -71,16 +71,17 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-/// Between looks at a file: short at first, since most is there at once.
+/// Between looks at a file: an eighth of the time that has passed, so what is seen late is late by that share.
 class Pause {
  public:
   void operator()() {
-    std::this_thread::sleep_for(next_);
-    next_ = std::min<std::chrono::milliseconds>(next_ * 2, 200ms);
+    using std::chrono::steady_clock;
+    const auto passed = steady_clock::now() - begin_;
+    std::this_thread::sleep_for(std::clamp<steady_clock::duration>(passed / 8, 1ms, 200ms));
   }
 
  private:
-  std::chrono::milliseconds next_ = 1ms;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "offline/analysis/run_totals.hpp"
 #include "offline/patterns/estimate.hpp"
 #include "offline/patterns/headlines.hpp"
+#include "offline/patterns/threads.hpp"
 #include "offline/patterns/waits.hpp"
 
 namespace refrain::patterns {
@@ -50,12 +51,6 @@ const std::vector<TimePattern>& time_patterns() {
   return all;
 }
 
-double all_time_in_mpi(const Analysis& analysis) {
-  return std::ranges::find(analysis.patterns, std::string_view("mpi"),
-                           [](const PatternResult& of) { return of.about.name; })
-      ->all.ns;
-}
-
 /// Patterns of sums at call paths.
 enum ProfilePattern : std::uint8_t { Dominating, Frequent, Big, Uneven };
 const About profile_patterns[] = {
@@ -76,17 +71,25 @@ class Analyser {
   Analyser(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further)
       : trace_(trace), naming_(naming), request_(request) {
     patterns_ = waiting_patterns(request.parameters);
+    std::ranges::move(thread_patterns(), std::back_inserter(patterns_));
     first_further_ = patterns_.size();
     std::ranges::move(further, std::back_inserter(patterns_));
-    Quantity next = trace::call_classes;
+    Quantity next = first_of_patterns;
     for (const auto& pattern : patterns_) pattern->set_quantity(next++);
-    outputs_of_.resize(next);
+    meanings_.resize(next);
     const auto& times = time_patterns();
     for (std::uint32_t i = 0; i < times.size(); ++i)
       for (unsigned of = 0; of < trace::call_classes; ++of)
-        if ((times[i].classes >> of & 1) != 0) outputs_of_[of].push_back(i);
-    for (std::uint32_t i = 0; i < patterns_.size(); ++i)
-      outputs_of_[patterns_[i]->quantity()].push_back(static_cast<std::uint32_t>(times.size()) + i);
+        if ((times[i].classes >> of & 1) != 0) meanings_[of].outputs.push_back(i);
+    for (std::uint32_t i = 0; i < patterns_.size(); ++i) {
+      const auto output = static_cast<std::uint32_t>(times.size()) + i;
+      const bool is_all_waiting = patterns_[i]->about().name == waiting_name;
+      Meaning& meaning = meanings_[patterns_[i]->quantity()];
+      meaning.outputs.push_back(output);
+      meaning.is_doubted = is_all_waiting || patterns_[i]->about().is_wait;
+      if (is_all_waiting) waiting_ = output;
+      else if (i < first_further_ && patterns_[i]->about().is_wait) kinds_of_waiting_.push_back(output);
+    }
   }
 
   Analysis run() {
@@ -117,21 +120,32 @@ class Analyser {
     analysis.is_sampled = is_extrapolated;
     for (const TimePattern& of : time_patterns())
       analysis.patterns.push_back({of.about, {}, 1, is_extrapolated, false, true});
-    for (std::size_t i = 0; i < patterns_.size(); ++i)
-      analysis.patterns.push_back({patterns_[i]->about(), {}, confidence(i, search.counts()), is_extrapolated});
-    Estimate estimate(trace_, naming_, outputs_of_, analysis.patterns.size());
+    for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated});
+    Estimate estimate(trace_, naming_, meanings_, analysis.patterns.size(), search.loops());
     add_locations(search, estimate, is_extrapolated);
+    if (is_extrapolated) estimate.contain(waiting_, kinds_of_waiting_);
     estimate.finish(analysis.patterns, wanted_nodes());
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      SearchCounts counts = search.counts();
+      if (is_extrapolated) counts.known_messages = known_messages(estimate, meanings_[patterns_[i]->quantity()].sides);
+      analysis.patterns[time_patterns().size() + i].confidence = confidence(i, counts);
+    }
     analysis.not_covered_ns = estimate.not_covered_ns();
+    analysis.unknown_ns = estimate.unknown_ns(side_of_receives | side_of_sends);
+    for (const auto& [loop, level] : trace_.levels())
+      if (is_extrapolated && !loop.empty()) analysis.level = std::max(analysis.level, level);
     analysis.merged_strata = estimate.merged_strata();
     add_time(search, analysis);
     ask_further(analysis);
     if (search.counts().gaps_within > 0 && !is_extrapolated) doubt(search, analysis);
+    finish_threads(trace_, naming_, !has_limits() && !request_.iteration, wanted_nodes(), analysis.patterns);
     if (request_.iteration)
       for (const Findings::OfLocation& of : search.findings().locations())
         for (const SpanEnd& span : of.spans)
-          analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
-    analysis.has_region = request_.region.empty() || all_time_in_mpi(analysis) > 0;
+          analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration &&
+                                    (!search.counts().is_sample || is_kept(search.loops()[span.loop], span.number));
+    const auto is_there = [](const PatternResult& of) { return of.about.name != "time" && of.all.ns > 0; };
+    analysis.has_region = request_.region.empty() || std::ranges::any_of(analysis.patterns, is_there);
     add_profiling_patterns(search, analysis, is_extrapolated);
     if (request_.headlines > 0)
       analysis.headlines = headlines(analysis, request_.headlines, least_share_of_headline, [&](std::uint32_t node) {
@@ -149,11 +163,12 @@ class Analyser {
       failures_.push_back(std::make_shared<std::string>());
       if (i < first_further_) {
         patterns_[i]->subscribe(search);
-        continue;
+      } else {
+        search.guard(failures_[i]);
+        survives(i, [&] { patterns_[i]->subscribe(search); });
+        search.guard(nullptr);
       }
-      search.guard(failures_[i]);
-      survives(i, [&] { patterns_[i]->subscribe(search); });
-      search.guard(nullptr);
+      meanings_[patterns_[i]->quantity()].sides = search.take_sides();
     }
   }
 
@@ -194,6 +209,20 @@ class Analyser {
     }
   }
 
+  /// Of the time in calls with messages, for which share it is known how they have waited for those on these sides.
+  static double known_messages(const Estimate& estimate, unsigned sides) {
+    const auto& times = time_patterns();
+    const auto p2p =
+        std::ranges::find(times, std::string_view("p2p"), [](const TimePattern& of) { return of.about.name; });
+    const double all = estimate.sum_ns(static_cast<std::size_t>(p2p - times.begin()));
+    return all > 0 ? std::clamp(1 - estimate.unknown_ns(sides) / all, 0.0, 1.0) : 1;
+  }
+
+  /// Not only because the next one is.
+  bool is_kept(const std::string& loop, std::int64_t number) const {
+    return trace_.is_sampled(loop, number) || trace_.slowest().contains({loop, number});
+  }
+
   bool has_limits() const { return request_.limits.from_ns != INT64_MIN || request_.limits.to_ns != INT64_MAX; }
 
   /// Null: all.
@@ -222,7 +251,7 @@ class Analyser {
         const std::int32_t number = trace_.locations()[location].rank;
         if (!rank || rank->rank != number) rank = rank_of(number, experiment::Depth::Whole);
       }
-      if (is_extrapolated && rank) estimate.add_sampled(location, found[location], search.loops(), *rank);
+      if (is_extrapolated && rank) estimate.add_sampled(location, found[location], *rank);
       else estimate.add_exact(location, found[location], is_wanted);
     }
   }
@@ -499,7 +528,9 @@ class Analyser {
   Patterns patterns_;
   std::size_t first_further_ = 0;                       ///< of plug-ins, from here on
   std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it works
-  OutputsOf outputs_of_;
+  Meanings meanings_;
+  std::uint32_t waiting_ = 0;  ///< the output for all waiting
+  std::vector<std::uint32_t> kinds_of_waiting_;
   experiment::RankHandle last_rank_;
 };
 
@@ -509,16 +540,21 @@ std::vector<std::string> pattern_names(const Patterns& further) {
   std::vector<std::string> names;
   for (const TimePattern& of : time_patterns()) names.push_back(of.about.name);
   for (const auto& pattern : waiting_patterns({})) names.push_back(pattern->about().name);
+  for (const auto& pattern : thread_patterns()) names.push_back(pattern->about().name);
   for (const About& of : profile_patterns) names.push_back(of.name);
   for (const auto& pattern : further) names.push_back(pattern->about().name);
   return names;
 }
 
-std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
-                                                const Naming& naming) {
-  // Of call paths of one name the first one stands for all.
+std::map<std::uint32_t, std::int64_t> paths_of_nodes(const trace::Trace& trace, const Naming& naming) {
   std::map<std::uint32_t, std::int64_t> path_of;
   for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
+  return path_of;
+}
+
+std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
+                                                const Naming& naming) {
+  const auto path_of = paths_of_nodes(trace, naming);
   std::vector<experiment::SavedMetric> metrics;
   for (const PatternResult& of : analysis.patterns) {
     // One that says its severity alone has it at no call path and no location.

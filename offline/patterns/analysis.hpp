@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace refrain::patterns {
 struct Naming {
   std::function<std::uint32_t(std::uint32_t path)> node_of;
   std::function<std::vector<std::string>(std::uint32_t node)> names_of;  ///< from the root
+  std::uint32_t not_on_cpu = 0;  ///< node for time of which no call path is known, as the thread did not run
 };
 
 struct Request {
@@ -114,8 +116,11 @@ struct Analysis {
   bool is_sampled = false;
   /// Time in MPI for which nothing that was kept stands. Nanoseconds.
   double not_covered_ns = 0;
-  std::uint64_t merged_strata = 0;               ///< held too few kept iterations, and were put to others
-  std::optional<CauseResults> causes;            ///< where they were asked for
+  /// Time in calls that may have waited for messages, where nothing that was kept says whether they have. Nanoseconds.
+  double unknown_ns = 0;
+  unsigned level = 0;                  ///< of a sample: one of 2^level iterations was kept, the highest of all loops
+  std::uint64_t merged_strata = 0;     ///< held too few kept iterations, and were put to others
+  std::optional<CauseResults> causes;  ///< where they were asked for
   std::optional<CriticalResults> critical_path;  ///< where it was asked for and is known
   std::vector<Headline> headlines;               ///< where they were asked for; largest first
   bool has_iteration = false;                    ///< that was asked for
@@ -126,6 +131,9 @@ struct Analysis {
 
 /// Names of all patterns, parents first; `further`: those of plug-ins.
 std::vector<std::string> pattern_names(const Patterns& further = {});
+
+/// Of call paths of one name, which are one node, the first one stands for all.
+std::map<std::uint32_t, std::int64_t> paths_of_nodes(const trace::Trace& trace, const Naming& naming);
 
 /// What the analysis of a whole experiment has found, as metrics of it.
 std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,

@@ -9,6 +9,8 @@
 /// Sending: a call is left that has completed sends, and it is known when their receives were posted.
 /// Collective: the last process has left a collective operation.
 /// JobWide: all processes have left MPI_Init, or MPI_Finalize.
+/// WindowWait: a call has waited for what another process does with a window.
+/// IdleThreads, of archives: for a time the first thread of a process was at a call path, and others had nothing to do.
 /// Waited, by Waits: a call has waited for what another process has begun later, whatever kind of call it is.
 /// Sampled: a tick has found the program's own code, outside of MPI.
 /// Break: on a location nothing is known of what was before.
@@ -93,6 +95,26 @@ struct Moment {
   std::uint32_t location;
   std::int64_t ns;
   std::uint32_t path;  ///< of the call
+};
+inline Moment begin_of(const Call& call) { return {call.location, call.enter_ns, call.path}; }
+
+struct WindowWait {
+  enum class Of : std::uint8_t {
+    Fence,     ///< the last process to enter it
+    Post,      ///< that the target begins its exposure
+    Complete,  ///< that the origin ends its access
+    Unlock     ///< that another process gives back the lock
+  } of;
+  const Call& call;
+  Moment delayer;           ///< what it has waited for begins
+  std::int64_t waiting_ns;  ///< until that
+  std::int64_t idle_ns;     ///< of Complete: of that, after the origin's last operation
+};
+
+struct IdleThreads {
+  const Call& first;                    ///< of the first thread, the piece of time in which nothing of this changed
+  std::span<const std::uint32_t> idle;  ///< locations of others
+  bool are_all;                         ///< no other thread of the process works
 };
 
 struct Waited {

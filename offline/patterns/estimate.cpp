@@ -1,7 +1,9 @@
 #include "offline/patterns/estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "format/kept_iterations.hpp"
 #include "offline/analysis/iterations.hpp"
@@ -10,10 +12,12 @@
 
 namespace refrain::patterns {
 
-Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const OutputsOf& outputs_of, std::size_t outputs)
+Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const Meanings& meanings, std::size_t outputs,
+                   const std::vector<std::string>& loops)
     : trace_(trace),
       naming_(naming),
-      outputs_of_(outputs_of),
+      meanings_(meanings),
+      loops_(loops),
       values_(outputs),
       residuals_(outputs),
       node_residuals_(outputs),
@@ -34,6 +38,184 @@ void Estimate::add_value(std::uint32_t output, std::uint32_t path, std::uint32_t
   values_[output][{node, location}] += ns;
 }
 
+namespace {
+
+bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
+
+constexpr unsigned all_sides = (side_of_receives | side_of_sends) + 1;
+
+/// Where the other ends of messages are.
+enum class Ends : std::uint8_t { Within, Crossing, Unknown };
+
+}  // namespace
+
+/// What a span has at a call path.
+struct Estimate::Group {
+  std::uint32_t cell;
+  std::span<const Findings::Row> rows;
+  double time = 0, calls = 0;
+  unsigned unknown = no_side, crossing = no_side;
+
+  explicit Group(std::span<const Findings::Row> all) : cell(all[0].cell), rows(all) {
+    for (const Findings::Row& row : all) {
+      if (is_time(row.quantity)) time += static_cast<double>(row.ns);
+      if (row.quantity == number_of_calls) calls += static_cast<double>(row.ns);
+      if (row.quantity == unknown_receives) unknown |= side_of_receives;
+      if (row.quantity == unknown_sends) unknown |= side_of_sends;
+      if (row.quantity == crossing_receives) crossing |= side_of_receives;
+      if (row.quantity == crossing_sends) crossing |= side_of_sends;
+    }
+  }
+  Ends ends(unsigned sides) const {
+    return (unknown & sides) != 0 ? Ends::Unknown : (crossing & sides) != 0 ? Ends::Crossing : Ends::Within;
+  }
+  double value(Quantity quantity) const {
+    const auto row = std::ranges::find(rows, quantity, &Findings::Row::quantity);
+    return row == rows.end() ? 0 : static_cast<double>(row->ns);
+  }
+  /// Mean duration of its calls.
+  double duration() const { return time / std::max(calls, 1.0); }
+};
+
+/// `rows`: of a span.
+template <class Take>
+void Estimate::for_each_group(std::span<const Findings::Row> rows, const Take& take) {
+  for (std::size_t begin = 0; begin < rows.size();) {
+    std::size_t behind = begin + 1;
+    while (behind < rows.size() && rows[behind].cell == rows[begin].cell) ++behind;
+    take(Group(rows.subspan(begin, behind - begin)));
+    begin = behind;
+  }
+}
+
+namespace {
+
+constexpr std::size_t least_kept = 5;
+/// Of the time of all kept members: one with more decides the ratio alone, and nobody knows how much others differ.
+constexpr double largest_share = 0.95;
+/// Where any share of a time is as likely, the standard deviation is that time over this.
+constexpr double root_of_12 = 3.4641016151377546;
+
+}  // namespace
+
+/// Of a quantity in groups, each with its weight.
+struct Estimate::Sums {
+  double all = 0, by_duration = 0;  ///< the latter: times the groups' durations
+  void add(const Sums& other) { all += other.all, by_duration += other.by_duration; }
+};
+
+/// How many others a group stands for. Weights are made such that groups have the exact time and number of calls of
+/// all: long calls wait longer, so where fewer of them were kept than there are, each stands for more. Where that
+/// cannot be by weights above 0 the time alone is made right.
+///
+/// What a group is expected to have follows from the others by least squares: in proportion to its calls and its time,
+/// or to its time alone (Deville and Sarndal, Calibration estimators in survey sampling, 1992).
+struct Estimate::Calibration {
+  // Of the groups, each with its weight.
+  double time = 0, calls = 0, time_by_duration = 0, squares = 0;      ///< the last one: of times
+  double shortest = std::numeric_limits<double>::max(), longest = 0;  ///< durations
+  std::size_t groups = 0;
+  double level = 1, slope = 0;
+  double level_of_calls = 1;  ///< without a slope
+
+  void add(const Group& group, double weight) {
+    time += weight * group.time;
+    calls += weight * group.calls;
+    time_by_duration += weight * group.time * group.duration();
+    squares += weight * group.time * weight * group.time;
+    shortest = std::min(shortest, group.duration());
+    longest = std::max(longest, group.duration());
+    ++groups;
+  }
+  void add(const Calibration& other) {
+    time += other.time, calls += other.calls, time_by_duration += other.time_by_duration, squares += other.squares;
+    shortest = std::min(shortest, other.shortest), longest = std::max(longest, other.longest);
+    groups += other.groups;
+  }
+  double spread() const { return time_by_duration * calls - time * time; }
+  void make(double exact_time, double exact_calls) {
+    if (time <= 0) return;
+    level = exact_time / time;
+    level_of_calls = exact_calls > 0 && calls > 0 ? exact_calls / calls : level;
+    slope = 0;
+    if (groups < 2 * least_kept || exact_calls <= 0 || spread() <= 1e-9 * time * time) return;
+    const double steep = (exact_time * calls - exact_calls * time) / spread();
+    const double low = (exact_calls - steep * time) / calls, least = 0.1 * level;
+    if (low + steep * shortest < least || low + steep * longest < least) return;
+    slope = steep;
+    level = low;
+  }
+  /// Of a share of the time that so few groups tell, whatever they say: the standard deviation by Laplace's rule of
+  /// succession. Of groups with much of the time there are as few as their shares say.
+  double least_deviation() const {
+    const double n = squares > 0 ? time * time / squares : 0;
+    return std::sqrt((n + 1) / ((n + 2) * (n + 2) * (n + 3)));
+  }
+  /// Others than the added groups may be longer than all of these, or shorter.
+  double factor(const Group& group) const {
+    return slope == 0 ? level : level + slope * std::clamp(group.duration(), shortest, longest);
+  }
+  double factor_of_calls(const Group& group) const { return slope == 0 ? level_of_calls : factor(group); }
+  double value(const Sums& sums) const { return level * sums.all + slope * sums.by_duration; }
+  double expected(const Sums& sums, const Group& group) const {
+    if (time <= 0) return 0;
+    if (slope == 0) return sums.all / time * group.time;
+    const double by_time = (sums.by_duration * calls - sums.all * time) / spread();
+    return (sums.all - by_time * time) / calls * group.calls + by_time * group.time;
+  }
+};
+
+/// What a call path has in a block.
+struct Estimate::Scaled {
+  Calibration by;
+  double excess_ns = 0;             ///< by which the exact time is more than that of the kept members
+  std::map<Quantity, Sums> within;  ///< of calls whose messages stay within their iteration
+  std::array<double, all_sides> apart_ns{}, apart_calls{};  ///< of all other calls
+};
+
+/// Calls at a call path whose messages have their other ends in other iterations.
+struct Estimate::Domain {
+  double all_ns = 0, calls = 0;  ///< of the run
+  // Of that, in iterations that stand for themselves.
+  double census_ns = 0, census_calls = 0;
+  Calibration known;                 ///< those of which both ends were kept by chance
+  double seen_ns = 0;                ///< their time without weights
+  std::map<Quantity, Sums> waits;    ///< of these
+  std::map<Quantity, double> least;  ///< what all have waited at least
+  void add(const Domain& other) {
+    all_ns += other.all_ns, calls += other.calls;
+    census_ns += other.census_ns, census_calls += other.census_calls;
+    seen_ns += other.seen_ns;
+    add_known(other);
+    for (const auto& [quantity, ns] : other.least) least[quantity] += ns;
+  }
+  /// What it says; how much is unknown stays as it is.
+  void add_known(const Domain& other) {
+    known.add(other.known);
+    for (const auto& [quantity, sums] : other.waits) waits[quantity].add(sums);
+  }
+  /// Of the time, by which it is more than the known ones with their mean duration make of it.
+  double excess_ns() const {
+    if (known.calls <= 0) return all_ns;
+    return std::max(all_ns - census_ns - known.time / known.calls * (calls - census_calls), 0.0);
+  }
+  double expected(Quantity quantity, const Group& group) const {
+    const auto at = waits.find(quantity);
+    return at == waits.end() ? 0 : known.expected(at->second, group);
+  }
+};
+
+/// A block that was added.
+struct Estimate::Sampled {
+  std::vector<Stratum> strata;
+  std::unordered_map<std::uint32_t, Scaled> scaled;  ///< by cell
+  Domains domains;                                   ///< of which enough is known; the others are pooled
+  /// By cell: what is expected of calls follows from this, where it is not known from what is expected of its domain.
+  std::unordered_map<std::uint32_t, std::map<Quantity, Sums>> expected;
+
+  const Domain* domain(const Location& of, std::uint32_t cell, unsigned sides) const;
+};
+
 /// A location of a sample.
 struct Estimate::Location {
   std::uint32_t number;
@@ -43,6 +225,8 @@ struct Estimate::Location {
   std::vector<std::size_t> first_row;  ///< by span, and the end
   const std::vector<experiment::CallPath>& paths;
   double ns_per_tick;
+  Domains pooled;  ///< of iterations that stand for themselves, and of blocks of which too little is known
+  std::vector<Sampled> sampled;  ///< of blocks that were added
 
   Location(std::uint32_t number_, const Findings::OfLocation& found_, const experiment::Rank& rank_,
            const experiment::Location& profile_, const std::vector<experiment::CallPath>& paths_)
@@ -69,13 +253,14 @@ struct Estimate::Location {
     const std::uint32_t at = place < found.cell_of_path.size() ? found.cell_of_path[place] : 0;
     return at == 0 ? none : at - 1;
   }
-  /// Time in MPI of a unit: takes the call path and nanoseconds.
+  /// Time in MPI of a unit: takes the call path, nanoseconds and the number of calls.
   template <class Take>
   void for_each_mpi_path(const experiment::Unit& unit, const Take& take) const {
     for (const experiment::PathValues& row : unit.values) {
       const format::NodeKind kind = paths[row.path].kind;
       if (kind != format::NodeKind::Region) continue;
-      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick);
+      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
+           static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Visits)));
     }
   }
 };
@@ -83,7 +268,8 @@ struct Estimate::Location {
 void Estimate::add_exact(std::uint32_t location, const Findings::OfLocation& found,
                          const std::function<bool(const SpanEnd*)>& is_wanted) {
   const auto add = [&](Quantity quantity, std::uint32_t path, std::int64_t ns) {
-    for (const std::uint32_t output : outputs_of_[quantity]) add_value(output, path, location, static_cast<double>(ns));
+    for (const std::uint32_t output : meanings_[quantity].outputs)
+      add_value(output, path, location, static_cast<double>(ns));
   };
   if (!is_wanted) {
     for (const Findings::Cell& cell : found.cells)
@@ -95,92 +281,236 @@ void Estimate::add_exact(std::uint32_t location, const Findings::OfLocation& fou
       add(row.quantity, found.cells[row.cell].path, row.ns);
 }
 
-void Estimate::add_census(std::uint32_t location, const Location& of, std::uint32_t span) {
-  for (const Findings::Row& row : of.rows(span))
-    for (const std::uint32_t output : outputs_of_[row.quantity])
-      add_value(output, of.found.cells[row.cell].path, location, static_cast<double>(row.ns));
+void Estimate::add_census(std::uint32_t location, Location& of, std::uint32_t span) {
+  for_each_group(of.rows(span), [&](const Group& group) {
+    for (unsigned sides = 1; sides < all_sides; ++sides) {
+      if (group.ends(sides) != Ends::Unknown) continue;
+      Domain& domain = of.pooled[{group.cell, sides}];
+      domain.all_ns += group.time;
+      domain.calls += group.calls;
+      domain.census_ns += group.time;
+      domain.census_calls += group.calls;
+    }
+    for (const Findings::Row& row : group.rows) {
+      const Meaning& meaning = meanings_[row.quantity];
+      const auto ns = static_cast<double>(row.ns);
+      if (group.ends(meaning.sides) == Ends::Unknown) of.pooled[{group.cell, meaning.sides}].least[row.quantity] += ns;
+      else
+        for (const std::uint32_t output : meaning.outputs)
+          add_value(output, of.found.cells[group.cell].path, location, ns);
+    }
+  });
 }
 
-namespace {
+const Estimate::Domain* Estimate::Sampled::domain(const Location& of, std::uint32_t cell, unsigned sides) const {
+  if (const auto own = domains.find({cell, sides}); own != domains.end()) return &own->second;
+  const auto pooled = of.pooled.find({cell, sides});
+  return pooled == of.pooled.end() ? nullptr : &pooled->second;
+}
 
-constexpr std::size_t least_kept = 5;
-/// Of the time of all kept members: one with more decides the ratio alone, and nobody knows how much others differ.
-constexpr double largest_share = 0.95;
-bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
-
-}  // namespace
-
-/// What a call path has in a block.
-struct Estimate::Scaled {
-  double scale = 0;                  ///< exact time to that of the kept members
-  double time = 0;                   ///< of the kept members, each with its weight
-  std::map<Quantity, double> ratio;  ///< to the time, by kept members
-};
-
-/// The ratio of each quantity at each call path.
-void Estimate::add_block(const Location& of, Block& block) {
-  struct Sums {
-    double time = 0;
-    std::map<Quantity, double> of;
-  };
-  std::unordered_map<std::uint32_t, Sums> sums;  // by cell, weighted
-  for (const Stratum& stratum : block.strata) {
-    if (stratum.kept.empty()) continue;
-    const double weight = stratum.count / static_cast<double>(stratum.kept.size());
-    for (const std::uint32_t span : stratum.kept)
-      for (const Findings::Row& row : of.rows(span)) {
-        Sums& to = sums[row.cell];
-        to.of[row.quantity] += weight * static_cast<double>(row.ns);
-        if (is_time(row.quantity)) to.time += weight * static_cast<double>(row.ns);
-      }
-  }
+/// What kept members say of the others.
+void Estimate::add_block(Location& of, Block& block) {
   std::unordered_map<std::uint32_t, Scaled> scaled;
-  for (const auto& [cell, of_cell] : sums) {
-    if (of_cell.time <= 0) continue;
-    const auto exact = block.time_ns.find(cell);
-    Scaled& to = scaled[cell];
-    to.scale = exact == block.time_ns.end() ? 1 : exact->second / of_cell.time;
-    to.time = of_cell.time;
-    for (const auto& [quantity, sum] : of_cell.of) {
-      to.ratio[quantity] = sum / of_cell.time;
-      for (const std::uint32_t output : outputs_of_[quantity])
-        add_value(output, of.found.cells[cell].path, of.number, sum * to.scale);
+  Domains domains;
+  const auto for_each = [&](const auto& take) {
+    for (const Stratum& stratum : block.strata)
+      for (const std::uint32_t span : stratum.kept)
+        for_each_group(of.rows(span), [&](const Group& group) { take(group, stratum.weight()); });
+  };
+  for_each([&](const Group& group, double weight) { scaled[group.cell].by.add(group, weight); });
+  std::erase_if(scaled, [](const auto& cell) { return cell.second.by.time <= 0; });
+  for (auto& [cell, to] : scaled) {
+    const auto time = block.time_ns.find(cell), calls = block.calls.find(cell);
+    if (time == block.time_ns.end()) continue;
+    to.by.make(time->second, calls == block.calls.end() ? 0 : calls->second);
+    to.excess_ns = time->second - to.by.time;
+  }
+  for_each([&](const Group& group, double weight) {
+    const auto at = scaled.find(group.cell);
+    if (at == scaled.end()) return;
+    Scaled& to = at->second;
+    for (unsigned sides = 1; sides < all_sides; ++sides) {
+      if (group.ends(sides) == Ends::Within) continue;
+      to.apart_ns[sides] += weight * to.by.factor(group) * group.time;
+      to.apart_calls[sides] += weight * to.by.factor_of_calls(group) * group.calls;
+    }
+    for (const Findings::Row& row : group.rows)
+      if (const Meaning& meaning = meanings_[row.quantity];
+          !meaning.outputs.empty() && group.ends(meaning.sides) == Ends::Within) {
+        const double ns = weight * static_cast<double>(row.ns);
+        to.within[row.quantity].add({ns, ns * group.duration()});
+      }
+  });
+  for (const auto& [cell, from] : scaled) {
+    for (const auto& [quantity, sums] : from.within)
+      for (const std::uint32_t output : meanings_[quantity].outputs)
+        add_value(output, of.found.cells[cell].path, of.number, from.by.value(sums));
+    for (unsigned sides = 1; sides < all_sides; ++sides) {
+      if (from.apart_ns[sides] <= 0) continue;
+      Domain& domain = domains[{cell, sides}];
+      domain.all_ns += from.apart_ns[sides];
+      domain.calls += from.apart_calls[sides];
     }
   }
   for (const auto& [cell, time_ns] : block.time_ns)
     if (!scaled.contains(cell)) not_covered_ns_ += std::max(time_ns, 0.0);
-
-  for (const Stratum& stratum : block.strata) add_errors(of, stratum, scaled);
+  for (const Stratum& stratum : block.strata) add_known(of, stratum, scaled, domains);
+  std::erase_if(domains, [&](const auto& at) {
+    const bool is_pooled = at.second.known.groups < least_kept;
+    if (is_pooled) of.pooled[at.first].add(at.second);
+    return is_pooled;
+  });
   for (const auto& [cell, of_cell] : scaled) add_doubt(of, cell, of_cell);
+  of.sampled.push_back({std::move(block.strata), std::move(scaled), std::move(domains), {}});
+}
+
+/// What calls say whose messages have their other ends in other iterations.
+void Estimate::add_known(const Location& of, const Stratum& stratum,
+                         const std::unordered_map<std::uint32_t, Scaled>& scaled, Domains& domains) const {
+  const auto add = [&](std::uint32_t span, bool is_member) {
+    for_each_group(of.rows(span), [&](const Group& group) {
+      const auto at = scaled.find(group.cell);
+      if (at == scaled.end()) return;
+      const double factor = at->second.by.factor(group), weight = stratum.weight() * factor;
+      for (unsigned sides = 1; sides < all_sides; ++sides) {
+        const Ends ends = group.ends(sides);
+        if (ends == Ends::Within || (ends == Ends::Unknown && !is_member)) continue;
+        Domain& domain = domains[{group.cell, sides}];
+        const bool is_known = ends == Ends::Crossing && is_known_by_chance(of, span, sides);
+        if (is_known) {
+          domain.known.add(group, weight);
+          domain.seen_ns += factor * group.time;
+        }
+        for (const Findings::Row& row : group.rows) {
+          if (meanings_[row.quantity].sides != sides) continue;
+          const double ns = weight * static_cast<double>(row.ns);
+          if (is_member) domain.least[row.quantity] += ns;
+          if (is_known) domain.waits[row.quantity].add({ns, ns * group.duration()});
+        }
+      }
+    });
+  };
+  for (const std::uint32_t span : stratum.kept) add(span, true);
+  for (const std::uint32_t span : stratum.preceding) add(span, false);
+}
+
+/// Not because the iteration is a slow one in which the messages were sent, or received.
+bool Estimate::is_known_by_chance(const Location& of, std::uint32_t span, unsigned sides) const {
+  const SpanEnd& end = of.found.spans[span];
+  const std::string& loop = loops_[end.loop];
+  const auto is_slow = [&](std::int64_t number) {
+    return !trace_.is_sampled(loop, number) && trace_.slowest().contains({loop, number});
+  };
+  return ((sides & side_of_receives) == 0 || !is_slow(end.number - 1)) &&
+         ((sides & side_of_sends) == 0 || !is_slow(end.number + 1));
+}
+
+/// What calls whose messages cross have waited, and what all values may be wrong by.
+void Estimate::finish_location(Location& of) {
+  for (auto& [key, domain] : of.pooled) {
+    if (domain.known.groups >= least_kept) continue;
+    for (const Sampled& sampled : of.sampled)
+      if (const auto other = sampled.domains.find(key); other != sampled.domains.end()) domain.add_known(other->second);
+  }
+  for (Sampled& sampled : of.sampled) add_domains(of, sampled.domains);
+  add_domains(of, of.pooled);
+  for (Sampled& sampled : of.sampled) {
+    fit(of, sampled);
+    for (const Stratum& stratum : sampled.strata) add_errors(of, sampled, stratum);
+  }
+}
+
+void Estimate::fit(const Location& of, Sampled& sampled) const {
+  for (const Stratum& stratum : sampled.strata)
+    for (const std::uint32_t span : stratum.kept)
+      for_each_group(of.rows(span), [&](const Group& group) {
+        const auto add = [&](Quantity quantity, double ns) {
+          ns *= stratum.weight();
+          sampled.expected[group.cell][quantity].add({ns, ns * group.duration()});
+        };
+        for (const Findings::Row& row : group.rows)
+          if (const Meaning& meaning = meanings_[row.quantity];
+              !meaning.outputs.empty() && group.ends(meaning.sides) == Ends::Within)
+            add(row.quantity, static_cast<double>(row.ns));
+        for (unsigned sides = 1; sides < all_sides; ++sides)
+          if (const Domain* domain =
+                  group.ends(sides) == Ends::Within ? nullptr : sampled.domain(of, group.cell, sides))
+            for (const auto& [quantity, sums] : domain->waits) add(quantity, domain->known.expected(sums, group));
+      });
+}
+
+void Estimate::add_domains(const Location& of, Domains& domains) {
+  for (auto& [key, domain] : domains) {
+    const auto& [cell, sides] = key;
+    if (domain.all_ns <= 0) continue;
+    domain.known.make(domain.all_ns, domain.calls);
+    std::map<Quantity, double> values = domain.least;
+    for (const auto& [quantity, sums] : domain.waits)
+      values[quantity] = std::max(values[quantity], domain.known.value(sums));
+    // Few say next to nothing of the others, none of them anything of the slow ones, and of longer ones than they are
+    // nobody knows why they are long.
+    const bool is_known = domain.known.groups >= least_kept;
+    double deviation = domain.all_ns / root_of_12;
+    if (is_known) {
+      const double unseen = std::max(1 - domain.seen_ns / domain.all_ns, 0.0);
+      deviation = std::hypot((domain.census_ns + domain.excess_ns()) / root_of_12,
+                             std::sqrt(unseen) * domain.all_ns * domain.known.least_deviation());
+    } else {
+      unknown_ns_[sides] += domain.all_ns;
+    }
+    // That the known ones have not waited does not say that the others have not.
+    for (Quantity quantity = 0; quantity < meanings_.size() && deviation > 0; ++quantity)
+      if (meanings_[quantity].sides == sides && meanings_[quantity].is_doubted) values.try_emplace(quantity, 0);
+    const std::uint32_t number = doubt_index(node_of(of, cell), sides);
+    for (const auto& [quantity, ns] : values) {
+      for (const std::uint32_t output : meanings_[quantity].outputs)
+        add_value(output, of.found.cells[cell].path, of.number, ns);
+      add_doubt(of, cell, number, quantity, deviation);
+    }
+  }
 }
 
 /// The members have more time than the kept ones make of it: it is in long ones, none of which was kept. What share of
 /// that is waiting nobody knows: any is as likely.
 void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled) {
-  const double deviation = (scaled.scale - 1) * scaled.time / std::sqrt(12.0);
+  const double deviation = scaled.excess_ns / root_of_12;
   if (deviation <= 0) return;
-  const std::uint32_t path = of.found.cells[cell].path, node = path == trace::no_path ? 0 : naming_.node_of(path);
-  const std::uint32_t of_this = ~doubts_++;  // behind all iterations
-  for (const auto& [quantity, ratio] : scaled.ratio) {
-    if (is_time(quantity)) continue;
-    for (const std::uint32_t output : outputs_of_[quantity]) {
-      residuals_[output].of[of_this] += deviation;
-      node_residuals_[output][node].of[of_this] += deviation;
-      location_variance_[output][of.number] += deviation * deviation;
-    }
+  const std::uint32_t number = doubt_index(node_of(of, cell), no_side);
+  for (const auto& [quantity, sums] : scaled.within)
+    if (!is_time(quantity)) add_doubt(of, cell, number, quantity, deviation);
+}
+
+/// Ranks know too little of a call path for the same reason, so these err to the same side: a number for all of them.
+std::uint32_t Estimate::doubt_index(std::uint32_t node, unsigned sides) {
+  return ~doubts_.try_emplace({node, sides}, static_cast<std::uint32_t>(doubts_.size())).first->second;
+}
+
+/// `number`: in the place of an iteration, behind all of them.
+void Estimate::add_doubt(const Location& of, std::uint32_t cell, std::uint32_t number, Quantity quantity,
+                         double deviation) {
+  const std::uint32_t node = node_of(of, cell);
+  for (const std::uint32_t output : meanings_[quantity].outputs) {
+    residuals_[output].of[number] += deviation;
+    node_residuals_[output][node].of[number] += deviation;
+    location_variance_[output][of.number] += deviation * deviation;
   }
+}
+
+std::uint32_t Estimate::node_of(const Location& of, std::uint32_t cell) const {
+  const std::uint32_t path = of.found.cells[cell].path;
+  return path == trace::no_path ? 0 : naming_.node_of(path);
 }
 
 /// What kept members differ from the ratio by. A member with much of the time draws the ratio to itself: so each is
 /// compared with the ratio of the others, as by the jackknife (Cochran, chapter 6.17).
-void Estimate::add_errors(const Location& of, const Stratum& stratum,
-                          const std::unordered_map<std::uint32_t, Scaled>& scaled) {
+void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stratum& stratum) {
   const auto n = static_cast<double>(stratum.kept.size());
-  if (n < 1 || stratum.count <= n) return;
+  if (n < 1) return;
   // Of a single member nobody knows how much others differ: by as much as it has.
   const bool is_single = n < 2;
-  const double weight = stratum.count / n;
-  const double factor = is_single ? stratum.count : weight * std::sqrt((1 - n / stratum.count) * n / (n - 1));
+  const double weight = stratum.weight();
+  const double of_few = is_single ? stratum.count : weight * std::sqrt(n / (n - 1));
+  const double factor = of_few * std::sqrt(std::max(1 - n / stratum.count, 0.0));
   // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
   struct Residual {
@@ -188,38 +518,47 @@ void Estimate::add_errors(const Location& of, const Stratum& stratum,
     double value;
   };
   std::vector<Residual> residuals;
-  for (const std::uint32_t span : stratum.kept) {
+  const auto add = [&](std::uint32_t span, bool is_member) {
     const SpanEnd& end = of.found.spans[span];
     const std::uint32_t iteration = iteration_index(end.loop, end.number);
-    const auto rows = of.rows(span);
-    for (std::size_t begin = 0; begin < rows.size();) {
-      std::size_t behind = begin;
-      double time = 0;
-      for (; behind < rows.size() && rows[behind].cell == rows[begin].cell; ++behind)
-        if (is_time(rows[behind].quantity)) time += static_cast<double>(rows[behind].ns);
-      const auto at = scaled.find(rows[begin].cell);
-      if (at != scaled.end()) {
-        const std::uint32_t path = of.found.cells[rows[begin].cell].path;
-        const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
-        for (const auto& [quantity, ratio] : at->second.ratio) {
-          double value = 0;
-          for (std::size_t i = begin; i < behind; ++i)
-            if (rows[i].quantity == quantity) value = static_cast<double>(rows[i].ns);
-          const double share = weight * time / at->second.time;
-          if (share > largest_share && is_time(quantity)) continue;  // all of it is known
-          const bool is_alone = (is_single || share > largest_share) && !is_time(quantity);
-          const double expected = is_alone ? 0 : ratio * time;
-          const double residual = at->second.scale * factor * (value - expected) / (is_alone ? 1 : 1 - share);
-          if (std::abs(residual) < 1e-3) continue;
-          for (const std::uint32_t output : outputs_of_[quantity]) {
-            residuals.push_back({iteration, output, node, residual});
-            if (!is_single) mean[{output, node}] += residual / n;
-          }
+    for_each_group(of.rows(span), [&](const Group& group) {
+      const auto at = sampled.scaled.find(group.cell);
+      const auto expected = sampled.expected.find(group.cell);
+      if (at == sampled.scaled.end() || expected == sampled.expected.end()) return;
+      const Calibration& by = at->second.by;
+      const double scale = by.factor(group), share = weight * group.time / by.time;
+      const std::uint32_t node = node_of(of, group.cell);
+      const auto take = [&](Quantity quantity, double residual) {
+        if (std::abs(residual) < 1e-3) return;
+        for (const std::uint32_t output : meanings_[quantity].outputs) {
+          residuals.push_back({iteration, output, node, residual});
+          if (!is_single && is_member) mean[{output, node}] += residual / n;
         }
+      };
+      for (const auto& [quantity, sums] : expected->second) {
+        const unsigned sides = meanings_[quantity].sides;
+        const Ends ends = group.ends(sides);
+        const Domain* domain = ends == Ends::Within ? nullptr : sampled.domain(of, group.cell, sides);
+        const double value = group.value(quantity), of_domain = domain ? domain->expected(quantity, group) : 0;
+        if (is_member) {
+          if (is_time(quantity) && share > largest_share) continue;  // all of it is known
+          const bool is_alone = (is_single || share > largest_share) && !is_time(quantity);
+          const double own = ends == Ends::Within ? value : of_domain;
+          take(quantity, scale * factor * (is_alone ? own : (own - by.expected(sums, group)) / (1 - share)));
+        }
+        // By what it differs from others whose messages cross.
+        if (ends != Ends::Crossing || !domain || domain->known.time <= 0 || !is_known_by_chance(of, span, sides))
+          continue;
+        const double share_of_these = weight * scale * group.time / domain->known.time;
+        const bool is_alone = is_single || share_of_these > largest_share;
+        const double unknown = std::max(1 - domain->seen_ns / domain->all_ns, 0.0);
+        take(quantity, domain->known.factor(group) * scale * of_few * std::sqrt(unknown) *
+                           (is_alone ? value : (value - of_domain) / (1 - share_of_these)));
       }
-      begin = behind;
-    }
-  }
+    });
+  };
+  for (const std::uint32_t span : stratum.kept) add(span, true);
+  for (const std::uint32_t span : stratum.preceding) add(span, false);
   for (auto& [key, value] : mean)
     if (std::abs(value) < 1e-3) value = 0;
   std::map<std::uint32_t, std::map<std::uint32_t, double>> of_location;  // by output, by iteration
@@ -253,10 +592,12 @@ void Estimate::merge_small(std::vector<Block>& blocks) {
           (nearest == blocks.end() || std::abs(mean(*at) - mean(*small)) < std::abs(mean(*nearest) - mean(*small))))
         nearest = at;
     for (const auto& [cell, ns] : small->time_ns) nearest->time_ns[cell] += ns;
+    for (const auto& [cell, calls] : small->calls) nearest->calls[cell] += calls;
     Stratum& to = nearest->strata[0];
     to.count += few.count;
     to.time_ns += few.time_ns;
     to.kept.insert(to.kept.end(), few.kept.begin(), few.kept.end());
+    to.preceding.insert(to.preceding.end(), few.preceding.begin(), few.preceding.end());
     ++merged_strata_;
     blocks.erase(small);
   }
@@ -265,17 +606,18 @@ void Estimate::merge_small(std::vector<Block>& blocks) {
 /// Which spans of a location stand for themselves, and which for others.
 struct Estimate::Parts {
   std::vector<std::uint32_t> census;
-  std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;  ///< iterations or stretches, by loop
-  std::vector<std::uint32_t> outside;                           ///< of iterations, where only some was recorded
+  std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;    ///< iterations or stretches, by loop
+  std::map<std::uint16_t, std::vector<std::uint32_t>> preceding;  ///< kept because the next one was chosen, likewise
+  std::vector<std::uint32_t> outside;                             ///< of iterations, where only some was recorded
 };
 
-Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found, const std::vector<std::string>& loops) const {
+Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found) const {
   const auto level_outside = trace_.levels().find("");
   const bool is_outside_whole = level_outside == trace_.levels().end() || level_outside->second == 0;
   Parts parts;
   for (std::uint32_t span = 0; span < found.spans.size(); ++span) {
     const SpanEnd& end = found.spans[span];
-    const std::string& loop = loops[end.loop];
+    const std::string& loop = loops_[end.loop];
     if (loop.empty()) {
       (is_outside_whole ? parts.census : parts.outside).push_back(span);
       continue;
@@ -283,43 +625,54 @@ Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found, const std:
     if (!end.is_whole) continue;
     if (trace_.is_slow_on_all(loop, end.number)) parts.census.push_back(span);
     else if (trace_.is_sampled(loop, end.number)) parts.sampled[end.loop].push_back(span);
+    else if (trace_.may_precede(loop, end.number) && !trace_.slowest().contains({loop, end.number}))
+      parts.preceding[end.loop].push_back(span);
   }
   parts.census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one
   return parts;
 }
 
 void Estimate::add_time_in_mpi(const Location& of, const experiment::Unit& unit, Block& block) {
-  of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) {
-    if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
-    else not_covered_ns_ += ns;
+  of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns, double calls) {
+    const std::uint32_t cell = of.cell(path);
+    if (cell == Location::none) {
+      not_covered_ns_ += ns;
+      return;
+    }
+    block.time_ns[cell] += ns;
+    block.calls[cell] += calls;
   });
 }
 
 /// What stands for itself has used that up.
 void Estimate::take_out(const Location& of, std::uint32_t span, Block& block) {
   for (const Findings::Row& row : of.rows(span)) {
-    if (!is_time(row.quantity)) continue;
-    if (const auto at = block.time_ns.find(row.cell); at != block.time_ns.end())
+    if (!is_time(row.quantity) && row.quantity != number_of_calls) continue;
+    Cells& cells = is_time(row.quantity) ? block.time_ns : block.calls;
+    if (const auto at = cells.find(row.cell); at != cells.end())
       at->second = std::max(at->second - static_cast<double>(row.ns), 0.0);
   }
 }
 
-void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& found,
-                           const std::vector<std::string>& loops, const experiment::Rank& rank) {
+void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& found, const experiment::Rank& rank) {
   const std::int32_t thread = trace_.locations()[location].thread;
   const auto profile = std::ranges::find(rank.locations, thread, &experiment::Location::thread);
   if (profile == rank.locations.end()) return add_exact(location, found, {});
-  const Location of(location, found, rank, *profile, trace_.experiment().definitions().paths);
-  const Parts parts = parts_of(found, loops);
+  Location of(location, found, rank, *profile, trace_.experiment().definitions().paths);
+  const Parts parts = parts_of(found);
   for (const std::uint32_t span : parts.census) add_census(location, of, span);
-  if (trace_.has_stretches()) return add_stretches(of, parts);
-  for (const auto& [loop, spans] : parts.sampled) add_loop(of, loop, loops[loop], parts);
-  if (parts.outside.empty()) count_not_covered_outside(of, parts);
-  else add_outside(of, parts);
+  if (trace_.has_stretches()) {
+    add_stretches(of, parts);
+  } else {
+    for (const auto& [loop, spans] : parts.sampled) add_loop(of, loop, loops_[loop], parts);
+    if (parts.outside.empty()) count_not_covered_outside(of, parts);
+    else add_outside(of, parts);
+  }
+  finish_location(of);
 }
 
 /// One block: of the classes only the numbers are known.
-void Estimate::add_stretches(const Location& of, const Parts& parts) {
+void Estimate::add_stretches(Location& of, const Parts& parts) {
   Block block;
   for (const experiment::Unit& unit : of.profile.units) add_time_in_mpi(of, unit, block);
   for (const std::uint32_t span : parts.census) take_out(of, span, block);
@@ -342,6 +695,8 @@ void Estimate::add_stretches(const Location& of, const Parts& parts) {
   std::map<Class, Stratum> classes;
   for (const auto& [loop, spans] : parts.sampled)
     for (const std::uint32_t span : spans) classes[class_of(span)].kept.push_back(span);
+  for (const auto& [loop, spans] : parts.preceding)
+    for (const std::uint32_t span : spans) classes[class_of(span)].preceding.push_back(span);
 
   Stratum few;  // classes with few kept members, and those with none
   for (auto& [key, stratum] : classes) {
@@ -355,6 +710,7 @@ void Estimate::add_stretches(const Location& of, const Parts& parts) {
       continue;
     }
     few.kept.insert(few.kept.end(), stratum.kept.begin(), stratum.kept.end());
+    few.preceding.insert(few.preceding.end(), stratum.preceding.begin(), stratum.preceding.end());
     few.count += stratum.count;
     if (is_small) ++merged_strata_;
   }
@@ -366,7 +722,7 @@ void Estimate::add_stretches(const Location& of, const Parts& parts) {
 }
 
 /// A block for each cluster of its iterations.
-void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std::string& name, const Parts& parts) {
+void Estimate::add_loop(Location& of, std::uint16_t loop_index, const std::string& name, const Parts& parts) {
   const std::vector<std::uint32_t>& spans = parts.sampled.at(loop_index);
   const auto loop = std::ranges::find(of.profile.loops, name, &experiment::Loop::name);
   if (loop == of.profile.loops.end()) {
@@ -378,14 +734,16 @@ void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std:
     if (unit.loop != loop - of.profile.loops.begin()) continue;
     Block& block = by_cluster[unit.cluster];
     if (block.strata.empty()) block.strata.emplace_back();
-    of.for_each_mpi_path(unit, [&](std::uint32_t, double ns) { block.strata[0].time_ns += ns; });
+    of.for_each_mpi_path(unit, [&](std::uint32_t, double ns, double) { block.strata[0].time_ns += ns; });
     add_time_in_mpi(of, unit, block);
     if (unit.cluster >= 0 && static_cast<std::size_t>(unit.cluster) < loop->clusters.size())
       block.strata[0].count = static_cast<double>(loop->clusters[static_cast<std::size_t>(unit.cluster)].members);
   }
 
-  std::map<std::int64_t, std::uint32_t> sampled, census;  // spans by iteration
+  std::map<std::int64_t, std::uint32_t> sampled, preceding, census;  // spans by iteration
   for (const std::uint32_t span : spans) sampled[of.found.spans[span].number] = span;
+  if (const auto of_loop = parts.preceding.find(loop_index); of_loop != parts.preceding.end())
+    for (const std::uint32_t span : of_loop->second) preceding[of.found.spans[span].number] = span;
   for (const std::uint32_t span : parts.census)
     if (span < of.found.spans.size() && of.found.spans[span].loop == loop_index)
       census[of.found.spans[span].number] = span;
@@ -394,6 +752,7 @@ void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std:
     if (block == by_cluster.end()) return;
     Stratum& stratum = block->second.strata[0];
     if (const auto at = sampled.find(iteration); at != sampled.end()) stratum.kept.push_back(at->second);
+    if (const auto at = preceding.find(iteration); at != preceding.end()) stratum.preceding.push_back(at->second);
     if (const auto at = census.find(iteration); at != census.end()) {
       stratum.count -= 1;
       for (const Findings::Row& row : of.rows(at->second))
@@ -416,7 +775,7 @@ void Estimate::add_loop(const Location& of, std::uint16_t loop_index, const std:
 }
 
 /// Time outside of iterations, of which one in 2^level stretches was recorded.
-void Estimate::add_outside(const Location& of, const Parts& parts) {
+void Estimate::add_outside(Location& of, const Parts& parts) {
   Block block;
   block.strata.emplace_back();
   block.strata[0].kept = parts.outside;
@@ -424,8 +783,11 @@ void Estimate::add_outside(const Location& of, const Parts& parts) {
       static_cast<double>(parts.outside.size()) * static_cast<double>(std::uint64_t{1} << trace_.levels().at(""));
   for (const experiment::Unit& unit : of.profile.units)
     if (unit.loop < 0)
-      of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) {
-        if (const std::uint32_t cell = of.cell(path); cell != Location::none) block.time_ns[cell] += ns;
+      of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns, double calls) {
+        const std::uint32_t cell = of.cell(path);
+        if (cell == Location::none) return;
+        block.time_ns[cell] += ns;
+        block.calls[cell] += calls;
       });
   add_block(of, block);
 }
@@ -434,12 +796,27 @@ void Estimate::add_outside(const Location& of, const Parts& parts) {
 void Estimate::count_not_covered_outside(const Location& of, const Parts& parts) {
   std::unordered_map<std::uint32_t, double> rest;  // by cell
   for (const experiment::Unit& unit : of.profile.units)
-    if (unit.loop < 0) of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns) { rest[of.cell(path)] += ns; });
+    if (unit.loop < 0)
+      of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns, double) { rest[of.cell(path)] += ns; });
   for (const std::uint32_t span : parts.census)
     if (span >= of.found.spans.size() || of.found.spans[span].loop == 0)
       for (const Findings::Row& row : of.rows(span))
         if (is_time(row.quantity)) rest[row.cell] -= static_cast<double>(row.ns);
   for (const auto& [cell, ns] : rest) not_covered_ns_ += std::max(ns, 0.0);
+}
+
+void Estimate::contain(std::uint32_t whole, std::span<const std::uint32_t> parts) {
+  for (const std::uint32_t part : parts)
+    for (const auto& [key, ns] : values_[part]) {
+      double& all = values_[whole][key];
+      all = std::max(all, ns);
+    }
+}
+
+double Estimate::sum_ns(std::size_t output) const {
+  double sum = 0;
+  for (const auto& [key, ns] : values_[output]) sum += ns;
+  return sum;
 }
 
 void Estimate::finish(std::vector<PatternResult>& outputs,
@@ -454,16 +831,19 @@ void Estimate::finish(std::vector<PatternResult>& outputs,
       by_location[key.second] += ns;
       to.cells.push_back({key.first, key.second, ns});
     }
-    to.all.error_ns = std::sqrt(residuals_[i].variance());
+    Residuals wanted;
     for (const auto& [node, ns] : by_node) {
       const auto residuals = node_residuals_[i].find(node);
       to.by_node.push_back(
           {node, {ns, residuals == node_residuals_[i].end() ? 0 : std::sqrt(residuals->second.variance())}});
+      if (is_wanted && residuals != node_residuals_[i].end())
+        for (const auto& [iteration, value] : residuals->second.of) wanted.of[iteration] += value;
     }
+    to.all.error_ns = std::sqrt((is_wanted ? wanted : residuals_[i]).variance());
     for (const auto& [location, ns] : by_location) {
       const auto variance = location_variance_[i].find(location);
-      to.by_location.push_back(
-          {location, {ns, variance == location_variance_[i].end() ? 0 : std::sqrt(variance->second)}});
+      const double error = variance == location_variance_[i].end() ? 0 : std::sqrt(variance->second);
+      to.by_location.push_back({location, {ns, is_wanted ? not_known : error}});
     }
     std::ranges::stable_sort(to.by_node, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
     std::ranges::stable_sort(to.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });

@@ -21,7 +21,7 @@ void Findings::add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t sp
   while (at != to.values.end() && at->quantity != quantity) ++at;
   if (at == to.values.end()) at = to.values.insert(at, {quantity, 0, 0, trace::no_path});
   at->ns += ns;
-  if (!by_span_ || (only_ && quantity != *only_)) return;
+  if (!by_span_ || (!only_.empty() && !std::ranges::binary_search(only_, quantity))) return;
   const auto place = static_cast<std::uint32_t>(&to - of.cells.data());
   if (span != of.span) {
     if (!wanted_ || (span < of.spans.size() && wanted_(of.spans[span]))) of.rows.push_back({span, place, quantity, ns});
@@ -49,6 +49,7 @@ void Findings::add_call(Quantity quantity, std::uint32_t location, std::uint32_t
   to.messages += messages;
   to.bytes += bytes;
   if (ns != 0) add(of, to, quantity, span, ns);
+  if (by_span_) add(of, to, number_of_calls, span, 1);
 }
 
 void Findings::keep_span(OfLocation& of) {

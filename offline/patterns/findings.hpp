@@ -6,16 +6,28 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "offline/trace/event.hpp"
+#include "offline/trace/functions.hpp"
 
 namespace refrain::patterns {
 
-/// Which of the things that are added up; see Catalogue.
+/// Which of the things that are added up. The first ones are the time in each class of calls.
 using Quantity = std::uint16_t;
+/// In a sample of iterations, the time of calls that have completed a receive (or a send) ...
+inline constexpr Quantity unknown_receives = trace::call_classes;    ///< ... of which the other end was not kept
+inline constexpr Quantity crossing_receives = unknown_receives + 1;  ///< ... of which it lies in another iteration
+inline constexpr Quantity unknown_sends = unknown_receives + 2;
+inline constexpr Quantity crossing_sends = unknown_receives + 3;
+/// How many calls, by span.
+inline constexpr Quantity number_of_calls = unknown_receives + 4;
+inline constexpr Quantity first_of_patterns = unknown_receives + 5;
+
+/// Whose other ends decide how long a call has waited: bits.
+enum Sides : std::uint8_t { no_side = 0, side_of_receives = 1, side_of_sends = 2 };
 
 /// A span that has ended.
 struct SpanEnd {
@@ -66,8 +78,8 @@ class Findings {
   /// A call that was left, with what it has moved.
   void add_call(Quantity quantity, std::uint32_t location, std::uint32_t path, std::uint32_t span, std::int64_t ns,
                 std::uint64_t messages, std::uint64_t bytes);
-  /// Rows are kept of this quantity alone. To be called before anything is added.
-  void keep_rows_of(Quantity quantity) { only_ = quantity; }
+  /// Rows are kept of these quantities alone, ascending. To be called before anything is added.
+  void keep_rows_of(std::vector<Quantity> quantities) { only_ = std::move(quantities); }
   /// The number of the span in progress.
   std::uint32_t span(std::uint32_t location) const { return of_[location].span; }
   void end_span(std::uint32_t location, const SpanEnd& end);
@@ -86,7 +98,7 @@ class Findings {
   void keep_span(OfLocation& of);
   bool by_span_;
   IsWanted wanted_;
-  std::optional<Quantity> only_;  ///< nothing: rows of all
+  std::vector<Quantity> only_;  ///< rows of these are kept; empty: of all
   std::vector<OfLocation> of_;
 };
 

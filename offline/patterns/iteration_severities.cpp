@@ -11,10 +11,16 @@ namespace refrain::patterns {
 namespace {
 
 /// Iterations that all ranks with the loop have kept as a whole: where one has not, nobody knows whom calls of the
-/// others have waited for.
+/// others have waited for. And of no call in them the other end of a message that counts lies in one that was not kept.
 class KnownIterations {
  public:
-  explicit KnownIterations(const Search& search) : search_(search) {
+  /// `sides`: of messages that count.
+  KnownIterations(const Search& search, unsigned sides) : search_(search) {
+    for (const Findings::OfLocation& of : search.findings().locations())
+      for (const Findings::Row& row : of.rows)
+        if (row.span < of.spans.size() && ((row.quantity == unknown_receives && (sides & side_of_receives) != 0) ||
+                                           (row.quantity == unknown_sends && (sides & side_of_sends) != 0)))
+          unknown_.emplace(of.spans[row.span].loop, of.spans[row.span].number);
     for (std::uint32_t location = 0; location < search.trace().locations().size(); ++location) {
       if (search.trace().locations()[location].thread != 0) continue;
       for (const SpanEnd& span : search.findings().locations()[location].spans)
@@ -31,7 +37,7 @@ class KnownIterations {
     }
   }
   bool has(const SpanEnd& span) const {
-    if (span.loop == 0 || !span.is_whole) return false;
+    if (span.loop == 0 || !span.is_whole || unknown_.contains({span.loop, span.number})) return false;
     const auto loop = ranks_.find(span.loop);
     if (loop == ranks_.end()) return false;
     const auto ranks = loop->second.find(span.number);
@@ -45,17 +51,18 @@ class KnownIterations {
   const Search& search_;
   std::map<std::uint16_t, std::unordered_map<std::int64_t, std::uint32_t>> ranks_;  ///< by loop, by iteration
   std::map<std::string, std::uint32_t> ranks_with_;                                 ///< by name of the loop
+  std::set<std::pair<std::uint16_t, std::int64_t>> unknown_;                        ///< loops and iterations
 };
 
 /// Of a location, by the place of the loop's name.
 std::map<std::uint16_t, IterationSeverities::OfLoop> loops_of(const Search& search, const KnownIterations& known,
-                                                              std::uint32_t location) {
+                                                              std::uint32_t location, Quantity quantity) {
   const Findings::OfLocation& found = search.findings().locations()[location];
   std::map<std::uint16_t, IterationSeverities::OfLoop> loops;
   for (const SpanEnd& span : found.spans)
     if (known.has(span)) loops[span.loop].kept.push_back(span.number);
   for (const Findings::Row& row : found.rows) {
-    if (row.span >= found.spans.size()) continue;  // after the last one that has ended
+    if (row.span >= found.spans.size() || row.quantity != quantity) continue;  // after the last one that has ended
     const SpanEnd& span = found.spans[row.span];
     if (known.has(span)) loops[span.loop].rows.push_back({span.number, found.cells[row.cell].path, row.ns});
   }
@@ -73,17 +80,22 @@ std::vector<std::string> iteration_pattern_names() {
 IterationSeverities severities_of_iterations(const trace::Trace& trace, const std::string& pattern) {
   const Patterns patterns = waiting_patterns({});
   Search search(trace, true);
-  Quantity next = trace::call_classes;
+  Quantity next = first_of_patterns, wanted = 0;
+  unsigned wanted_sides = no_side;
   for (const auto& of : patterns) {
-    if (of->about().name == pattern) search.keep_rows_of(next);
     of->set_quantity(next++);
     of->subscribe(search);  // all: some publish what others subscribe to
+    const unsigned sides = search.take_sides();
+    if (of->about().name != pattern) continue;
+    wanted = of->quantity();
+    wanted_sides = sides;
   }
+  search.keep_rows_of({unknown_receives, unknown_sends, wanted});
   search.run();
-  const KnownIterations known(search);
+  const KnownIterations known(search, wanted_sides);
   IterationSeverities all;
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
-    for (auto& [loop, of] : loops_of(search, known, location)) {
+    for (auto& [loop, of] : loops_of(search, known, location, wanted)) {
       of.rank = trace.locations()[location].rank;
       of.thread = trace.locations()[location].thread;
       of.loop = search.loops()[loop];

@@ -57,7 +57,7 @@ std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
     free_nodes_.pop_back();
   }
   Node& made = nodes_[node];
-  made.is_left = made.has_receiving = false;
+  made.is_left = made.has_receiving = made.has_unknown = made.has_crossing = false;
   made.receives = none;
   made.receives_pending = made.sends_pending = made.sends = 0;
   made.holders = 1;
@@ -76,7 +76,10 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     if (r.phase >= Phase::Completed) {
       pairing_.add(event);
       const auto begun = begun_.find(search_.trace_.request_of(event));
-      if (begun == begun_.end()) return;
+      if (begun == begun_.end()) {
+        if (search_.counts_.is_sample) nodes_[node_of(node)].has_unknown = true;
+        return;
+      }
       const std::uint32_t send = begun->second;
       begun_.erase(begun);
       Operation& of = operations_[send];
@@ -90,6 +93,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       of.completed = node_of(node);
       Node& by = nodes_[of.completed];
       ++by.holders, ++by.sends_pending, ++by.sends;
+      by.has_crossing |= are_apart(of.iteration, iteration_of(event));
       of.is_completed = true;
       return complete_send(send);
     }
@@ -104,8 +108,9 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     of.bytes = r.bytes_sent;
     of.tag = r.tag;
     of.to = pairing_.ends_of(event).other;
+    of.iteration = iteration_of(event);
     const int process = process_of(of.to);
-    if (process < 0) of.flight = flights_to(of.to).add(of.sent_ns, of.sender);
+    if (process < 0) of.flight = flights_to(of.to).open.add({of.sent_ns, of.sender});
     else unanswered_[static_cast<std::size_t>(process)].add(send);
     if (r.phase == Phase::Whole) {
       of.completed = of.call;
@@ -120,14 +125,16 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
     return;
   }
   if (r.phase == Phase::Begun) {
-    posted_.insert_or_assign(search_.trace_.request_of(event), Posted{call.enter_ns, call.path});
+    posted_.insert_or_assign(search_.trace_.request_of(event), Posted{call.enter_ns, call.path, iteration_of(event)});
     forget_unfinished();
     return pairing_.add(event);
   }
-  Posted posted{call.enter_ns, call.path};
+  Posted posted{call.enter_ns, call.path, iteration_of(event)};
+  bool is_posted_unseen = false;
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
     const auto at = posted_.find(search_.trace_.request_of(event));
+    is_posted_unseen = at == posted_.end() && search_.counts_.is_sample;
     posted = at == posted_.end() ? Posted() : at->second;
     if (at != posted_.end()) posted_.erase(at);
   }
@@ -144,6 +151,9 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   of.posted_path = posted.path;
   of.bytes = r.bytes_received;
   of.tag = r.tag;
+  of.iteration = iteration_of(event);
+  of.is_posted_unseen = is_posted_unseen;
+  of.is_posted_before = are_apart(of.iteration, posted.iteration);
   pairing_.add(event, receive);
 }
 
@@ -159,6 +169,7 @@ void Search::Messages::add(const RemoteSend& send, int from_process) {
   of.tag = send.tag;
   of.process = from_process;
   of.number = send.number;
+  of.iteration = send.iteration;
   trace::Event& event = remote_event_;
   event.location = send.location;
   event.time_ns = send.time_ns;
@@ -171,30 +182,21 @@ void Search::Messages::add(const RemoteSend& send, int from_process) {
   event.record.ordinal = send.ordinal;
   event.record.tags_before = send.tags_before;
   of.to = pairing_.ends_of(event).other;
-  of.flight = flights_to(of.to).add(of.sent_ns, of.sender);
+  of.flight = flights_to(of.to).open.add({of.sent_ns, of.sender});
   pairing_.add(event, made);
 }
 
-std::uint32_t Search::Messages::Unanswered::take(std::uint64_t number) {
-  const auto at = std::ranges::lower_bound(sends, number, {}, &Send::number);
-  if (at == sends.end() || at->number != number || at->operation == none) return none;
-  const std::uint32_t operation = std::exchange(at->operation, std::uint32_t{none});
-  --open;
-  while (!sends.empty() && sends.front().operation == none) sends.pop_front();
-  constexpr std::size_t few = 256;
-  if (sends.size() > 2 * open + few) std::erase_if(sends, [](const Send& of) { return of.operation == none; });
-  return operation;
-}
-
 void Search::Messages::take(const Answer& answer, int from_process) {
-  const std::uint32_t send = unanswered_[static_cast<std::size_t>(from_process)].take(answer.number);
-  if (send == none) return;
-  Operation& of = operations_[send];
+  const auto send = unanswered_[static_cast<std::size_t>(from_process)].take(answer.number);
+  if (!send) return;
+  Operation& of = operations_[*send];
   of.is_paired = answer.is_paired;
   of.is_alone = !answer.is_paired;
+  of.is_crossing = answer.is_crossing;
+  of.is_posted_unseen = answer.is_posted_unseen;
   of.posted_ns = answer.posted_ns;
   of.receiver = answer.receiver;
-  complete_send(send);
+  complete_send(*send);
 }
 
 void Search::Messages::take(const Cancelled& cancelled) {
@@ -204,7 +206,7 @@ void Search::Messages::take(const Cancelled& cancelled) {
 /// To the process that it is from.
 void Search::Messages::answer(const Operation& send) {
   for_others_[static_cast<std::size_t>(send.process)].answers.push_back(
-      {send.number, send.posted_ns, send.receiver, send.is_paired});
+      {send.number, send.posted_ns, send.receiver, send.is_paired, send.is_crossing, send.is_posted_unseen});
 }
 
 /// Requests that are freed are never completed, and of a sample some are completed later than is known.
@@ -224,33 +226,23 @@ Search::Messages::Flights& Search::Messages::flights_to(std::int32_t rank) {
   return flights_[rank < 0 || place >= flights_.size() ? 0 : place];
 }
 
-void Search::Messages::Flights::land(std::uint64_t place) {
-  if (flights.empty() || place < flights.front().place) return;
-  // Where none was taken out yet its place is plain.
-  auto at = flights.begin() +
-            static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(place - flights.front().place, flights.size() - 1));
-  if (at->place != place) at = std::ranges::lower_bound(flights, place, {}, &Flight::place);
-  if (at == flights.end() || at->place != place || at->is_gone) return;
-  at->is_gone = true;
-  --open;
-  while (!flights.empty() && flights.front().is_gone) flights.pop_front();
-  constexpr std::size_t few = 256;
-  if (flights.size() > 2 * open + few) std::erase_if(flights, [](const Flight& of) { return of.is_gone; });
-}
-
 void Search::Messages::Flights::land(std::int64_t sent_ns, std::uint32_t sender) {
-  const auto at = std::ranges::find_if(
-      flights, [&](const Flight& of) { return !of.is_gone && of.sent_ns == sent_ns && of.sender == sender; });
-  if (at != flights.end()) land(at->place);
+  const auto at = std::ranges::find_if(open.entries(), [&](const auto& of) {
+    return !of.is_gone && of.value.sent_ns == sent_ns && of.value.sender == sender;
+  });
+  if (at != open.entries().end()) (void)open.take(at->number);
 }
 
 /// It has arrived, or nobody knows where it has gone.
-void Search::Messages::land(const Operation& send) { flights_to(send.to).land(send.flight); }
+void Search::Messages::land(const Operation& send) { (void)flights_to(send.to).open.take(send.flight); }
 
 void Search::Messages::pair(const trace::MessagePair& pair) {
   Operation& send = operations_[pair.send.token];
   Operation& receive = operations_[pair.receive.token];
   send.is_paired = receive.is_paired = true;
+  receive.is_crossing = are_apart(send.iteration, receive.iteration);
+  send.is_crossing = receive.is_crossing || receive.is_posted_before;
+  send.is_posted_unseen = receive.is_posted_unseen;
   send.posted_ns = receive.posted_ns;
   send.posted_path = receive.posted_path;
   send.receiver = pair.receive.location;
@@ -288,6 +280,8 @@ void Search::Messages::complete_send(std::uint32_t operation) {
   const std::uint32_t by = of.completed, begun = of.call;
   if (by != none) {
     Node& node = nodes_[by];
+    node.has_unknown |= of.is_alone || of.is_posted_unseen;
+    node.has_crossing |= of.is_crossing;
     // A receive that was posted after the call was left was not what it has waited for.
     if (of.is_paired && of.posted_ns > node.posted_ns && (!node.is_left || of.posted_ns < node.call.leave_ns)) {
       node.posted_ns = of.posted_ns;
@@ -309,7 +303,7 @@ void Search::Messages::leave(const Call& call, std::uint32_t node) {
   for (std::uint32_t at = of.receives; at != none; at = operations_[at].next)
     if (operations_[at].is_paired) land(operations_[at]);
   if (of.has_receiving && of.receives_pending == 0) tell_receiving(node);
-  if (of.sends > 0 && of.sends_pending == 0) tell_sending(node);
+  if ((of.sends > 0 || of.has_unknown) && of.sends_pending == 0) tell_sending(node);
   let_go(node);
 }
 
@@ -319,21 +313,37 @@ void Search::Messages::find_older(Received& received, std::int32_t to, std::int6
   if (flights.gaps > 0) return;
   constexpr std::size_t most_looked_at = 1024;
   std::size_t looked_at = 0;
-  for (const Flight& flight : flights.flights) {
+  const auto& all = flights.open.entries();
+  const std::int64_t from_ns = std::max(since_ns, flights.known_since_ns);
+  auto at = std::ranges::partition_point(all, [&](const auto& entry) { return entry.value.sent_ns < from_ns; });
+  for (; at != all.end(); ++at) {
+    const auto& [number, flight, is_gone] = *at;
     if (flight.sent_ns >= received.sent_ns || ++looked_at > most_looked_at) break;
-    if (flight.is_gone || flight.sent_ns < since_ns || flight.sent_ns < flights.known_since_ns) continue;
+    if (is_gone) continue;
     (flight.sender == received.sender ? received.older_of_source : received.older_of_others) = true;
     if (received.older_of_source && received.older_of_others) break;
   }
+}
+
+std::uint64_t Search::Messages::iteration_of(const trace::Event& event) const {
+  return search_.iteration_of(event.location, search_.findings_.span(event.location));
+}
+
+/// Of a call of a sample.
+void Search::Messages::add_time(Quantity quantity, const Call& call) {
+  if (search_.counts_.is_sample) search_.add(quantity, call, call.time_ns());
 }
 
 void Search::Messages::tell_receiving(std::uint32_t node) {
   // Subscribers do not change nodes, which stay where they are.
   const Node& of = nodes_[node];
   std::optional<Received> latest;
+  bool has_unknown = false, has_crossing = false;
   const std::int64_t since_ns = search_.begin_of_span(of.call.location);
   for (std::uint32_t at = of.receives; at != none; at = operations_[at].next) {
     const Operation& receive = operations_[at];
+    has_unknown |= !receive.is_paired;
+    has_crossing |= receive.is_crossing;
     if (!receive.is_paired) continue;
     violations_ += receive.send_enter_ns > of.call.leave_ns;
     Received received{of.call,         receive.sender,    receive.send_path, receive.send_enter_ns,
@@ -348,6 +358,7 @@ void Search::Messages::tell_receiving(std::uint32_t node) {
     search_.publish(Receiving{of.call, *latest, waiting_ns, of.told_ns});
     nodes_[node].told_ns = std::max(waiting_ns, of.told_ns);
   }
+  if (has_unknown || has_crossing) add_time(has_unknown ? unknown_receives : crossing_receives, of.call);
   std::uint32_t at = of.receives;
   nodes_[node].receives = none;
   while (at != none) {
@@ -360,6 +371,7 @@ void Search::Messages::tell_receiving(std::uint32_t node) {
 
 void Search::Messages::tell_sending(std::uint32_t node) {
   const Node& of = nodes_[node];
+  if (of.has_unknown || of.has_crossing) add_time(of.has_unknown ? unknown_sends : crossing_sends, of.call);
   if (of.posted_ns == INT64_MIN) return;
   const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
   const std::int64_t waiting_ns = has_waited ? of.posted_ns - of.call.enter_ns : 0;

@@ -5,10 +5,10 @@
 /// has received, and when the receive of each message was posted whose send it has completed.
 
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
+#include "offline/patterns/in_flight.hpp"
 #include "offline/patterns/search.hpp"
 
 namespace refrain::patterns {
@@ -23,13 +23,14 @@ struct RemoteSend {
   std::uint32_t location;
   std::int32_t tag, communicator, peer;
   events::Phase phase;
+  std::uint64_t iteration;  ///< see Search::iteration_of()
 };
 /// What has become of it.
 struct Answer {
   std::uint64_t number;
   std::int64_t posted_ns;
   std::uint32_t receiver;
-  bool is_paired;
+  bool is_paired, is_crossing, is_posted_unseen;  ///< as in Operation
 };
 /// It was cancelled.
 struct Cancelled {
@@ -79,6 +80,9 @@ class Search::Messages {
     std::int64_t posted_ns = INT64_MIN;  ///< the last receive of its sends
     std::int64_t told_ns = 0;            ///< for how long it has waited, as was told
     bool has_receiving = false;
+    // Sends that it has completed.
+    bool has_unknown = false;   ///< of one nobody knows when its receive was posted
+    bool has_crossing = false;  ///< one was received in another iteration, or posted there
   };
   /// A send or a receive.
   struct Operation {
@@ -86,6 +90,11 @@ class Search::Messages {
     std::uint32_t completed = none;  ///< of a send: the call that has completed it
     std::uint32_t next = none;       ///< of a receive: the next one of its call
     bool is_paired = false, is_alone = false, is_completed = false;
+    // Of a sample.
+    std::uint64_t iteration = 0;    ///< see Search::iteration_of()
+    bool is_crossing = false;       ///< sent in one iteration, received in another, of a send also posted in another
+    bool is_posted_unseen = false;  ///< the receive was posted in an iteration that was not kept
+    bool is_posted_before = false;  ///< of a receive: in another one
     std::int64_t posted_ns = 0;
     std::uint32_t posted_path = trace::no_path;
     // Of the message, once it is paired, or of the send.
@@ -93,30 +102,19 @@ class Search::Messages {
     std::int64_t send_enter_ns = 0, sent_ns = 0, bytes = 0;
     std::int32_t tag = 0;
     std::int32_t to = -1;       ///< of a send: rank of the job
-    std::uint64_t flight = 0;   ///< of a send: its place among those to that rank
+    std::uint64_t flight = 0;   ///< of a send: its number among those to that rank
     std::uint64_t number = 0;   ///< of a send from another process
     std::int32_t process = -1;  ///< where that send is from; -1: it is an own one
   };
-  /// What was sent to a rank and not yet received, in order of time.
   struct Flight {
-    std::uint64_t place;
     std::int64_t sent_ns;
     std::uint32_t sender;
-    bool is_gone;
   };
+  /// What was sent to a rank and not yet received, in order of time.
   struct Flights {
-    std::deque<Flight> flights;  ///< ascending by place; some are gone
-    std::uint64_t next = 0;
-    std::size_t open = 0;
+    InFlight<Flight> open;
     std::int64_t known_since_ns = INT64_MIN;  ///< what was sent before may have arrived, unseen
     std::uint32_t gaps = 0;                   ///< in progress: what is sent may arrive unseen
-    /// Returns its place.
-    std::uint64_t add(std::int64_t sent_ns, std::uint32_t sender) {
-      flights.push_back({next, sent_ns, sender, false});
-      ++open;
-      return next++;
-    }
-    void land(std::uint64_t place);
     void land(std::int64_t sent_ns, std::uint32_t sender);
   };
 
@@ -131,6 +129,9 @@ class Search::Messages {
   int process_of(std::int32_t rank) const;
   void complete_send(std::uint32_t operation);
   void forget_unfinished();
+  void add_time(Quantity quantity, const Call& call);
+  std::uint64_t iteration_of(const trace::Event& event) const;
+  static bool are_apart(std::uint64_t a, std::uint64_t b) { return a != b || a == 0; }
   void tell_receiving(std::uint32_t node);
   void tell_sending(std::uint32_t node);
   void find_older(Received& received, std::int32_t to, std::int64_t since_ns);
@@ -146,26 +147,11 @@ class Search::Messages {
   struct Posted {
     std::int64_t ns = INT64_MIN;
     std::uint32_t path = trace::no_path;
+    std::uint64_t iteration = 0;
   };
   std::unordered_map<std::uint64_t, Posted> posted_;  ///< receives
   std::vector<Flights> flights_;                      ///< by rank; the first one: of none
-  /// Own sends to a process.
-  struct Unanswered {
-    struct Send {
-      std::uint64_t number;
-      std::uint32_t operation;  ///< none: it is answered
-    };
-    std::uint64_t next = 0;
-    std::deque<Send> sends;  ///< ascending by number; some are answered
-    std::size_t open = 0;
-    void add(std::uint32_t operation) {
-      sends.push_back({next++, operation});
-      ++open;
-    }
-    /// None: there is no such.
-    std::uint32_t take(std::uint64_t number);
-  };
-  std::vector<Unanswered> unanswered_;  ///< by process
+  std::vector<InFlight<std::uint32_t>> unanswered_;   ///< own sends (operations), by the process they are for
   std::vector<ForOthers> for_others_;
   trace::Event remote_event_;  ///< the send of another process that was added last
   std::uint64_t violations_ = 0;

@@ -56,6 +56,9 @@ class Pattern {
 
 using Patterns = std::vector<std::unique_ptr<Pattern>>;
 
+/// Of the pattern that is all waiting.
+inline constexpr const char* waiting_name = "waiting";
+
 /// Patterns of waiting that come with Refrain, parents first.
 Patterns waiting_patterns(const Parameters& parameters);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "offline/patterns/messages.hpp"
+#include "offline/patterns/windows.hpp"
 #include "offline/patterns/wire.hpp"
 
 namespace refrain::patterns {
@@ -73,6 +74,7 @@ class Search::Rounds {
         distribution_(*search.distribution_),
         own_(distribution_.own_locations()),
         stacks_(search.trace_.locations().size()),
+        spans_(search.trace_.locations().size()),
         outgoing_(static_cast<std::size_t>(distribution_.processes())),
         members_(distribution_.members_of(search.trace_)) {
     // A reader of no locations is one of all.
@@ -87,7 +89,9 @@ class Search::Rounds {
     check_trace();
     for (std::int64_t until_ns = 0; until_ns != end_of_time;) {
       read();
+      const std::int64_t looked_until_ns = until_ns;
       until_ns = exchange_round(reached());
+      search_.windows_->know_until(looked_until_ns);
       if (progress && distribution_.process() == 0 && until_ns != end_of_time) progress(until_ns);
       look_until(until_ns);
     }
@@ -105,7 +109,7 @@ class Search::Rounds {
 
  private:
   static constexpr std::int64_t end_of_time = INT64_MAX;
-  static constexpr std::size_t window = 1 << 16;  ///< events that are read ahead
+  static constexpr std::size_t window = 1 << 14;  ///< events that are read ahead
 
   /// An event that was read ahead; of the most frequent types what the search needs, of others a place in others_.
   struct Ahead {
@@ -182,6 +186,7 @@ class Search::Rounds {
       case Type::Gap:
         if (search_.trace_.archive()) stack.clear();
         return;
+      case Type::SpanEnd: ++spans_[event.location]; return;
       case Type::Communication: break;
       default: return;
     }
@@ -191,7 +196,8 @@ class Search::Rounds {
     if (process == distribution_.process()) return;
     Outgoing& to = outgoing_[static_cast<std::size_t>(process)];
     to.sends.push_back({to.next++, event.time_ns, stack.back().enter_ns, r.bytes_sent, r.request, r.ordinal,
-                        r.tags_before, event.location, r.tag, r.communicator, r.peer, r.phase});
+                        r.tags_before, event.location, r.tag, r.communicator, r.peer, r.phase,
+                        search_.iteration_of(event.location, spans_[event.location])});
   }
 
   /// Returns the time that all processes have reached.
@@ -205,9 +211,11 @@ class Search::Rounds {
       writer.put(std::exchange(to.sends, {}));
       writer.put(std::exchange(of_messages.answers, {}));
       writer.put(std::exchange(of_messages.cancelled, {}));
+      put_epochs(writer, static_cast<int>(process));
       writer.put(std::exchange(to.operation_count, 0));
       messages.push_back(writer.take() + to.operations.take());
     }
+    search_.windows_->for_others().clear();
     incoming_.make_room();
     std::int64_t until_ns = own_until_ns;
     const std::vector<std::string> all = team_.all_to_all(std::move(messages));
@@ -223,9 +231,65 @@ class Search::Rounds {
         std::inplace_merge(incoming_.begin(), added, incoming_.end(), is_before);
       for (const Answer& answer : reader.get_all<Answer>()) search_.messages_->take(answer, process);
       for (const Cancelled& cancelled : reader.get_all<Cancelled>()) search_.messages_->take(cancelled);
+      add_epochs(reader);
       for (auto left = reader.get<std::uint64_t>(); left > 0; --left) add_of_others(reader, process);
     }
     return until_ns;
+  }
+
+  // ---- windows ----
+
+  /// Those of windows that the process has to do with.
+  void put_epochs(WireWriter& writer, int process) const {
+    std::vector<const Windows::ForOthers*> all;
+    for (const auto& [communicator, of] : search_.windows_->for_others()) {
+      const auto& processes = members_[static_cast<std::size_t>(communicator)].processes;
+      if (std::ranges::find(processes, process) != processes.end()) all.push_back(&of);
+    }
+    writer.put(std::uint64_t{all.size()});
+    for (const Windows::ForOthers* of : all) {
+      writer.put(std::uint64_t{of->accesses.size()});
+      for (const AccessEpoch& epoch : of->accesses) {
+        writer.put(epoch.window);
+        writer.put(epoch.rank);
+        writer.put(epoch.targets);
+        writer.put(epoch.calls);
+      }
+      writer.put(of->exposures);
+      writer.put(std::uint64_t{of->locks.size()});
+      for (const LockEpoch& epoch : of->locks) {
+        writer.put(epoch.window);
+        writer.put(epoch.rank);
+        writer.put(epoch.target);
+        writer.put(epoch.is_exclusive);
+        writer.put(epoch.calls);
+      }
+      writer.put(of->fences);
+    }
+  }
+
+  void add_epochs(WireReader& reader) {
+    for (auto windows = reader.get<std::uint64_t>(); windows > 0; --windows) {
+      for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+        AccessEpoch epoch;
+        epoch.window = reader.get<std::int32_t>();
+        epoch.rank = reader.get<std::int32_t>();
+        epoch.targets = reader.get_all<AccessEpoch::Target>();
+        epoch.calls = reader.get_all<EpochCall>();
+        search_.windows_->add(epoch);
+      }
+      for (const ExposureEpoch& epoch : reader.get_all<ExposureEpoch>()) search_.windows_->add(epoch);
+      for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+        LockEpoch epoch;
+        epoch.window = reader.get<std::int32_t>();
+        epoch.rank = reader.get<std::int32_t>();
+        epoch.target = reader.get<std::int32_t>();
+        epoch.is_exclusive = reader.get<bool>();
+        epoch.calls = reader.get_all<EpochCall>();
+        search_.windows_->add(epoch);
+      }
+      for (const Fence& fence : reader.get_all<Fence>()) search_.windows_->add(fence);
+    }
   }
 
   void look_until(std::int64_t until_ns) {
@@ -362,6 +426,7 @@ class Search::Rounds {
       WireReader reader(all[static_cast<std::size_t>(process)]);
       add_findings(reader);
     }
+    search_.counts_.known_messages = search_.counts_.messages.share_of_pairs();
   }
 
   std::string own_findings() const {
@@ -370,6 +435,8 @@ class Search::Rounds {
     writer.put(counts.messages);
     writer.put(counts.collectives);
     writer.put(counts.collectives_left_out);
+    writer.put(counts.window_epochs);
+    writer.put(counts.window_epochs_left_out);
     writer.put(counts.violations);
     writer.put(counts.gaps);
     writer.put(counts.gaps_within);
@@ -419,6 +486,8 @@ class Search::Rounds {
       counts.messages.left_out[reason] += messages.left_out[reason];
     counts.collectives += reader.get<std::uint64_t>();
     counts.collectives_left_out += reader.get<std::uint64_t>();
+    counts.window_epochs += reader.get<std::uint64_t>();
+    counts.window_epochs_left_out += reader.get<std::uint64_t>();
     counts.violations += reader.get<std::uint64_t>();
     counts.gaps += reader.get<std::uint64_t>();
     counts.gaps_within += reader.get<std::uint64_t>();
@@ -466,6 +535,7 @@ class Search::Rounds {
   Queue<trace::Event> others_;                  ///< of these, in their order
   trace::Event event_;
   std::vector<std::vector<Open>> stacks_;       ///< by location, where reading has come to
+  std::vector<std::uint32_t> spans_;            ///< likewise, how many have ended
   std::vector<Outgoing> outgoing_;              ///< by process
   std::vector<Distribution::Members> members_;  ///< by communicator
   Queue<Incoming> incoming_;                    ///< ascending by time

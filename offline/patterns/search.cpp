@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "format/checksum.hpp"
+#include "format/hashing.hpp"
 #include "offline/patterns/messages.hpp"
+#include "offline/patterns/threads.hpp"
+#include "offline/patterns/windows.hpp"
 
 namespace refrain::patterns {
 
@@ -25,6 +29,7 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
       stacks_(trace.locations().size()),
       collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }),
       span_begin_(trace.locations().size(), INT64_MIN),
+      iterations_(trace.locations().size()),
       has_gap_(trace.locations().size()),
       is_in_gap_(trace.locations().size()),
       gap_begin_(trace.locations().size()) {
@@ -44,6 +49,8 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
   processes_ = ranks.size();
   counts_.is_sample = is_sample_of_iterations(trace);
   messages_ = std::make_unique<Messages>(*this);
+  windows_ = std::make_unique<Windows>(*this);
+  window_uses_.resize(trace.locations().size());
 }
 
 Search::~Search() = default;
@@ -51,6 +58,13 @@ Search::~Search() = default;
 void Search::distribute(int process, int processes) {
   distribution_.emplace(trace_, process, processes);
   messages_ = std::make_unique<Messages>(*this);
+  windows_ = std::make_unique<Windows>(*this);
+}
+
+void Search::follow_threads() {
+  if (threads_) return;
+  auto threads = std::make_unique<Threads>(*this);
+  if (threads->are_there()) threads_ = std::move(threads);
 }
 
 void Search::run(const Progress& progress) {
@@ -77,6 +91,8 @@ void Search::finish() {
 void Search::take(const trace::Event& event) {
   if (is_in_gap_[event.location]) [[unlikely]]
     end_gap(event.location, event.time_ns);
+  if (threads_) [[unlikely]]
+    threads_->before(event);
   switch (event.type) {
     case Type::Enter: enter(event); break;
     case Type::Leave: leave(event); break;
@@ -86,6 +102,8 @@ void Search::take(const trace::Event& event) {
     case Type::Gap: gap(event); break;
     default: break;
   }
+  if (threads_) [[unlikely]]
+    threads_->after(event);
   Extent& extent = extents_[event.location];
   if (extent.first_ns > extent.last_ns) [[unlikely]]
     extent.first_ns = event.time_ns;
@@ -95,6 +113,7 @@ void Search::take(const trace::Event& event) {
 void Search::finish_events() {
   for (std::uint32_t location = 0; location < extents_.size(); ++location)
     if (is_in_gap_[location]) end_gap(location, std::max(trace_.end_ns(), gap_begin_[location]));
+  if (threads_) threads_->finish();
   for (std::uint32_t location = 0; location < extents_.size(); ++location) {
     findings_.of(location).first_ns = extents_[location].first_ns;
     findings_.of(location).last_ns = extents_[location].last_ns;
@@ -104,7 +123,9 @@ void Search::finish_events() {
 }
 
 void Search::count() {
+  windows_->finish();
   counts_.messages = messages_->counts();
+  counts_.known_messages = counts_.messages.share_of_pairs();
   counts_.violations = messages_->violations();
   counts_.collectives += collectives_.whole();
   counts_.collectives_left_out += collectives_.left_out();
@@ -112,6 +133,7 @@ void Search::count() {
 
 /// A call whose end is not known: it has waited for nothing.
 void Search::abandon(const Frame& frame) {
+  if (frame.uses_window && !window_uses_[frame.call.location].empty()) window_uses_[frame.call.location].pop_back();
   Call call = frame.call;
   call.leave_ns = call.enter_ns;
   if (frame.node != 0) messages_->leave(call, frame.node);
@@ -124,10 +146,12 @@ void Search::gap(const trace::Event& event) {
   is_in_gap_[event.location] = true;
   gap_begin_[event.location] = event.time_ns;
   messages_->begin_gap(event.location);
+  windows_->forget(event.location);
   publish(Break{event.location, event.time_ns});
   // An experiment has calls as wholes.
   if (!trace_.archive()) return;
   for (const Frame& frame : std::exchange(stacks_[event.location], {})) abandon(frame);
+  window_uses_[event.location].clear();
   collectives_.abandon(event.location);
 }
 
@@ -150,6 +174,23 @@ void Search::enter(const trace::Event& event) {
   frame.call.call_class = region < functions_.size() ? functions_[region].call_class : CallClass::NotMpi;
   frame.call.span = findings_.span(event.location);
   frame.call.enter_ns = event.time_ns;
+}
+
+/// A one-sided operation, or a synchronization.
+void Search::use_window(const trace::Event& event, Frame& frame) {
+  const events::Record& r = event.record;
+  const std::int32_t rank = trace_.locations()[event.location].rank;
+  WindowUse use{trace_.window_index(rank, r.communicator), -1, r.tag == events::exclusive_lock, r.ordinal};
+  if (use.window < 0 || static_cast<std::size_t>(use.window) >= trace_.windows().size()) return;
+  const std::int32_t communicator = trace_.windows()[static_cast<std::size_t>(use.window)].communicator;
+  if (communicator >= 0 && r.peer >= 0) {
+    const auto& members = trace_.communicators().all()[static_cast<std::size_t>(communicator)].members;
+    if (static_cast<std::size_t>(r.peer) < members.size()) use.target = members[static_cast<std::size_t>(r.peer)];
+  }
+  std::vector<WindowUse>& uses = window_uses_[event.location];
+  if (frame.uses_window) uses.back() = use;
+  else uses.push_back(use);
+  frame.uses_window = true;
 }
 
 void Search::communication(const trace::Event& event) {
@@ -176,6 +217,9 @@ void Search::communication(const trace::Event& event) {
     frame.completes_both = frame.completes_collective && frame.collective_class != of;
     frame.completes_collective = true;
     frame.collective_class = frame.completes_both ? CallClass::Collective : of;
+  } else if (is_about_windows_ && events::is_of_window(event.record.kind) &&
+             event.record.phase <= events::Phase::Begun && !trace_.archive()) {
+    use_window(event, frame);
   }
 }
 
@@ -206,6 +250,12 @@ void Search::leave(const trace::Event& event) {
   }
   publish(call);
   if (frame.node != 0) messages_->leave(call, frame.node);
+  if (frame.uses_window) {
+    const WindowUse use = window_uses_[call.location].back();
+    window_uses_[call.location].pop_back();
+    windows_->leave(call, use,
+                    call.region < functions_.size() ? functions_[call.region].window_step : trace::WindowStep::None);
+  }
   using trace::JobCall;
   const JobCall job_call = call.region < functions_.size() ? functions_[call.region].job_call : JobCall::None;
   if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
@@ -224,6 +274,22 @@ std::uint16_t Search::loop_index(const std::string& loop) {
   return index;
 }
 
+std::uint64_t Search::iteration_of(std::uint32_t location, std::uint32_t span) {
+  if (!counts_.is_sample) return 0;
+  std::optional<std::vector<std::uint64_t>>& all = iterations_[location];
+  if (!all) {
+    all.emplace();
+    auto reader = trace_.read({{location}});
+    while (const trace::Event* event = reader.next()) {
+      if (event->type != Type::SpanEnd) continue;
+      const std::string loop = trace_.loop_of(*event);
+      const std::uint64_t number = format::mixed(static_cast<std::uint64_t>(event->record.value));
+      all->push_back(loop.empty() ? 0 : format::mixed(number ^ format::checksum(loop.data(), loop.size())) | 1);
+    }
+  }
+  return span < all->size() ? (*all)[span] : 0;
+}
+
 void Search::span_end(const trace::Event& event) {
   SpanEnd end;
   end.loop = loop_index(trace_.loop_of(event));
@@ -240,6 +306,7 @@ void Search::span_end(const trace::Event& event) {
   findings_.end_span(event.location, end);
   span_begin_[event.location] = event.time_ns;
   // The next one that was kept may be a later one.
+  if (counts_.is_sample && trace_.locations()[event.location].thread == 0) windows_->forget(event.location);
   if (counts_.is_sample) publish(Break{event.location, event.time_ns});
 }
 

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "offline/patterns/compound_events.hpp"
@@ -27,10 +28,15 @@
 
 namespace refrain::patterns {
 
+struct WindowUse;
+
 /// How far events are to be trusted.
 struct SearchCounts {
   trace::MessageCounts messages;
+  double known_messages = 1;  ///< of how many it is known when they were sent and received, from 0 to 1
   std::uint64_t collectives = 0, collectives_left_out = 0;
+  /// Fences, and accesses of a target; those of which nobody knows what they have waited for.
+  std::uint64_t window_epochs = 0, window_epochs_left_out = 0;
   std::uint64_t violations = 0;   ///< receives that ended before their send was begun
   std::uint64_t gaps = 0;         ///< places where events are missing
   std::uint64_t gaps_within = 0;  ///< those in the time that was asked for
@@ -74,16 +80,21 @@ class Search {
       };
     if constexpr (std::is_same_v<Event, Received> || std::is_same_v<Event, Receiving> || std::is_same_v<Event, Sending>)
       is_about_messages_ = true;
+    sides_ |= side_of<Event>;
     if constexpr (std::is_same_v<Event, Collective>) is_about_collectives_ = true;
+    if constexpr (std::is_same_v<Event, WindowWait>) is_about_windows_ = true;
+    if constexpr (std::is_same_v<Event, IdleThreads>) follow_threads();
     std::get<Subscribers<Event>>(subscribers_).push_back(std::move(callback));
   }
+  /// What those depend on who have subscribed since the last time: Sides.
+  unsigned take_sides() { return std::exchange(sides_, no_side); }
   template <class Event>
   void publish(const Event& event) const {
     for (const auto& callback : std::get<Subscribers<Event>>(subscribers_)) callback(event);
   }
 
-  /// Of spans the findings keep only this quantity.
-  void keep_rows_of(Quantity quantity) { findings_.keep_rows_of(quantity); }
+  /// Of spans the findings keep only these quantities, ascending.
+  void keep_rows_of(std::vector<Quantity> quantities) { findings_.keep_rows_of(std::move(quantities)); }
 
   using Progress = std::function<void(std::int64_t time_ns)>;
   /// The pass. `progress`: now and then, with the time that was reached.
@@ -110,11 +121,23 @@ class Search {
   const SearchCounts& counts() const { return counts_; }
   /// Names of loops by SpanEnd::loop.
   const std::vector<std::string>& loops() const { return loops_; }
+  /// Of a sample, which iteration a span of the location is: the same one is the same number everywhere, in every
+  /// process of a distributed search. 0: time outside of iterations.
+  std::uint64_t iteration_of(std::uint32_t location, std::uint32_t span);
 
  private:
   template <class Event>
+  static constexpr unsigned side_of =
+      std::is_same_v<Event, Received> || std::is_same_v<Event, Receiving> || std::is_same_v<Event, LateSender>
+          ? side_of_receives
+      : std::is_same_v<Event, Sending> || std::is_same_v<Event, LateReceiver> ? side_of_sends
+      : std::is_same_v<Event, Waited>                                         ? side_of_receives | side_of_sends
+                                                                              : no_side;
+  template <class Event>
   using Subscribers = std::vector<std::function<void(const Event&)>>;
   class Messages;
+  class Windows;
+  class Threads;
   class Rounds;
   template <class T>
   class Queue;
@@ -123,13 +146,16 @@ class Search {
     std::uint32_t node = 0;  ///< of Messages; 0: it has moved none
     bool completes_collective = false, completes_message = false, completes_both = false;
     trace::CallClass collective_class{};
+    bool uses_window = false;  ///< window_uses_ says how
     std::uint64_t messages = 0, bytes = 0;
   };
 
+  void follow_threads();
   void finish_events();
   void count();
   void enter(const trace::Event& event);
   void communication(const trace::Event& event);
+  void use_window(const trace::Event& event, Frame& frame);
   void leave(const trace::Event& event);
   void sample(const trace::Event& event) const;
   void span_end(const trace::Event& event);
@@ -154,24 +180,32 @@ class Search {
   std::optional<Distribution> distribution_;  ///< of a distributed search
   std::tuple<Subscribers<Call>, Subscribers<Received>, Subscribers<Receiving>, Subscribers<Sending>,
              Subscribers<Collective>, Subscribers<JobWide>, Subscribers<Break>, Subscribers<LateSender>,
-             Subscribers<LateReceiver>, Subscribers<Primitive>, Subscribers<Waited>, Subscribers<Sampled>>
+             Subscribers<LateReceiver>, Subscribers<WindowWait>, Subscribers<Primitive>, Subscribers<Waited>,
+             Subscribers<Sampled>, Subscribers<IdleThreads>>
       subscribers_;
-  bool is_about_messages_ = false, is_about_collectives_ = false;  ///< somebody has subscribed to what these make
+  unsigned sides_ = no_side;
+  bool is_about_messages_ = false, is_about_collectives_ = false,
+       is_about_windows_ = false;  ///< somebody has subscribed to what these make
   std::shared_ptr<std::string> failure_;
   Findings findings_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region
   std::vector<std::vector<Frame>> stacks_;       ///< by location
   std::unique_ptr<Messages> messages_;
+  std::unique_ptr<Windows> windows_;
+  std::unique_ptr<Threads> threads_;  ///< null: there are none, or nobody has subscribed to what it makes
+  std::vector<std::vector<WindowUse>> window_uses_;  ///< by location, of the open calls that use one
   trace::Collectives collectives_;
   std::vector<Call> init_, finalize_;
   std::size_t processes_ = 0;
   std::vector<Extent> extents_;  ///< by location
   std::vector<std::string> loops_{{}};
   std::vector<std::int64_t> span_begin_;  ///< by location
-  std::vector<bool> has_gap_;             ///< by location: events of the span in progress are missing
-  std::vector<bool> is_in_gap_;           ///< by location: the last event was a gap
-  std::vector<std::int64_t> gap_begin_;   ///< by location
+  /// By location, of its spans; empty: not asked for yet.
+  std::vector<std::optional<std::vector<std::uint64_t>>> iterations_;
+  std::vector<bool> has_gap_;            ///< by location: events of the span in progress are missing
+  std::vector<bool> is_in_gap_;          ///< by location: the last event was a gap
+  std::vector<std::int64_t> gap_begin_;  ///< by location
 };
 
 }  // namespace refrain::patterns

@@ -1,9 +1,7 @@
 // Patterns of waiting: a call that cannot go on before another process has done something.
 #include <algorithm>
 #include <deque>
-#include <unordered_map>
 
-#include "format/hashing.hpp"
 #include "offline/patterns/dependences.hpp"
 #include "offline/patterns/pattern.hpp"
 
@@ -13,18 +11,10 @@ namespace {
 using trace::CollectivePart;
 using trace::Exchange;
 
-/// How many of the messages are known as pairs.
-double share_of_pairs(const SearchCounts& counts) {
-  std::uint64_t alone = 0;
-  for (const std::uint64_t of : counts.messages.left_out) alone += of;
-  const auto paired = static_cast<double>(2 * counts.messages.paired);
-  return paired + static_cast<double>(alone) > 0 ? paired / (paired + static_cast<double>(alone)) : 1;
-}
-
 class OfMessages : public Pattern {
  public:
   using Pattern::Pattern;
-  double confidence(const SearchCounts& counts) const override { return share_of_pairs(counts); }
+  double confidence(const SearchCounts& counts) const override { return counts.known_messages; }
 };
 
 /// Of a sample nobody knows what was on its way before an iteration.
@@ -32,7 +22,7 @@ class OfOrders : public OfMessages {
  public:
   using OfMessages::OfMessages;
   double confidence(const SearchCounts& counts) const override {
-    return counts.is_sample ? std::min(share_of_pairs(counts), 0.5) : share_of_pairs(counts);
+    return counts.is_sample ? std::min(counts.known_messages, 0.5) : counts.known_messages;
   }
 };
 
@@ -51,37 +41,36 @@ class OfCollectives : public Pattern {
 /// Of one call only the longest waiting counts, whatever it has waited for.
 class LongestOfCall {
  public:
+  struct Excess {
+    std::int64_t ns, part_ns;
+  };
   /// By what `ns` is more than what was added for this call before.
-  std::int64_t excess(const Call& call, std::int64_t ns) {
-    const Key key{call.location, call.enter_ns};
-    const auto [at, is_new] = added_.try_emplace(key, ns);
-    if (!is_new) {
-      const std::int64_t more = std::max(ns - at->second, std::int64_t{0});
-      at->second += more;
-      return more;
+  std::int64_t excess(const Call& call, std::int64_t ns) { return excess(call, ns, 0).ns; }
+  /// `part_ns` of `ns` is of a kind of its own: of this, likewise, what was added for the longest one before is off.
+  Excess excess(const Call& call, std::int64_t ns, std::int64_t part_ns) {
+    if (call.location >= recent_.size()) recent_.resize(call.location + std::size_t{1});
+    std::deque<Longest>& recent = recent_[call.location];
+    // Mostly it is a new call.
+    const bool is_last = recent.empty() || recent.back().enter_ns < call.enter_ns;
+    const auto at = is_last ? recent.end() : std::ranges::lower_bound(recent, call.enter_ns, {}, &Longest::enter_ns);
+    if (at != recent.end() && at->enter_ns == call.enter_ns) {
+      if (ns <= at->longest.ns) return {0, 0};
+      const Excess before = std::exchange(at->longest, {ns, part_ns});
+      return {ns - before.ns, part_ns - before.part_ns};
     }
-    constexpr std::size_t most_remembered = std::size_t{1} << 16;
-    in_order_.push_back(key);
-    if (in_order_.size() > most_remembered) {
-      added_.erase(in_order_.front());
-      in_order_.pop_front();
-    }
-    return ns;
+    recent.insert(at, {call.enter_ns, {ns, part_ns}});
+    // In a distributed search what others tell of some rounds comes after what is known here.
+    constexpr std::size_t least_remembered = 256, most_of_all = std::size_t{1} << 18;
+    if (recent.size() > std::max(least_remembered, most_of_all / recent_.size())) recent.pop_front();
+    return {ns, part_ns};
   }
 
  private:
-  struct Key {
-    std::uint32_t location;
+  struct Longest {
     std::int64_t enter_ns;
-    bool operator==(const Key&) const = default;
+    Excess longest;
   };
-  struct HashOfKey {
-    std::size_t operator()(const Key& key) const {
-      return format::mixed(static_cast<std::uint64_t>(key.enter_ns) ^ format::mixed(key.location));
-    }
-  };
-  std::unordered_map<Key, std::int64_t, HashOfKey> added_;
-  std::deque<Key> in_order_;
+  std::vector<std::deque<Longest>> recent_;  ///< by location, the last ones, ascending
 };
 
 class LateSenderPattern final : public OfMessages {
@@ -232,6 +221,47 @@ void find_imbalance(const Collective& of, const Add& add) {
   for (const CollectivePart& part : of.operation.parts) add(part, part.leave_ns - part.enter_ns - shortest);
 }
 
+/// How many of the fences and accesses are known of all that have taken part.
+double share_of_epochs(const SearchCounts& counts) {
+  const auto all = static_cast<double>(counts.window_epochs), left = static_cast<double>(counts.window_epochs_left_out);
+  return all > 0 ? std::max(1 - left / all, 0.0) : 1;
+}
+
+class OfWindows : public Pattern {
+ public:
+  using Pattern::Pattern;
+  double confidence(const SearchCounts& counts) const override { return share_of_epochs(counts); }
+};
+
+class WindowPattern final : public OfWindows {
+ public:
+  WindowPattern(About about, WindowWait::Of of) : OfWindows(std::move(about)), of_(of) {}
+  void subscribe(Search& search) override {
+    search.subscribe<WindowWait>([this, &search](const WindowWait& wait) {
+      if (wait.of == of_) search.add(quantity(), wait.call, longest_.excess(wait.call, wait.waiting_ns));
+    });
+  }
+
+ private:
+  WindowWait::Of of_;
+  LongestOfCall longest_;
+};
+
+/// Of the access that an exposure has waited for longest.
+class LateComplete final : public OfWindows {
+ public:
+  LateComplete() : OfWindows({"late_complete", "early_wait", "... after the last operation of the access"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<WindowWait>([this, &search](const WindowWait& wait) {
+      if (wait.of != WindowWait::Of::Complete) return;
+      search.add(quantity(), wait.call, longest_.excess(wait.call, wait.waiting_ns, wait.idle_ns).part_ns);
+    });
+  }
+
+ private:
+  LongestOfCall longest_;
+};
+
 class JobWideWait final : public Pattern {
  public:
   JobWideWait(About about, bool is_init) : Pattern(std::move(about)), is_init_(is_init) {}
@@ -250,7 +280,7 @@ class JobWideWait final : public Pattern {
 /// Whatever a call has waited for: the longest of it.
 class Waiting final : public Pattern {
  public:
-  Waiting() : Pattern({"waiting", "mpi", "Waiting for other processes, of whatever kind"}) {}
+  Waiting() : Pattern({waiting_name, "mpi", "Waiting for other processes, of whatever kind"}) {}
   void subscribe(Search& search) override {
     const auto add = [this, &search](const Call& call, std::int64_t ns, bool is_alone) {
       if (ns > 0 && search.looks_at(call.location))
@@ -266,9 +296,10 @@ class Waiting final : public Pattern {
     search.subscribe<JobWide>([add](const JobWide& of) {
       for (const Call& call : of.calls) add(call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns, true);
     });
+    search.subscribe<WindowWait>([add](const WindowWait& of) { add(of.call, of.waiting_ns, false); });
   }
   double confidence(const SearchCounts& counts) const override {
-    return std::min(share_of_pairs(counts), share_of_whole(counts));
+    return std::min({counts.known_messages, share_of_whole(counts), share_of_epochs(counts)});
   }
 
  private:
@@ -311,6 +342,17 @@ Patterns waiting_patterns(const Parameters& parameters) {
                  find_completion);
   add_collective({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"},
                  Exchange::Barrier, find_imbalance);
+  const auto add_of_window = [&](About about, WindowWait::Of of) {
+    add(std::make_unique<WindowPattern>(std::move(about), of));
+  };
+  add_of_window({"wait_at_fence", "one_sided_synchronization", "All wait for the last process at a fence", true},
+                WindowWait::Of::Fence);
+  add_of_window({"late_post", "mpi", "An access waits until its target is exposed", true}, WindowWait::Of::Post);
+  add_of_window({"early_wait", "one_sided_synchronization", "An exposure waits until the last access has ended", true},
+                WindowWait::Of::Complete);
+  add(std::make_unique<LateComplete>());
+  add_of_window({"lock_contention", "mpi", "A lock waits until another process gives it back", true},
+                WindowWait::Of::Unlock);
   add(std::make_unique<JobWideWait>(
       About{"wait_at_init", "init_finalize", "Waiting for the last process to begin", true}, true));
   add(std::make_unique<JobWideWait>(

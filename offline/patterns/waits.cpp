@@ -11,8 +11,6 @@ void publish(const Search& search, const Moment& waiter, const Moment& delayer, 
   if (waiting_ns > 0 && waiter.location != delayer.location) search.publish(Waited{waiter, delayer, waiting_ns});
 }
 
-Moment begin_of(const Call& call) { return {call.location, call.enter_ns, call.path}; }
-
 }  // namespace
 
 Waits::Waits(Search& search) {
@@ -29,6 +27,8 @@ Waits::Waits(Search& search) {
               time_in_call_until(part, last.begin_ns));
     });
   });
+  search.subscribe<WindowWait>(
+      [&search](const WindowWait& of) { publish(search, begin_of(of.call), of.delayer, of.waiting_ns); });
   search.subscribe<JobWide>([&search](const JobWide& of) {
     const auto last = std::ranges::max_element(of.calls, {}, &Call::enter_ns);
     for (const Call& call : of.calls)

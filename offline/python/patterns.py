@@ -9,8 +9,8 @@ class Pattern:
     """A pattern of inefficiency.
 
     A method `TYPE_callback` gets every event of that type (refrain.trace): enter, exit, send, recv, ... . One whose type is
-    that of a compound event gets that: call, receiving, sending, late_sender, late_receiver, collective. Each event is a
-    dictionary.
+    that of a compound event gets that: call, receiving, sending, late_sender, late_receiver, collective,
+    window_wait, idle_threads. Each event is a dictionary.
     """
 
     name = ""  # that of the class, in small letters with underscores, unless it is set

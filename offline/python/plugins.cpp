@@ -104,6 +104,8 @@ class PythonPattern final : public patterns::Pattern {
     on<patterns::LateReceiver>(search, "late_receiver",
                                [this](const patterns::LateReceiver& of) { return dict_of(of.sending); });
     on<patterns::Collective>(search, "collective", [this](const patterns::Collective& of) { return dict_of(of); });
+    on<patterns::WindowWait>(search, "window_wait", [this](const patterns::WindowWait& of) { return dict_of(of); });
+    on<patterns::IdleThreads>(search, "idle_threads", [this](const patterns::IdleThreads& of) { return dict_of(of); });
   }
   void wrap_up() override {
     asked(file_, [&] { self_.attr("wrapup")(); });
@@ -192,6 +194,24 @@ class PythonPattern final : public patterns::Pattern {
     sending["receiver_callpath"] = path_or_none(of.receiver_path);
     sending["posted_ns"] = of.posted_ns;
     return sending;
+  }
+  py::dict dict_of(const patterns::WindowWait& of) const {
+    constexpr const char* names[] = {"fence", "post", "complete", "unlock"};
+    py::dict wait = dict_of(of.call);
+    wait["until"] = names[static_cast<std::size_t>(of.of)];
+    wait["waiting_ns"] = of.waiting_ns;
+    wait["delayer"] = rank_or_none(trace_.locations()[of.delayer.location].rank);
+    wait["delayer_callpath"] = path_or_none(of.delayer.path);
+    wait["delayer_enter_ns"] = of.delayer.ns;
+    return wait;
+  }
+  py::dict dict_of(const patterns::IdleThreads& of) const {
+    py::dict piece = dict_of(of.first);
+    py::list threads;
+    for (const std::uint32_t location : of.idle) threads.append(trace_.locations()[location].thread);
+    piece["idle"] = threads;
+    piece["are_all"] = of.are_all;
+    return piece;
   }
   py::dict dict_of(const patterns::Collective& of) const {
     py::dict collective;

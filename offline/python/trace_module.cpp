@@ -183,7 +183,9 @@ class EventTrace {
     const events::Record& record = event.record;
     const std::int32_t rank = trace_->locations()[event.location].rank;
     of["beginptr"] = position_or_none(linked.begin);
-    of["communicator"] = rank_or_none(trace_->communicators().index_of(rank, record.communicator));
+    of["communicator"] = events::is_of_window(record.kind)
+                             ? py::object(py::none())
+                             : rank_or_none(trace_->communicators().index_of(rank, record.communicator));
     if (events::is_message(record.kind)) {
       const trace::ChannelEnds ends = trace::ends_of(*trace_, event);
       const bool is_send = record.kind == Kind::Send;

@@ -86,11 +86,11 @@ class EventRows {
   void communication(const events::Record& r, std::int32_t rank, Row& row) const {
     // As a rank of the job, where it is one.
     const std::int32_t peer = trace_.communicators().rank_of(rank, r.communicator, r.peer);
-    if (r.kind == events::Kind::OneSided ? r.peer >= 0 : peer >= 0)
-      row.cells[5] = std::int64_t{r.kind == events::Kind::OneSided ? r.peer : peer};
+    const bool is_of_window = events::is_of_window(r.kind);
+    if (is_of_window ? r.peer >= 0 : peer >= 0) row.cells[5] = std::int64_t{is_of_window ? r.peer : peer};
     if ((r.kind == events::Kind::Send || r.kind == events::Kind::Receive) && r.tag >= 0)
       row.cells[6] = std::int64_t{r.tag};
-    if (r.kind != events::Kind::OneSided) communicator(trace_.communicators().index_of(rank, r.communicator), row);
+    if (!is_of_window) communicator(trace_.communicators().index_of(rank, r.communicator), row);
     row.cells[8] = r.bytes_sent;
     row.cells[9] = r.bytes_received;
     if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
@@ -242,7 +242,7 @@ void count_span(const Trace& trace, const Event& span, KeptIterations& kept) {
   if (span.record.region == 0 || (span.record.region == events::stretches && !trace.has_stretches())) return;
   const std::string loop = trace.loop_of(span);  // numbers of loops differ from rank to rank
   if (!trace.is_sampled(loop, span.record.value)) {
-    ++kept.slow;
+    kept.slow += trace.slowest().contains({loop, span.record.value});
     return;
   }
   ++kept.count;

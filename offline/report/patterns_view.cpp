@@ -169,18 +169,20 @@ Table causes_summary_table(const PatternsShown& shown) {
 }
 
 Table summary_table(const PatternsShown& shown) {
-  Table table{
-      "",
-      {{"total_time_s", Kind::Seconds},
-       {"not_covered_s", Kind::Seconds},
-       {"merged_strata", Kind::Count},
-       {"clock_violations", Kind::Count},
-       {"gaps", Kind::Count}},
-      [&shown](const TakeRow& take) {
-        const Analysis& a = shown.analysis;
-        take({{seconds_of_ns(a.total_ns), seconds_of_ns(a.not_covered_ns), static_cast<std::int64_t>(a.merged_strata),
-               static_cast<std::int64_t>(a.counts.violations), static_cast<std::int64_t>(a.counts.gaps)}});
-      }};
+  Table table{"",
+              {{"total_time_s", Kind::Seconds},
+               {"level", Kind::Count},
+               {"not_covered_s", Kind::Seconds},
+               {"unknown_s", Kind::Seconds},
+               {"merged_strata", Kind::Count},
+               {"clock_violations", Kind::Count},
+               {"gaps", Kind::Count}},
+              [&shown](const TakeRow& take) {
+                const Analysis& a = shown.analysis;
+                take({{seconds_of_ns(a.total_ns), static_cast<std::int64_t>(a.level), seconds_of_ns(a.not_covered_ns),
+                       seconds_of_ns(a.unknown_ns), static_cast<std::int64_t>(a.merged_strata),
+                       static_cast<std::int64_t>(a.counts.violations), static_cast<std::int64_t>(a.counts.gaps)}});
+              }};
   table.shape = Table::Object;
   return table;
 }
@@ -305,6 +307,9 @@ class PatternsPage : TextPage {
       line(fmt::format("{} messages were received before they were sent, by the clocks.", a.counts.violations));
     if (a.not_covered_ns > 0.001 * a.total_ns)
       line(fmt::format("{} in MPI: nothing that was kept stands for it.", human_time(seconds_of_ns(a.not_covered_ns))));
+    if (a.unknown_ns > 0.001 * a.total_ns)
+      line(fmt::format("{} in calls with messages: nothing that was kept says how much of it they have waited.",
+                       human_time(seconds_of_ns(a.unknown_ns))));
     if (a.merged_strata > 0)
       line(fmt::format("{} held few kept iterations, and were put to others.",
                        plural(static_cast<std::int64_t>(a.merged_strata), "stratum", "strata")));

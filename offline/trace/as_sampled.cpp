@@ -39,7 +39,7 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
     }
   }
   for (const events::SpanStore::Loop& loop : store.loops()) {
-    sample.levels.push_back({loop.region, loop.level});
+    sample.levels.push_back({loop.region, loop.level, loop.sparse});
     for (const events::SpanStore::Slow& slow : loop.slowest()) sample.slowest.push_back({loop.region, slow.number});
   }
   return sample;

@@ -2,6 +2,7 @@
 /// What a sample would have kept of a run of which all events were kept: by the code that chooses in a run
 /// (events/span_store.hpp), so that one run has the truth and the estimate.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,10 +30,15 @@ struct SampleOfLocation {
   std::vector<SpanOfLocation> spans;  ///< all, in order of time
   struct Level {
     std::uint32_t region;
-    unsigned level;  ///< one of 2^level is kept
+    unsigned level;   ///< one of 2^level is kept
+    unsigned sparse;  ///< before one of 2^sparse of these the one before is kept, too
   };
   std::vector<Level> levels;
   std::vector<SpanOfLocation> slowest;
+  unsigned sparse_of(std::uint32_t region) const {
+    const auto level = std::ranges::find(levels, region, &Level::region);
+    return level == levels.end() ? 0 : level->sparse;
+  }
 };
 
 /// Reads all events of the thread; what is damaged is left out.

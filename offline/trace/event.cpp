@@ -50,7 +50,7 @@ const char* name_of(Type type) {
 const char* name_of(events::Kind kind) {
   constexpr const char* names[events::kinds] = {
       "call",   "send", "receive", "collective", "one_sided", "read",       "write", "communicator", "generalized",
-      "sample", "mark", "span",    "gap",        "flush",     "thread_end", "jump",  "metric"};
+      "sample", "mark", "span",    "gap",        "flush",     "thread_end", "jump",  "metric",       "synchronization"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -16,6 +16,9 @@ struct Row {
 constexpr FunctionOfMpi collective(Exchange exchange) { return {CallClass::Collective, exchange}; }
 constexpr FunctionOfMpi p2p{CallClass::PointToPoint}, one_sided{CallClass::OneSided},
     window_sync{CallClass::OneSidedSync}, init_finalize{CallClass::InitFinalize};
+constexpr FunctionOfMpi of_window(WindowStep step) {
+  return {CallClass::OneSidedSync, Exchange::None, JobCall::None, step};
+}
 constexpr FunctionOfMpi of_job(JobCall call) { return {CallClass::InitFinalize, Exchange::None, call}; }
 
 /// Ascending. What is not here is found by its begin, or is OtherMpi.
@@ -80,21 +83,21 @@ constexpr Row functions[] = {
     {"waitall", p2p},
     {"waitany", p2p},
     {"waitsome", p2p},
-    {"win_complete", window_sync},
-    {"win_fence", window_sync},
+    {"win_complete", of_window(WindowStep::Complete)},
+    {"win_fence", of_window(WindowStep::Fence)},
     {"win_flush", window_sync},
     {"win_flush_all", window_sync},
     {"win_flush_local", window_sync},
     {"win_flush_local_all", window_sync},
-    {"win_lock", window_sync},
+    {"win_lock", of_window(WindowStep::Lock)},
     {"win_lock_all", window_sync},
-    {"win_post", window_sync},
-    {"win_start", window_sync},
+    {"win_post", of_window(WindowStep::Post)},
+    {"win_start", of_window(WindowStep::Start)},
     {"win_sync", window_sync},
-    {"win_test", window_sync},
-    {"win_unlock", window_sync},
+    {"win_test", of_window(WindowStep::Wait)},
+    {"win_unlock", of_window(WindowStep::Unlock)},
     {"win_unlock_all", window_sync},
-    {"win_wait", window_sync},
+    {"win_wait", of_window(WindowStep::Wait)},
 };
 static_assert(std::ranges::is_sorted(functions, {}, &Row::name));
 

@@ -35,10 +35,14 @@ enum class Exchange : std::uint8_t {
 /// What a whole job does once.
 enum class JobCall : std::uint8_t { None, Init, Finalize };
 
+/// What a call does with the epochs of a window.
+enum class WindowStep : std::uint8_t { None, Fence, Start, Complete, Post, Wait, Lock, Unlock };
+
 struct FunctionOfMpi {
   CallClass call_class = CallClass::OtherMpi;
   Exchange exchange = Exchange::None;
   JobCall job_call = JobCall::None;
+  WindowStep window_step = WindowStep::None;
 };
 
 /// `name`: "MPI_Iallreduce", with the prefix MPI_ or PMPI_. Non-blocking and persistent forms do what the blocking one

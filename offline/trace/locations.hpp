@@ -37,7 +37,6 @@ struct RankOfTrace {
   std::string name_of(std::uint32_t region) const;
 };
 
-/// Of an archive.
 struct WindowOfTrace {
   std::string name;
   std::int32_t communicator = -1;  ///< index into Communicators::all(), or -1

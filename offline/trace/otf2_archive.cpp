@@ -296,6 +296,7 @@ void Otf2Archive::make_metrics(const Otf2Definitions& from) {
 
 /// A parent is mostly defined before its children.
 void Otf2Archive::make_contexts(const Otf2Definitions& from) {
+  has_samples_ = !from.contexts.empty();
   const auto contexts = by_reference(from.contexts);
   std::vector<const Otf2Definitions::CallingContext*> above;
   for (const Otf2Definitions::CallingContext& context : from.contexts) {

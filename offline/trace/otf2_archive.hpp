@@ -72,6 +72,8 @@ class Otf2Archive {
   const ReferenceMap& window_of() const { return window_of_; }
   const ReferenceMap& parameter_of() const { return parameter_of_; }
   const ReferenceMap& text_of() const { return text_of_; }
+  /// Whether it may have samples of call paths.
+  bool has_samples() const { return has_samples_; }
   const ReferenceMap& path_of_context() const { return path_of_context_; }
   /// The metrics of a class or instance; null: not defined.
   const std::vector<std::uint32_t>* metrics_of(std::uint32_t reference) const;
@@ -104,7 +106,7 @@ class Otf2Archive {
   std::string name_;
   Otf2Anchor anchor_;
   Clock definitions_clock_{};
-  bool is_in_ns_ = true;
+  bool is_in_ns_ = true, has_samples_ = false;
   double ns_per_tick_ = 1;
   std::shared_ptr<experiment::DamageLog> damage_ = std::make_shared<experiment::DamageLog>();
   std::vector<LocationOfTrace> locations_;

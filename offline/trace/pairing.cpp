@@ -1,6 +1,7 @@
 #include "offline/trace/pairing.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <ranges>
 #include <utility>
 
@@ -17,6 +18,12 @@ using events::Record;
 const char* name_of(LeftOut reason) {
   constexpr const char* names[reasons] = {"unnumbered", "not_kept", "other_order", "outside", "contradiction"};
   return names[static_cast<std::size_t>(reason)];
+}
+
+double MessageCounts::share_of_pairs() const {
+  const auto both = static_cast<double>(2 * paired);
+  const double all = both + static_cast<double>(std::accumulate(left_out.begin(), left_out.end(), std::uint64_t{0}));
+  return all > 0 ? both / all : 1;
 }
 
 std::size_t HashOfMessageKey::operator()(const MessageKey& key) const {

@@ -50,6 +50,8 @@ const char* name_of(LeftOut reason);
 struct MessageCounts {
   std::uint64_t sends = 0, receives = 0, paired = 0;
   std::array<std::uint64_t, reasons> left_out{};  ///< events, by reason
+  /// From 0 to 1; 1 without any.
+  double share_of_pairs() const;
 };
 
 /// Who is meant by a record; `communicator` is the same number on all ranks. Negative: not known.

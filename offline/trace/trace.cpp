@@ -46,6 +46,7 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
   files_.push_back(std::move(file));
   add_metrics(rank);
   communicators_.add(rank);
+  windows_.add(rank, communicators_);
 }
 
 /// What can be counted on one machine may be missing on another: ranks have numbers of their own.
@@ -157,7 +158,9 @@ void Trace::sample(const AsSampled& as) {
       const std::string loop = rank.name_of(of.region);
       const auto number = static_cast<std::int64_t>(of.number);
       const bool is_first_outside = of.region == 0 && of.number == 0;
-      hidden.push_back(!is_first_outside && !is_sampled(loop, number) && !slowest_.contains({loop, number}));
+      const bool precedes = of.region != 0 && kept_of(loop).precedes(of.number, samples[location].sparse_of(of.region));
+      hidden.push_back(!is_first_outside && !is_sampled(loop, number) && !precedes &&
+                       !slowest_.contains({loop, number}));
     }
   }
 }
@@ -239,7 +242,7 @@ const List& list_or_none(const Otf2Archive* archive, const List& (Otf2Archive::*
 
 }  // namespace
 
-const std::vector<WindowOfTrace>& Trace::windows() const { return list_or_none(archive(), &Otf2Archive::windows); }
+const std::vector<WindowOfTrace>& Trace::windows() const { return archive_ ? archive_->windows() : windows_.all(); }
 const std::vector<std::string>& Trace::parameters() const { return list_or_none(archive(), &Otf2Archive::parameters); }
 const std::vector<std::string>& Trace::texts() const { return list_or_none(archive(), &Otf2Archive::texts); }
 
@@ -323,10 +326,17 @@ bool Trace::is_slow_on_all(const std::string& loop, std::int64_t iteration) cons
   return slow != slowest_.end() && slow->second >= static_cast<std::int32_t>(experiment_->ranks().size());
 }
 
-bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
+format::KeptIterations Trace::kept_of(const std::string& loop) const {
   const auto of = levels_.find(loop);
-  const unsigned level = of == levels_.end() ? 0 : of->second;
-  return format::KeptIterations{.level = level}.has(static_cast<std::uint64_t>(iteration));
+  return {.level = of == levels_.end() ? 0 : of->second};
+}
+
+bool Trace::is_sampled(const std::string& loop, std::int64_t iteration) const {
+  return kept_of(loop).has(static_cast<std::uint64_t>(iteration));
+}
+
+bool Trace::may_precede(const std::string& loop, std::int64_t iteration) const {
+  return !loop.empty() && kept_of(loop).precedes(static_cast<std::uint64_t>(iteration), 0);
 }
 
 bool Trace::has_stretches() const {
@@ -354,7 +364,7 @@ IsShown Trace::shown_spans(std::uint32_t rank) const {
     if (region == 0) return true;
     if (region == events::stretches && differing_stretches_.contains(iteration)) return false;
     const std::string loop = ranks_[rank].name_of(region);
-    return is_sampled(loop, iteration) || slowest_.contains({loop, iteration});
+    return is_sampled(loop, iteration) || may_precede(loop, iteration) || slowest_.contains({loop, iteration});
   };
 }
 

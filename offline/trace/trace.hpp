@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "format/kept_iterations.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/trace/as_sampled.hpp"
 #include "offline/trace/communicators.hpp"
@@ -26,6 +27,7 @@
 #include "offline/trace/locations.hpp"
 #include "offline/trace/otf2_archive.hpp"
 #include "offline/trace/regions.hpp"
+#include "offline/trace/windows.hpp"
 
 namespace refrain::trace {
 
@@ -87,8 +89,12 @@ class Trace {
   std::uint32_t parent_of(std::uint32_t path) const;
   /// Of an experiment those of REFRAIN_METRICS on any of its ranks.
   const std::vector<MetricOfTrace>& metrics() const { return archive_ ? archive_->metrics() : metrics_; }
-  // Of archives; otherwise empty.
   const std::vector<WindowOfTrace>& windows() const;
+  /// Index into windows() of what the rank means by a record's window; -1: it is not known.
+  std::int32_t window_index(std::int32_t rank, std::int32_t id) const {
+    return archive_ ? id : windows_.index_of(rank, id);
+  }
+  // Of archives; otherwise empty.
   const std::vector<std::string>& parameters() const;
   const std::vector<std::string>& texts() const;
   /// Of a Metric event.
@@ -120,6 +126,8 @@ class Trace {
   bool is_slow_on_all(const std::string& loop, std::int64_t iteration) const;
   /// Whether the iteration belongs to the sample: it is kept on all ranks, whether slow or not.
   bool is_sampled(const std::string& loop, std::int64_t iteration) const;
+  /// Whether it may be kept because the next one belongs to the sample: a location does that for some of them.
+  bool may_precede(const std::string& loop, std::int64_t iteration) const;
 
   class Reader {
    public:
@@ -177,6 +185,7 @@ class Trace {
   void make_regions();
   void add_sample(const experiment::EventsOfRank& events);
   void choose_slowest();
+  format::KeptIterations kept_of(const std::string& loop) const;
   void find_differing_stretches();
   void sample(const AsSampled& as);
   std::unique_ptr<EventSource> stream_of(std::uint32_t location, std::int64_t from_ns) const;
@@ -208,6 +217,7 @@ class Trace {
   bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_
   Communicators communicators_;
+  Windows windows_;  ///< of an experiment
   JobClocks job_clocks_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;
 };

@@ -15,6 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from events import is_sampled
 from refrain_testing import FULL, MPIS, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
 
 Calls = dict[str, dict[int, tuple[float, float]]]  # by function, by step: begin and end
@@ -44,9 +45,9 @@ def each(waiting: dict[int, tuple[float, float]], causing: dict[int, tuple[float
 
 # Of a mode: the patterns that find its waiting, and by step what it comes to.
 def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
-    if mode in ("recv", "waitall", "order"):
+    if mode in ("recv", "waitall", "order", "buffers"):
         function, send = {"recv": ("MPI_Recv", "MPI_Send"), "waitall": ("MPI_Waitall", "MPI_Isend"),
-                          "order": ("MPI_Recv", "MPI_Send")}[mode]
+                          "order": ("MPI_Recv", "MPI_Send"), "buffers": ("MPI_Wait", "MPI_Send")}[mode]
         waits = each(second[function], first[send])
         return {"late_sender": waits} | ({"late_sender_wrong_order": waits, "wrong_order_same_source": waits}
                                          if mode == "order" else {})
@@ -62,6 +63,33 @@ def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
         # With the barriers between the steps.
         function = {"barrier": "MPI_Barrier", "ibarrier": "MPI_Wait"}[mode]
         return {"wait_at_barrier": [a + b for a, b in zip(both(function), both("between"))]}
+    if mode == "fence":
+        return {"wait_at_fence": both("MPI_Win_fence")}
+    if mode == "epochs":
+        def posted(step: int) -> float:
+            """How long the call has waited in which the target has begun."""
+            begin = second["MPI_Win_post"][step][0]
+            calls = [first[name][step] for name in ("MPI_Win_start", "MPI_Put", "MPI_Win_complete")]
+            return sum(begin - call[0] for call in calls if call[0] < begin < call[1])
+
+        def idle(step: int) -> float:
+            wait, complete = second["MPI_Win_wait"][step], first["MPI_Win_complete"][step][0]
+            return max(complete - max(first["MPI_Put"][step][1], wait[0]), 0.0) if wait[0] < complete < wait[1] else 0.0
+
+        steps = sorted(first["MPI_Win_start"])
+        return {"late_post": [posted(step) for step in steps], "late_complete": [idle(step) for step in steps],
+                "early_wait": each(second["MPI_Win_wait"], first["MPI_Win_complete"])}
+    if mode == "locks":
+        def locked(step: int) -> float:
+            """An MPI library without progress of its own may give the lock to the rank that asks later."""
+            waits = 0.0
+            for holder, other in ((first, second), (second, first)):
+                begin = holder["MPI_Win_unlock"][step][0]
+                calls = [other[name][step] for name in ("MPI_Win_lock", "MPI_Put", "MPI_Win_flush", "MPI_Win_unlock")]
+                waits += sum(begin - call[0] for call in calls if call[0] < begin < call[1])
+            return waits
+
+        return {"lock_contention": [locked(step) for step in sorted(first["MPI_Win_lock"])]}
     if mode == "bcast":
         return {"late_broadcast": each(second["MPI_Bcast"], first["MPI_Bcast"])}
     if mode == "reduce":
@@ -70,7 +98,8 @@ def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
     return {"early_scan": each(second["MPI_Scan"], first["MPI_Scan"])}
 
 
-MODES = ("recv", "waitall", "order", "ssend", "issend", "barrier", "ibarrier", "allreduce", "bcast", "reduce", "scan")
+MODES = ("recv", "waitall", "order", "buffers", "ssend", "issend", "barrier", "ibarrier", "allreduce", "bcast", "reduce", "scan", "fence", "epochs",
+         "locks")
 
 
 class Analyze(TestCase):
@@ -308,6 +337,23 @@ class Analyze(TestCase):
                               capture_output=True, text=True, env=clean_environment(), timeout=300)
         self.assertIn(f"As the events of {100 * len(known[0]) / STEPS:.1f} % of the iterations say", page.stdout)
 
+    def test_iterations_whose_messages_come_from_others_have_no_waiting(self) -> None:
+        """But where the one before was kept, too."""
+        experiment, _ = self.run_mode(MPIS[0], "buffers", STEPS, 0, {"REFRAIN_TRACE_MEMORY": "64K", "REFRAIN_TRACE_SLOWEST": "0"},
+                                      "marked")
+        summary = subprocess.run([REFRAIN, "report", experiment, "--events", "--format", "json"], check=True,
+                                 capture_output=True, env=clean_environment(), timeout=300)
+        level = json.loads(summary.stdout)["events"]["level"]
+        self.assertGreater(level, 1)
+        sample = {n for n in range(STEPS) if is_sampled(n, level)}
+        found = self.series(experiment, "late_sender")
+        known = [{step for step, value in found[rank].items() if value is not None} for rank in (0, 1)]
+        self.assertEqual(known[0], known[1])
+        surely = {n for n in sample if n == 0 or n - 1 in sample}
+        self.assertEqual((set(), set()), (known[0] - sample, surely - known[0]))
+        more = len(known[0] - surely)
+        self.assertTrue(len(sample) / 20 < more < len(sample) / 2, (more, len(sample)))
+
     def test_iterations_whose_events_one_rank_has_lost_have_no_waiting(self) -> None:
         experiment, _ = self.run_mode(MPIS[0], "recv", 20, 0.001, ALL, "marked")
         (events,) = experiment.glob("events-0.refrain")
@@ -331,8 +377,8 @@ class Analyze(TestCase):
     def test_estimates_from_a_sample(self) -> None:
         """What each step has waited is known, so is what a sample of them may miss: the error must be about as large as
         stated. A busy machine adds long waits, rare ones, which no sample stands for: one of three runs must be near."""
-        cases = [("recv", ["marked"]), ("waitall", []), ("allreduce", ["marked"]), ("allreduce", [])]
-        for mode, words in cases if FULL else cases[:2]:
+        cases = [("recv", ["marked"]), ("waitall", []), ("buffers", ["marked"]), ("allreduce", ["marked"]), ("allreduce", [])]
+        for mode, words in cases if FULL else cases[:3]:
             with self.subTest(mode=mode, words=words):
                 said = []
                 for _ in range(3):

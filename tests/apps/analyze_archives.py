@@ -30,8 +30,8 @@ KINDS = ["late_sender", "late_receiver", "wait_at_barrier", "wait_at_nxn", "late
          "wait_at_init", "wait_at_finalize"]
 CHILDREN = {
     "": ["time"],
-    "time": ["costs", "mpi", "io"],
-    "mpi": ["communication", "synchronization", "init_finalize", "mpi_other", "waiting"],
+    "time": ["costs", "mpi", "io", "idle_workers", "serial_sections"],
+    "mpi": ["communication", "synchronization", "init_finalize", "mpi_other", "waiting", "late_post", "lock_contention"],
     "communication": ["p2p", "collective", "one_sided", "dominating_communication", "frequent_communication", "big_messages",
                       "uneven_distribution"],
     "synchronization": ["barrier", "one_sided_synchronization"],
@@ -41,6 +41,8 @@ CHILDREN = {
     "barrier": ["wait_at_barrier", "barrier_completion", "load_imbalance_at_barrier"],
     "collective": ["wait_at_nxn", "nxn_completion", "late_broadcast", "early_reduce", "early_scan"],
     "init_finalize": ["wait_at_init", "wait_at_finalize"],
+    "one_sided_synchronization": ["wait_at_fence", "early_wait"],
+    "early_wait": ["late_complete"],
 }
 PARENTS = {child: parent for parent, children in CHILDREN.items() for child in children}
 
@@ -432,6 +434,67 @@ class Collective(Analyzed):
         found = self.findings(self.write([[collective(1000, 5000, "ALLREDUCE"), (2000, 4000, "operator")],
                                           [collective(4500, 5000, "ALLREDUCE")]]))
         self.assertEqual(2500, severity(found["collective"]))
+
+
+class OfThreads(Analyzed):
+    """Of the first thread what it does while others have nothing to do; by hand."""
+    def found_of(self, first: list[Call], *workers: tuple[int, list[Call]], options: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
+        self._runs += 1
+        ranks = [events_of(first), events_of([])]
+        return self.findings(write_archive(self.directory / f"archive-{self._runs}", ranks, workers=workers), *options)
+
+    def test_parallel_regions(self) -> None:
+        found = self.found_of([(1000, 4000, "smooth"), (4000, 4500, "MPI_Comm_rank")],
+                              (0, [(2000, 3000, "work"), (5000, 7000, "work")]), (0, [(2500, 3500, "work"), (6000, 8000, "work")]))
+        # The first one has nothing to do from 3000 to 5000 and from 7000, the second one from 3500 to 6000 and from 8000.
+        self.assertEqual({(0, 1): 2000 + END - 7000, (0, 2): 2500 + END - 8000}, values(found["idle_workers"], "by_location"))
+        self.assertEqual({"main > smooth": 1000 + 500, "main > MPI_Comm_rank": 2 * 500,
+                          "main": 500 + 1500 + END - 7000 + END - 8000}, values(found["idle_workers"], "by_callpath"))
+        # Both from 3500 to 5000 and from 8000; 500 of that is in a call of MPI.
+        self.assertEqual({"main > smooth": 500, "main": 500 + END - 8000}, values(found["serial_sections"], "by_callpath"))
+        self.assertEqual({0: 1000 + END - 8000}, values(found["serial_sections"], "by_location"))
+
+    def test_a_part_of_the_time(self) -> None:
+        # Nothing happens in it.
+        found = self.found_of([], (0, [(2000, 3000, "work"), (5000, 7000, "work")]), options=("--time", period(8000, 20000)))
+        self.assertEqual((12000, 12000), (severity(found["idle_workers"]), severity(found["serial_sections"])))
+        found = self.found_of([], (0, [(2000, 3000, "work"), (5000, 7000, "work")]), options=("--time", period(4000, 6000)))
+        self.assertEqual(1000, severity(found["serial_sections"]))
+
+    def test_after_a_gap_a_thread_may_still_work(self) -> None:
+        worker = events_of([(2000, 90000, "work"), (5000, 5100, "part")], None)
+        worker[1:1] = [[BEGIN + 3000, "measurement_on_off", "OFF"], [BEGIN + 4000, "measurement_on_off", "ON"]]
+        archive = write_archive(self.directory / "archive", [events_of([])], raw=[(0, worker)])
+        found = {of["name"]: of for of in json.loads(self.refrain(archive, "--format", "json"))["patterns"]}
+        self.assertEqual((0, 0), (severity(found["idle_workers"]), severity(found["serial_sections"])))
+
+    def test_calls_of_mpi_alone_say_nothing(self) -> None:
+        archive = write_archive(self.directory / "archive", [events_of([(1000, 90000, "MPI_Comm_rank")], None)],
+                                workers=[(0, [(2000, 3000, "MPI_Comm_rank")])])
+        found = {of["name"]: of for of in json.loads(self.refrain(archive, "--format", "json"))["patterns"]}
+        self.assertEqual((0, 0), (severity(found["idle_workers"]), found["idle_workers"]["confidence"]))
+
+    def test_a_plug_in_finds_the_same(self) -> None:
+        plugin = self.directory / "alone.py"
+        plugin.write_text("from refrain.patterns import Pattern\n\n\nclass Alone(Pattern):\n    parent = 'time'\n\n"
+                          "    def idle_threads_callback(self, piece):\n"
+                          "        if piece['are_all'] and not piece['region'].startswith('MPI_'):\n"
+                          "            self.add(piece, ns=piece['leave_ns'] - piece['enter_ns'])\n"
+                          "            assert piece['idle'] == [1]\n")
+        archive = write_archive(self.directory / "archive", [events_of([(1000, 4000, "smooth"), (4000, 4500, "MPI_Comm_rank")])],
+                                workers=[(0, [(2000, 3000, "work"), (5000, 7000, "work")])])
+        found = {of["name"]: of for of in json.loads(self.refrain(archive, "--format", "json", "--plugin", plugin))["patterns"]}
+        self.assertEqual(values(found["serial_sections"], "by_callpath"), values(found["alone"], "by_callpath"))
+        self.assertLess(90000, severity(found["alone"]))
+
+    def test_a_worker_within_a_worker(self) -> None:
+        found = self.found_of([], (0, [(1000, 5000, "work"), (2000, 3000, "more work")]))
+        self.assertEqual({"main": END - 5000}, values(found["idle_workers"], "by_callpath"))
+        self.assertEqual(END - 5000, severity(found["serial_sections"]))
+
+    def test_a_thread_that_never_rests(self) -> None:
+        found = self.check([[], []], {"time": 3 * END}, threads=[(0, [])])
+        self.assertEqual((0, 0), (severity(found["idle_workers"]), severity(found["serial_sections"])))
 
 
 class TimeAndSums(Analyzed):

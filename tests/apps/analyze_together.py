@@ -81,6 +81,18 @@ class Together(TestCase):
             self.check(outcome.experiment, (2,), "--iteration", "0")
             self.check(outcome.experiment, (2,), "--region", "MPI_Barrier")
 
+    def test_windows_and_messages_between_iterations(self) -> None:
+        for mode, pattern, settings in (("fence", "wait_at_fence", {"REFRAIN_TRACE": "all"}),
+                                        ("epochs", "early_wait", {"REFRAIN_TRACE": "all"}),
+                                        ("locks", "lock_contention", {"REFRAIN_TRACE": "all"}),
+                                        ("buffers", "late_sender", {"REFRAIN_TRACE_MEMORY": "64K"})):
+            with self.subTest(mode=mode):
+                program = [PROGRAMS / f"analyze_waits_{MPIS[0]}", mode, 1500, 0.0003, self.directory / "times", "marked"]
+                outcome = self.measured(mpiexec(MPIS[0], 2, *program), settings)
+                self.assertEqual(0, outcome.code, outcome.stderr)
+                found = self.check(outcome.experiment, (2,))
+                self.assertGreater({of["name"]: of for of in found["patterns"]}[pattern]["severity_s"], 0.001)
+
     def test_more_events_than_are_read_ahead(self) -> None:
         experiment = self.with_all_events(PROGRAMS / "events_many_openmpi", "30000")
         self.check(experiment, (2,))

@@ -43,12 +43,95 @@ static int is(const char* word) { return strcmp(mode, word) == 0; }
 /* Every second step the one rank is late, else the other one. */
 static int is_late(int who) { return rank == who && step % 2 == who; }
 
+/* A message is received one step after it was sent: rank 1 waits for it where rank 0 has had much to do. The step of a
+   call is that of the receive. */
+static double buffer[2];
+static MPI_Request in;
+
+static void receive_last(void) {
+  if (rank == 1 && step > 0) TIMED("MPI_Wait", MPI_Wait(&in, MPI_STATUS_IGNORE));
+}
+
+static void one_step_of_buffers(void) {
+  receive_last();
+  if (rank == 1) {
+    MPI_Irecv(buffer + step % 2, 1, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, &in);
+    return;
+  }
+  if (step % 2 == 0) work_for(delay);
+  const double begin = now();
+  MPI_Send(buffer, 1, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD);
+  calls[count++] = (struct call){"MPI_Send", step + 1, begin, now()};
+}
+
+/* One-sided: the ranks have memory in a window. */
+static MPI_Win window;
+static MPI_Group other;
+
+static void put(int to) {
+  static const double one = 1;
+  TIMED("MPI_Put", MPI_Put(&one, 1, MPI_DOUBLE, to, 0, 1, MPI_DOUBLE, window));
+}
+
+/* Rank 1 exposes its memory, late in odd steps. Rank 0 ends its access late in even ones. */
+static void one_step_of_epochs(void) {
+  if (rank == 0) {
+    TIMED("MPI_Win_start", MPI_Win_start(other, 0, window));
+    put(1);
+    if (step % 2 == 0) work_for(delay);
+    TIMED("MPI_Win_complete", MPI_Win_complete(window));
+  } else {
+    if (step % 2 == 1) work_for(delay);
+    TIMED("MPI_Win_post", MPI_Win_post(other, 0, window));
+    TIMED("MPI_Win_wait", MPI_Win_wait(window));
+  }
+}
+
+/* Both lock the memory of rank 0; the one that is first, by turns, for a while. */
+static void one_step_of_locks(void) {
+  const int is_first = rank == step % 2;
+  if (!is_first) work_for(delay / 4);
+  TIMED("MPI_Win_lock", MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window));
+  put(0);
+  TIMED("MPI_Win_flush", MPI_Win_flush(0, window));
+  if (is_first) work_for(delay);
+  TIMED("MPI_Win_unlock", MPI_Win_unlock(0, window));
+}
+
+static void make_window(void) {
+  double* memory;
+  MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Group all;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 1, (const int[]){1 - rank}, &other);
+  MPI_Group_free(&all);
+  if (is("fence")) MPI_Win_fence(0, window);
+}
+
+static void free_window(void) {
+  if (is("fence")) MPI_Win_fence(0, window);
+  MPI_Group_free(&other);
+  MPI_Win_free(&window);
+}
+
 static void one_step(void) {
+  if (is("buffers")) {
+    one_step_of_buffers();
+    return;
+  }
   double value[2] = {1, 2}, result[2];
   const MPI_Comm world = MPI_COMM_WORLD;
   MPI_Status status;
   MPI_Request requests[2];
   TIMED("between", MPI_Barrier(world));
+  if (is("epochs")) {
+    one_step_of_epochs();
+    return;
+  }
+  if (is("locks")) {
+    one_step_of_locks();
+    return;
+  }
   if (is_late(0) || is_late(1)) work_for(delay);
   if (is("recv")) {
     if (rank == 0) TIMED("MPI_Send", MPI_Send(value, 1, MPI_DOUBLE, 1, 5, world));
@@ -87,6 +170,9 @@ static void one_step(void) {
     }
   } else if (is("barrier")) {
     TIMED("MPI_Barrier", MPI_Barrier(world));
+  } else if (is("fence")) {
+    TIMED("MPI_Win_fence", MPI_Win_fence(0, window));
+    if (rank == 0) put(1);
   } else if (is("ibarrier")) {
     MPI_Ibarrier(world, requests);
     TIMED("MPI_Wait", MPI_Wait(requests, &status));
@@ -106,9 +192,11 @@ int main(int argc, char** argv) {
   mode = argv[1];
   const int steps = atoi(argv[2]), is_marked = argc > 5;
   delay = atof(argv[3]);
-  calls = malloc(2 * (size_t)steps * sizeof *calls);
+  calls = malloc((5 * (size_t)steps + 8) * sizeof *calls);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int is_one_sided = is("fence") || is("epochs") || is("locks");
+  if (is_one_sided) make_window();
   MPI_Barrier(MPI_COMM_WORLD);
   if (is_marked) REFRAIN_LOOP_BEGIN("step");
   for (step = 0; step < steps; ++step) {
@@ -117,6 +205,8 @@ int main(int argc, char** argv) {
     if (is_marked) REFRAIN_ITERATION_END();
   }
   if (is_marked) REFRAIN_LOOP_END();
+  if (is("buffers")) receive_last();
+  if (is_one_sided) free_window();
   MPI_Finalize();
   char name[4096];
   snprintf(name, sizeof name, "%s.%d", argv[4], rank);

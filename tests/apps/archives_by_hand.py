@@ -124,8 +124,9 @@ def barriers(*times: tuple[int, int]) -> list[list[Call]]:
     return [[collective(enter, leave, "BARRIER")] for enter, leave in times]
 
 
-def events_of(calls: list[Call]) -> list[list[Any]]:
-    """Of calls that lie in one another by their times. A call without a leave is never left, nor are those around it."""
+def events_of(calls: list[Call], around: str | None = "main") -> list[list[Any]]:
+    """Of calls that lie in one another by their times, and in one of `around`. A call without a leave is never left, nor are
+    those around it."""
     events: list[list[Any]] = []
     open_calls: list[Call] = []
 
@@ -136,7 +137,7 @@ def events_of(calls: list[Call]) -> list[list[Any]]:
             events.append([BEGIN + time, "leave", region])
 
     endless = any(call[1] is None for call in calls)
-    for call in [(0, None if endless else END, "main"), *calls]:
+    for call in [(0, None if endless else END, around), *calls] if around else calls:
         while open_calls and open_calls[-1][1] is not None and open_calls[-1][1] <= call[0]:
             leave()
         open_calls.append(call)
@@ -153,9 +154,12 @@ Threads = Sequence[tuple[int, list[Call]]]  # further ones, each with its rank
 
 
 def write_archive(directory: Path, ranks: list[list[list[Any]]], communicators: Communicators | None = None,
-                  threads: Threads = ()) -> Path:
-    """Of the events of each rank. Returns the anchor file."""
-    given = {"directory": str(directory), "ranks": ranks, "threads": [(rank, events_of(calls)) for rank, calls in threads],
+                  threads: Threads = (), workers: Threads = (), raw: Sequence[tuple[int, list[Any]]] = ()) -> Path:
+    """Of the events of each rank. `workers`: threads that are in no function but in these calls; `raw`: in these events. Returns
+    the anchor file."""
+    given = {"directory": str(directory), "ranks": ranks,
+             "threads": [*((rank, events_of(calls)) for rank, calls in threads),
+                         *((rank, events_of(calls, None)) for rank, calls in workers), *raw],
              "communicators": {WORLD: list(range(len(ranks))), **(communicators or {})}}
     subprocess.run([str(PYTHON), "-c", WRITE], input=json.dumps(given), text=True, timeout=60, check=True)
     return directory / "traces.otf2"

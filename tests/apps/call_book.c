@@ -151,6 +151,7 @@ static void one_sided(void) {
   static int target[64];
   MPI_Win window;
   CALL(MPI_Win_create, target, sizeof target, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  did("synchronization", "whole", other, any, "window", 0, 0, 0, 0);
   CALL(MPI_Win_lock, MPI_LOCK_SHARED, other, 0, window);
   did("one-sided", "whole", other, any, "window", 0, 0, 16, 0);
   CALL(MPI_Put, data, 4, MPI_INT, other, 0, 4, MPI_INT, window);
@@ -162,7 +163,32 @@ static void one_sided(void) {
   CALL(MPI_Rput, data, 2, MPI_INT, other, 16, 2, MPI_INT, window, &request);
   did("one-sided", "completed", other, any, "window", put, at, 8, 0);
   CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+  did("synchronization", "whole", other, any, "window", 0, 0, 0, 0);
+  CALL(MPI_Win_flush, other, window);
+  did("synchronization", "whole", other, any, "window", 0, 0, 0, 0);
   CALL(MPI_Win_unlock, other, window);
+  did("synchronization", "whole", rank, 1, "window", 0, 0, 0, 0); /* exclusive */
+  CALL(MPI_Win_lock, MPI_LOCK_EXCLUSIVE, rank, 0, window);
+  did("synchronization", "whole", rank, any, "window", 0, 0, 0, 0);
+  CALL(MPI_Win_unlock, rank, window);
+  did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+  CALL(MPI_Win_fence, MPI_MODE_NOPRECEDE, window);
+  did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+  CALL(MPI_Win_fence, MPI_MODE_NOSUCCEED, window);
+  MPI_Group all, partner;
+  CALL(MPI_Comm_group, MPI_COMM_WORLD, &all);
+  CALL(MPI_Group_incl, all, 1, &other, &partner);
+  if (rank == 0) {
+    did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+    CALL(MPI_Win_start, partner, 0, window);
+    did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+    CALL(MPI_Win_complete, window);
+  } else {
+    did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+    CALL(MPI_Win_post, partner, 0, window);
+    did("synchronization", "whole", none, any, "window", 0, 0, 0, 0);
+    CALL(MPI_Win_wait, window);
+  }
   CALL(MPI_Win_free, &window);
 }
 

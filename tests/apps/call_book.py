@@ -66,7 +66,7 @@ class CallBook(unittest.TestCase):
             if communicator == "unknown":
                 self.assertEqual("-1", record[5], f"{line} {record}")
             else:
-                (windows if kind == "one-sided" else communicators).same(communicator, record[5])
+                (windows if kind in ("one-sided", "synchronization") else communicators).same(communicator, record[5])
             requests.same(request, record[6])
             if phase in ("completed", "cancelled"):
                 sites.same(site, f"{record[7]}:{record[8]}")

@@ -27,10 +27,12 @@ void write_call(Location& location, const CallRecord& call) {
 void write_communication(Location&, const Communication& c) {
   static const char* const kinds[] = {"send", "receive", "collective",   "one-sided",
                                       "read", "write",   "communicator", "generalized"};
+  const bool is_synchronization = c.kind == Communication::Kind::Synchronization;
   static const char* const phases[] = {"whole", "begun", "completed", "cancelled"};
-  dprintf(book, "did %s %s %d %d %d %llu %d %u %lld %lld\n", kinds[static_cast<int>(c.kind)],
-          phases[static_cast<int>(c.phase)], c.peer, c.tag, c.communicator, static_cast<unsigned long long>(c.request),
-          c.begun.thread, static_cast<unsigned>(c.begun.node), static_cast<long long>(c.bytes_sent),
+  dprintf(book, "did %s %s %d %d %d %llu %d %u %lld %lld\n",
+          is_synchronization ? "synchronization" : kinds[static_cast<int>(c.kind)], phases[static_cast<int>(c.phase)],
+          c.peer, c.tag, c.communicator, static_cast<unsigned long long>(c.request), c.begun.thread,
+          static_cast<unsigned>(c.begun.node), static_cast<long long>(c.bytes_sent),
           static_cast<long long>(c.bytes_received));
 }
 

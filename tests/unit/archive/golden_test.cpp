@@ -83,6 +83,17 @@ void append_iteration(events::Buffer& buffer, KnownInFrame& known, int rank, int
   known.numbers.put(all, {static_cast<std::uint64_t>(i), 0});
   EXPECT_TRUE(buffer.append(all));
   call(4, 460, 480);
+  events::Record fence = event(events::Kind::Synchronization, 0, 0);
+  fence.peer = events::no_peer;
+  fence.tag = events::any_tag;
+  fence.ordinal = static_cast<std::uint64_t>(i);
+  EXPECT_TRUE(buffer.append(fence));
+  events::Record lock = fence;
+  lock.peer = (rank + 1) % golden_ranks;
+  lock.tag = events::exclusive_lock;
+  lock.ordinal = events::no_ordinal;
+  EXPECT_TRUE(buffer.append(lock));
+  call(5, 482, 486);
   events::Record metric = event(events::Kind::Metric, begin + 490, begin + 490);
   known.metrics.put(metric, 1000 * i + rank);
   EXPECT_TRUE(buffer.append(metric));
@@ -436,6 +447,35 @@ TEST(Golden, events_3) {
   EXPECT_EQ(6u, ordinals.size());
   for (const auto& [location, numbers] : ordinals) EXPECT_EQ((std::vector<std::uint64_t>{0, 1, 2, 3, 4}), numbers);
   EXPECT_EQ(60'030, values);
+  EXPECT_EQ(experiment->damages(), 0u);
+}
+
+TEST(Golden, events_4) {
+  const auto experiment = experiment::Experiment::open(GOLDEN "/events-4", true);
+  const auto trace = trace::Trace::open(experiment);
+  ASSERT_TRUE(trace);
+  std::map<std::uint32_t, std::vector<std::uint64_t>> fences;  // by location
+  int locks = 0;
+  std::uint32_t peers = 0;
+  auto reader = trace->read();
+  while (const trace::Event* event = reader.next()) {
+    const events::Record& r = event->record;
+    if (event->type != trace::Type::Communication || r.kind != events::Kind::Synchronization) continue;
+    EXPECT_EQ(0, r.communicator);
+    if (r.ordinal != events::no_ordinal) {
+      fences[event->location].push_back(r.ordinal);
+      EXPECT_EQ(events::no_peer, r.peer);
+      EXPECT_EQ(events::any_tag, r.tag);
+      continue;
+    }
+    ++locks;
+    peers += static_cast<std::uint32_t>(r.peer);
+    EXPECT_EQ(events::exclusive_lock, r.tag);
+  }
+  EXPECT_EQ(6u, fences.size());
+  for (const auto& [location, numbers] : fences) EXPECT_EQ((std::vector<std::uint64_t>{0, 1, 2, 3, 4}), numbers);
+  EXPECT_EQ(30, locks);
+  EXPECT_EQ(2u * 5 * (0 + 1 + 2), peers);
   EXPECT_EQ(experiment->damages(), 0u);
 }
 

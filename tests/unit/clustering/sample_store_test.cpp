@@ -102,6 +102,26 @@ TEST(KeptIterations, estimate_what_a_program_does_every_so_many_steps) {
     }
 }
 
+TEST(KeptIterations, some_iterations_precede_one_that_is_kept) {
+  for (unsigned level = 1; level < 8; ++level)
+    for (unsigned sparse = 0; sparse < 4; ++sparse) {
+      const KeptIterations kept{level};
+      std::uint64_t chosen = 0, preceding = 0;
+      for (std::uint64_t n = 0; n < 40'000; ++n) {
+        chosen += kept.has(n + 1);
+        if (!kept.precedes(n, sparse)) continue;
+        ++preceding;
+        EXPECT_TRUE(kept.has(n + 1));
+        EXPECT_TRUE(sparse == 0 || kept.precedes(n, sparse - 1));
+        EXPECT_TRUE(KeptIterations{level - 1}.precedes(n, sparse));
+      }
+      // The numbers are fixed by the seed.
+      const auto all = static_cast<double>(chosen);
+      EXPECT_NEAR(static_cast<double>(preceding), all / (1 << sparse), 4 * std::sqrt(all)) << level << ' ' << sparse;
+      if (sparse == 0) EXPECT_EQ(preceding, chosen);
+    }
+}
+
 TEST(KeptIterations, of_older_files_are_the_first_of_each_block) {
   const KeptIterations every_fourth{2, 0, false};
   for (std::uint64_t i = 0; i < 40; ++i) EXPECT_EQ(every_fourth.has(i), i % 4 == 0);

@@ -2,9 +2,11 @@
 
 #include "events/span_store.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace refrain::events {
@@ -87,6 +89,13 @@ class SpanStoreTest : public testing::Test {
       if (of.region == region) return of.level;
     return 0;
   }
+  /// Of `loop`, whether the hash says so, for itself or for the next one.
+  bool is_kept(std::int64_t iteration) const {
+    const auto of = std::ranges::find(store_.loops(), loop, &SpanStore::Loop::region);
+    const format::KeptIterations kept{.level = of->level};
+    const auto number = static_cast<std::uint64_t>(iteration);
+    return kept.has(number) || kept.precedes(number, of->sparse);
+  }
 
   std::vector<std::uint64_t> memory_;
   Buffer buffer_;
@@ -145,16 +154,17 @@ TEST_F(SpanStoreTest, what_the_hash_says_is_kept_whole_of_a_long_run) {
     }
     const unsigned level = level_of(loop);
     EXPECT_GT(level, 0u);
-    format::KeptIterations chosen;
-    chosen.level = level;
-    std::erase_if(truth, [&](const Span& of) { return !chosen.has(static_cast<std::uint64_t>(of.number)); });
+    std::erase_if(truth, [&](const Span& of) { return !is_kept(of.number); });
     auto spans = read();
     ASSERT_FALSE(spans.empty());
     EXPECT_EQ(0, spans[0].region) << "the first span always stays";
     EXPECT_EQ(10u, spans[0].times.size());
     spans.erase(spans.begin());
     EXPECT_EQ(truth, spans);
-    EXPECT_EQ(truth.size(), store_.iterations());
+    const format::KeptIterations chosen{.level = level};
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count_if(
+                  truth, [&](const Span& of) { return chosen.has(static_cast<std::uint64_t>(of.number)); })),
+              store_.iterations());
     // A raise leaves between three eighths and three quarters of the memory in use.
     EXPECT_GT(buffer_.size() + spans.size() * 32, bytes / 4);
   }
@@ -216,6 +226,25 @@ TEST_F(SpanStoreTest, time_between_iterations_is_thinned_too) {
   for (const Span& of : spans) EXPECT_TRUE(of.region == loop || !of.times.empty()) << "nothing happened there";
 }
 
+TEST_F(SpanStoreTest, before_some_iterations_the_one_before_is_kept_in_a_sixteenth_of_the_memory) {
+  create(1 << 17);
+  span(0, 0, 3);
+  for (int i = 0; i < 30000; ++i) span(loop, i, 4);
+  const format::KeptIterations chosen{.level = level_of(loop)};
+  std::set<std::int64_t> numbers;
+  for (const Span& of : read())
+    if (of.region == loop) numbers.insert(of.number);
+  std::size_t sample = 0, before = 0;
+  for (const std::int64_t n : numbers) {
+    const bool is_chosen = chosen.has(static_cast<std::uint64_t>(n));
+    ++(is_chosen ? sample : before);
+    EXPECT_TRUE(is_chosen || numbers.contains(n + 1)) << n;
+  }
+  EXPECT_GT(before, sample / 20);
+  EXPECT_LT(before, sample / 3);
+  EXPECT_LE(store_.loops()[1].preceding_bytes, std::size_t{1} << 13);
+}
+
 TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
   create(1 << 15);
   for (int i = 0; i < 3000; ++i) span(loop, i, 4);
@@ -225,12 +254,10 @@ TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
   EXPECT_EQ(level + 2, level_of(loop));
   sample(time_ + 5);
   store_.finish(buffer_);
-  format::KeptIterations chosen;
-  chosen.level = level + 2;
   auto spans = read();
-  for (const Span& of : spans) EXPECT_TRUE(chosen.has(static_cast<std::uint64_t>(of.number)));
+  for (const Span& of : spans) EXPECT_TRUE(is_kept(of.number));
   std::size_t expected = 0;
-  for (std::uint64_t i = 0; i < 3000; ++i) expected += chosen.has(i);
+  for (std::int64_t i = 0; i < 3000; ++i) expected += is_kept(i);
   EXPECT_EQ(expected, spans.size()) << "the last one has no end";
 }
 
@@ -247,20 +274,19 @@ TEST_F(SpanStoreTest, the_slowest_are_kept_beside_the_sample) {
     durations.emplace_back(time_ - begin, i);
   }
   std::ranges::sort(durations, std::greater<>{});
-  format::KeptIterations chosen;
-  chosen.level = level_of(loop);
-  EXPECT_GT(chosen.level, 0u);
+  const unsigned level = level_of(loop);
+  EXPECT_GT(level, 0u);
   std::vector<std::int64_t> expected, kept;
   for (int i = 0; i < 16; ++i) expected.push_back(durations[static_cast<std::size_t>(i)].second);
   std::ranges::sort(expected);
   std::vector<std::uint64_t> slow_numbers;
   for (const SpanStore::Slow& slow : store_.loops()[1].slowest()) slow_numbers.push_back(slow.number);
-  store_.agree(buffer_, loop, chosen.level, slow_numbers);  // what is not among them any more has gone
-  std::erase_if(expected, [&](std::int64_t n) { return chosen.has(static_cast<std::uint64_t>(n)); });
+  store_.agree(buffer_, loop, level, slow_numbers);  // what is not among them any more has gone
+  std::erase_if(expected, [&](std::int64_t n) { return is_kept(n); });
   for (const Span& of : read())
-    if (of.region == loop && !chosen.has(static_cast<std::uint64_t>(of.number))) kept.push_back(of.number);
+    if (of.region == loop && !is_kept(of.number)) kept.push_back(of.number);
   EXPECT_EQ(expected, kept);
-  store_.agree(buffer_, loop, chosen.level, std::span(slow_numbers).first(1));
+  store_.agree(buffer_, loop, level, std::span(slow_numbers).first(1));
   EXPECT_EQ(1u, store_.loops()[1].slowest().size());
 }
 
@@ -288,7 +314,10 @@ TEST_F(SpanStoreTest, what_was_written_is_not_written_again_unless_it_is_outdate
   const auto later = read();
   for (const Span& of : later) EXPECT_GE(of.number, 120);
   store_.write_anew();
-  EXPECT_EQ(store_.iterations(), read().size());
+  const format::KeptIterations chosen{.level = level_of(loop)};
+  std::uint64_t iterations = 0;
+  for (const Span& of : read()) iterations += chosen.has(static_cast<std::uint64_t>(of.number));
+  EXPECT_EQ(store_.iterations(), iterations);
 }
 
 }  // namespace

@@ -1,0 +1,280 @@
+#include "offline/patterns/threads.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "offline/analysis/run_totals.hpp"
+
+namespace refrain::patterns {
+
+namespace {
+
+/// Of an archive: samples alone do not say whether a thread works, nor do calls of MPI alone.
+bool tells_of_threads(const trace::Trace& trace) {
+  return trace.archive() && !trace.archive()->has_samples() &&
+         std::ranges::any_of(trace.regions(), [](const trace::RegionOfTrace& of) {
+           return of.paradigm != trace::Paradigm::Mpi && of.paradigm != trace::Paradigm::Unknown;
+         });
+}
+
+}  // namespace
+
+Search::Threads::Threads(Search& search)
+    : search_(search),
+      process_of_(search.trace_.locations().size(), none),
+      states_(search.trace_.locations().size(), State::Absent) {
+  const auto& locations = search.trace_.locations();
+  if (!tells_of_threads(search.trace_)) return;
+  std::map<std::pair<std::int32_t, std::string>, std::vector<std::uint32_t>> threads;
+  for (std::uint32_t location = 0; location < locations.size(); ++location)
+    if (locations[location].kind == trace::LocationKind::Thread)
+      threads[{locations[location].rank, locations[location].process}].push_back(location);
+  for (const auto& [name, of] : threads) {
+    if (of.size() < 2) continue;
+    for (const std::uint32_t location : of) process_of_[location] = static_cast<std::uint32_t>(processes_.size());
+    processes_.push_back({.first = *std::ranges::min_element(
+                              of, {}, [&](std::uint32_t location) { return locations[location].thread; })});
+  }
+}
+
+void Search::Threads::before(const trace::Event& event) {
+  const std::uint32_t at = process_of_[event.location];
+  if (at == none) return;
+  Process& process = processes_[at];
+  // Within its functions another thread goes on working.
+  const bool is_another = event.location != process.first;
+  if (is_another && states_[event.location] == State::Works && event.type == trace::Type::Enter) return;
+  const std::vector<Frame>& stack = search_.stacks_[process.first];
+  const std::int64_t begin_ns = std::max(process.since_ns, search_.limits_.from_ns),
+                     end_ns = std::min(event.time_ns, search_.limits_.to_ns);
+  if (!process.idle.empty() && !stack.empty() && begin_ns < end_ns) {
+    Call piece = stack.back().call;
+    piece.enter_ns = begin_ns;
+    piece.leave_ns = end_ns;
+    piece.inner_ns = 0;
+    search_.publish(IdleThreads{piece, process.idle, process.idle.size() == process.others});
+  }
+  process.since_ns = event.time_ns;
+}
+
+void Search::Threads::after(const trace::Event& event) {
+  const std::uint32_t at = process_of_[event.location];
+  if (at == none || event.location == processes_[at].first) return;
+  using trace::Type;
+  State& state = states_[event.location];
+  if (event.type == Type::ThreadEnd) return change(processes_[at], event.location, State::Absent);
+  if (event.type == Type::Gap) return change(processes_[at], event.location, State::Unknown);
+  // After a gap it may still be in functions that it has entered before.
+  const bool is_outermost = event.type == Type::Enter && search_.trace_.parent_of(event.path) == trace::no_path;
+  if (state == State::Unknown && !is_outermost) return;
+  change(processes_[at], event.location, search_.stacks_[event.location].empty() ? State::Idle : State::Works);
+}
+
+void Search::Threads::finish() {
+  const auto extend = [&](std::uint32_t location, std::int64_t to_ns) {
+    std::int64_t& last_ns = search_.extents_[location].last_ns;
+    last_ns = std::max(last_ns, to_ns);
+  };
+  for (const Process& process : processes_) {
+    // A run that was killed, whose first thread is in its functions to the end.
+    if (!search_.stacks_[process.first].empty()) extend(process.first, process.since_ns);
+    for (const std::uint32_t location : process.idle) extend(location, search_.extents_[process.first].last_ns);
+  }
+}
+
+void Search::Threads::change(Process& process, std::uint32_t location, State to) {
+  State& state = states_[location];
+  if (state == to) return;
+  if (state == State::Absent) ++process.others;
+  if (to == State::Absent) --process.others;
+  if (state == State::Idle) std::erase(process.idle, location);
+  if (to == State::Idle) process.idle.push_back(location);
+  state = to;
+}
+
+namespace {
+
+constexpr const char* idle_workers_name = "idle_workers";
+constexpr const char* serial_sections_name = "serial_sections";
+
+class IdleWorkers final : public Pattern {
+ public:
+  IdleWorkers() : Pattern({idle_workers_name, "time", "Threads have nothing to do"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<IdleThreads>([this, &search](const IdleThreads& of) {
+      Call piece = of.first;
+      for (const std::uint32_t location : of.idle) {
+        piece.location = location;
+        piece.span = search.findings().span(location);
+        search.add(quantity(), piece, piece.time_ns());
+      }
+    });
+  }
+};
+
+class SerialSections final : public Pattern {
+ public:
+  SerialSections() : Pattern({serial_sections_name, "time", "The first thread computes alone"}) {}
+  void subscribe(Search& search) override {
+    search.subscribe<IdleThreads>([this, &search](const IdleThreads& of) {
+      if (of.are_all && of.first.call_class == trace::CallClass::NotMpi)
+        search.add(quantity(), of.first, of.first.time_ns());
+    });
+  }
+};
+
+/// What compilers and their libraries call parallel regions: GCC, and LLVM with those that were made of it.
+bool is_of_parallel_region(std::string_view name) {
+  return name.starts_with("GOMP_parallel") || name.starts_with("GOMP_teams") || name.starts_with("__kmpc_fork") ||
+         name.find("._omp_fn.") != name.npos || name.find("omp_outlined") != name.npos;
+}
+
+/// A function of a library for parallel regions.
+bool is_of_runtime(std::string_view name) {
+  for (const std::string_view begin : {"libgomp.so", "libomp.so", "libiomp5.so", "gomp_", "__kmp_", "kmp_"})
+    if (name.starts_with(begin)) return true;
+  return false;
+}
+
+struct PlaceOfNode {
+  bool is_parallel = false, is_of_runtime = false;
+};
+
+/// The last function but for what gives the processor to others.
+PlaceOfNode place_of(const std::vector<std::string>& names) {
+  const auto is_yield = [](std::string_view name) {
+    return name == "sched_yield" || name == "__sched_yield" || name == "syscall";
+  };
+  const auto last = std::find_if_not(names.rbegin(), names.rend(), is_yield);
+  return {std::ranges::any_of(names, is_of_parallel_region), last != names.rend() && is_of_runtime(*last)};
+}
+
+/// A pattern from the profile.
+class OfProfile {
+ public:
+  OfProfile(std::vector<PatternResult>& results, std::string_view name)
+      : result_(*std::ranges::find(results, name, [](const PatternResult& of) { return of.about.name; })) {}
+
+  void add(std::uint32_t node, std::uint32_t location, double ns, double error_ns) {
+    if (ns <= 0) return;
+    add(nodes_[node], ns, error_ns);
+    cells_[{node, location}] += ns;
+  }
+  /// Of everything at a location: shares of its samples err together.
+  void add_error(std::uint32_t location, double error_ns) {
+    errors_[location] = std::hypot(errors_[location], error_ns);
+  }
+
+  void finish(double confidence) {
+    result_ = {result_.about};
+    result_.confidence = confidence;
+    std::map<std::uint32_t, Severity> locations;
+    for (const auto& [key, ns] : cells_) {
+      result_.cells.push_back({key.first, key.second, ns});
+      locations[key.second].ns += ns;
+      result_.all.ns += ns;
+    }
+    for (auto& [location, severity] : locations) {
+      severity.error_ns = errors_[location];
+      result_.all.error_ns = std::hypot(result_.all.error_ns, severity.error_ns);
+      result_.by_location.push_back({location, severity});
+    }
+    for (const auto& [node, severity] : nodes_) result_.by_node.push_back({node, severity});
+    const auto size = [](const auto& of) { return of.severity.ns; };
+    std::ranges::stable_sort(result_.by_location, std::greater<>{}, size);
+    std::ranges::stable_sort(result_.by_node, std::greater<>{}, size);
+  }
+
+ private:
+  static void add(Severity& to, double ns, double error_ns) {
+    to.ns += ns;
+    to.error_ns = std::hypot(to.error_ns, error_ns);
+  }
+  PatternResult& result_;
+  std::map<std::uint32_t, Severity> nodes_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> cells_;
+  std::map<std::uint32_t, double> errors_;
+};
+
+}  // namespace
+
+Patterns thread_patterns() {
+  Patterns all;
+  all.push_back(std::make_unique<IdleWorkers>());
+  all.push_back(std::make_unique<SerialSections>());
+  return all;
+}
+
+void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_run,
+                    const std::function<bool(std::uint32_t node)>& is_wanted, std::vector<PatternResult>& results) {
+  if (tells_of_threads(trace)) return;
+  OfProfile idle(results, idle_workers_name), serial(results, serial_sections_name);
+  std::map<std::int32_t, std::vector<std::uint32_t>> processes;
+  for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
+    processes[trace.locations()[location].rank].push_back(location);
+  if (trace.archive() || !is_of_run) {
+    const bool are_there = std::ranges::any_of(processes, [](const auto& of) { return of.second.size() > 1; });
+    idle.finish(are_there ? 0 : 1);
+    serial.finish(are_there ? 0 : 1);
+    return;
+  }
+  const experiment::Experiment& experiment = trace.experiment();
+  const auto& paths = experiment.definitions().paths;
+  std::map<std::uint32_t, PlaceOfNode> places;
+  std::size_t with_threads = 0, read = 0, with_regions = 0;
+  for (const auto& [number, locations] : processes) {
+    if (locations.size() < 2) continue;
+    const auto place = std::ranges::find(experiment.ranks(), number) - experiment.ranks().begin();
+    ++with_threads;
+    if (static_cast<std::size_t>(place) >= experiment.ranks().size()) continue;
+    const experiment::RankHandle rank = experiment.rank(static_cast<std::size_t>(place), experiment::Depth::Run);
+    if (!rank) continue;
+    ++read;
+    const double ns_per_tick = 1e9 / rank->ticks_per_second;
+    bool has_regions = false;
+    for (const std::uint32_t location : locations) {
+      const std::int32_t thread = trace.locations()[location].thread;
+      const auto at = std::ranges::find(rank->locations, thread, &experiment::Location::thread);
+      if (at == rank->locations.end()) continue;
+      const bool is_first = thread == 0;
+      OfProfile& to = is_first ? serial : idle;
+      const experiment::RunTotals totals = analysis::totals_of_run(*rank, *at, paths);
+      if (!is_first && (!is_wanted || is_wanted(naming.not_on_cpu)))
+        idle.add(naming.not_on_cpu, location, static_cast<double>(totals.times.not_on_cpu) * ns_per_tick, 0);
+      const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
+      double all_ns = 0, weight = 0;
+      const auto error_of = [&](double of_weight) {
+        return analysis::standard_error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
+      };
+      for (const experiment::PathTotals& row : totals.paths)
+        if (format::is_sampled(paths[row.path].kind)) all_ns += static_cast<double>(row.ticks) * ns_per_tick;
+      for (const experiment::PathTotals& row : totals.paths) {
+        const format::NodeKind kind = paths[row.path].kind;
+        if (!format::is_sampled(kind) || row.ticks <= 0 || all_weight <= 0) continue;
+        const std::uint32_t node = naming.node_of(row.path);
+        const auto [known, is_new] = places.try_emplace(node);
+        if (is_new) known->second = place_of(naming.names_of(node));
+        has_regions |= known->second.is_parallel;
+        // In its library a thread waits: for others, or for work.
+        const bool counts = !known->second.is_parallel && known->second.is_of_runtime == !is_first;
+        if (!counts) continue;
+        if (is_wanted && !is_wanted(node)) continue;
+        const auto own = static_cast<double>(
+            format::value_of(kind, std::span(totals.columns).subspan(row.first), format::MetricId::Weight));
+        weight += own;
+        to.add(node, location, static_cast<double>(row.ticks) * ns_per_tick, all_ns * error_of(own));
+      }
+      if (weight > 0) to.add_error(location, all_ns * error_of(weight));
+    }
+    with_regions += has_regions;
+  }
+  const auto share = [&](std::size_t of) {
+    return with_threads == 0 ? 1 : static_cast<double>(of) / static_cast<double>(with_threads);
+  };
+  idle.finish(share(read));
+  serial.finish(share(with_regions));
+}
+
+}  // namespace refrain::patterns
