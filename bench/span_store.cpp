@@ -67,7 +67,7 @@ void BM_level_rises(benchmark::State& state) {
     while (sample.buffer.size() < before * 99 / 100) sample.iteration(100);
     for (const SpanStore::Loop& loop : sample.store.loops()) level = std::max<unsigned>(level, loop.level);
     state.ResumeTiming();
-    sample.store.agree(sample.buffer, 300, level + 1, {});
+    sample.store.agree(sample.buffer, 300, level + 1, 0, {});
   }
 }
 BENCHMARK(BM_level_rises)->Arg(8)->Arg(16)->Unit(benchmark::kMillisecond)->Iterations(20);

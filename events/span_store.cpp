@@ -204,10 +204,12 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
   written_bytes_ = written_bytes;
 }
 
-void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, std::span<const std::uint64_t> slowest) {
+void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, unsigned sparse,
+                      std::span<const std::uint64_t> slowest) {
   Loop* loop = loop_of(region);
   if (!loop) return;
   if (level > loop->level && level <= format::highest_level) loop->level = static_cast<std::uint8_t>(level);
+  if (sparse > loop->sparse && sparse <= format::highest_level) loop->sparse = static_cast<std::uint8_t>(sparse);
   for (std::size_t i = loop->slow_count; i-- > 0;) {
     const std::uint64_t number = loop->slow[i].number;
     if (std::ranges::find(slowest, number) == slowest.end()) forget_slow(*loop, number);

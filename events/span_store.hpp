@@ -54,8 +54,10 @@ class SpanStore {
   void finish(Buffer& buffer);
 
   std::span<const Loop> loops() const { return {loops_.data(), loop_count_}; }
-  /// Drops what is not kept at that level of the loop, nor among these iterations of it, and will not keep it.
-  void agree(Buffer& buffer, std::uint16_t region, unsigned level, std::span<const std::uint64_t> slowest);
+  /// Drops what is not kept at that level of the loop, nor among these iterations of it, nor before one of 2^sparse,
+  /// and will not keep it.
+  void agree(Buffer& buffer, std::uint16_t region, unsigned level, unsigned sparse,
+             std::span<const std::uint64_t> slowest);
 
   /// Whether a span is in memory that was not handed to next_block() yet.
   bool has_more() const { return written_ < count_; }

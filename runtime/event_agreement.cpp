@@ -33,6 +33,7 @@ constexpr std::size_t most_candidates = 4096;
 
 struct Proposal {
   Levels levels{};
+  Levels sparse{};               ///< before one of 2^this that are kept the iteration before is, too
   std::uint8_t of_messages = 0;  ///< level of the sample of messages
   Candidates slowest;
 };
@@ -96,20 +97,23 @@ void choose(Candidates& all, std::size_t of_each_loop) {
 }
 
 bool append(platform::Bytes& message, const Proposal& proposal) {
-  const auto levels = std::as_bytes(std::span(proposal.levels));
+  const auto levels = std::as_bytes(std::span(proposal.levels)), sparse = std::as_bytes(std::span(proposal.sparse));
   const auto slowest = std::as_bytes(proposal.slowest.view());
-  return message.append(levels.data(), levels.size()) &&
+  return message.append(levels.data(), levels.size()) && message.append(sparse.data(), sparse.size()) &&
          message.append(reinterpret_cast<const std::byte*>(&proposal.of_messages), 1) &&
          message.append(slowest.data(), slowest.size());
 }
 
 bool absorb(const platform::Bytes& message, Proposal& into) {
-  constexpr std::size_t of_messages = sizeof(Levels), head = of_messages + 1;
+  constexpr std::size_t of_messages = 2 * sizeof(Levels), head = of_messages + 1;
   if (message.size() < head || (message.size() - head) % sizeof(Candidate) != 0) return false;
   const auto take = [&](std::uint8_t& level, std::size_t place) {
     level = std::max(level, static_cast<std::uint8_t>(message.data()[place]));
   };
-  for (std::size_t i = 0; i < into.levels.size(); ++i) take(into.levels[i], i);
+  for (std::size_t i = 0; i < into.levels.size(); ++i) {
+    take(into.levels[i], i);
+    take(into.sparse[i], into.levels.size() + i);
+  }
   take(into.of_messages, of_messages);
   const std::size_t before = into.slowest.size(), more = (message.size() - head) / sizeof(Candidate);
   if (more == 0) return true;
@@ -145,7 +149,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
   }
   if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
   if (!archive::broadcast(peers, message, deadline)) return false;
-  proposal.levels = {};
+  proposal.levels = proposal.sparse = {};
   proposal.of_messages = 0;
   cut(proposal.slowest, 0);
   return absorb(message, proposal);
@@ -160,6 +164,8 @@ bool propose(Proposal& proposal) {
       const std::uint32_t loop = hash_of_loop(of.region);
       std::uint8_t& level = level_of(proposal.levels, loop);
       level = std::max(level, of.level);
+      std::uint8_t& sparse = level_of(proposal.sparse, loop);
+      sparse = std::max(sparse, of.sparse);
       for (const events::SpanStore::Slow& slow : of.slowest())
         good = proposal.slowest.push_back({slow.number, slow.duration, loop, 1}) && good;
     }
@@ -216,7 +222,8 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
       std::size_t count = 0;
       for (const Candidate& slow : proposal.slowest.view())
         if (slow.loop == loop && count < numbers.size()) numbers[count++] = slow.number;
-      log.spans.agree(log.records, of.region, level_of(proposal.levels, loop), std::span(numbers).first(count));
+      log.spans.agree(log.records, of.region, level_of(proposal.levels, loop), level_of(proposal.sparse, loop),
+                      std::span(numbers).first(count));
     }
   });
   return is_agreed = true;

@@ -142,8 +142,7 @@ class Analyser {
     if (request_.iteration)
       for (const Findings::OfLocation& of : search.findings().locations())
         for (const SpanEnd& span : of.spans)
-          analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration &&
-                                    (!search.counts().is_sample || is_kept(search.loops()[span.loop], span.number));
+          analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
     const auto is_there = [](const PatternResult& of) { return of.about.name != "time" && of.all.ns > 0; };
     analysis.has_region = request_.region.empty() || std::ranges::any_of(analysis.patterns, is_there);
     add_profiling_patterns(search, analysis, is_extrapolated);
@@ -216,11 +215,6 @@ class Analyser {
         std::ranges::find(times, std::string_view("p2p"), [](const TimePattern& of) { return of.about.name; });
     const double all = estimate.sum_ns(static_cast<std::size_t>(p2p - times.begin()));
     return all > 0 ? std::clamp(1 - estimate.unknown_ns(sides) / all, 0.0, 1.0) : 1;
-  }
-
-  /// Not only because the next one is.
-  bool is_kept(const std::string& loop, std::int64_t number) const {
-    return trace_.is_sampled(loop, number) || trace_.slowest().contains({loop, number});
   }
 
   bool has_limits() const { return request_.limits.from_ns != INT64_MIN || request_.limits.to_ns != INT64_MAX; }

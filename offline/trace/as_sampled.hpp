@@ -2,7 +2,6 @@
 /// What a sample would have kept of a run of which all events were kept: by the code that chooses in a run
 /// (events/span_store.hpp), so that one run has the truth and the estimate.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,10 +34,6 @@ struct SampleOfLocation {
   };
   std::vector<Level> levels;
   std::vector<SpanOfLocation> slowest;
-  unsigned sparse_of(std::uint32_t region) const {
-    const auto level = std::ranges::find(levels, region, &Level::region);
-    return level == levels.end() ? 0 : level->sparse;
-  }
 };
 
 /// Reads all events of the thread; what is damaged is left out.

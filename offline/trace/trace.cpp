@@ -130,6 +130,7 @@ std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Exper
 void Trace::sample(const AsSampled& as) {
   std::vector<SampleOfLocation> samples;
   std::map<std::pair<std::string, std::int64_t>, std::set<std::int32_t>> slow_on;  // which ranks
+  std::map<std::string, unsigned> sparse;                                          // by loop
   bool has_iterations = false;
   for (std::uint32_t location = 0; location < locations_.size(); ++location) {
     RankOfTrace& rank = ranks_[rank_of_location_[location]];
@@ -140,6 +141,8 @@ void Trace::sample(const AsSampled& as) {
     for (const SampleOfLocation::Level& of : sample.levels) {
       unsigned& level = levels_[rank.name_of(of.region)];
       level = std::max(level, of.level);
+      unsigned& of_loop = sparse[rank.name_of(of.region)];
+      of_loop = std::max(of_loop, of.sparse);
     }
     for (const SpanOfLocation& of : sample.slowest)
       slow_on[{rank.name_of(of.region), static_cast<std::int64_t>(of.number)}].insert(rank.rank);
@@ -158,7 +161,7 @@ void Trace::sample(const AsSampled& as) {
       const std::string loop = rank.name_of(of.region);
       const auto number = static_cast<std::int64_t>(of.number);
       const bool is_first_outside = of.region == 0 && of.number == 0;
-      const bool precedes = of.region != 0 && kept_of(loop).precedes(of.number, samples[location].sparse_of(of.region));
+      const bool precedes = of.region != 0 && kept_of(loop).precedes(of.number, sparse[loop]);
       hidden.push_back(!is_first_outside && !is_sampled(loop, number) && !precedes &&
                        !slowest_.contains({loop, number}));
     }

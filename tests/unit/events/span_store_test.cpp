@@ -249,8 +249,8 @@ TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
   create(1 << 15);
   for (int i = 0; i < 3000; ++i) span(loop, i, 4);
   const unsigned level = level_of(loop);
-  store_.agree(buffer_, loop, level + 2, {});
-  store_.agree(buffer_, loop, level, {});
+  store_.agree(buffer_, loop, level + 2, 0, {});
+  store_.agree(buffer_, loop, level, 0, {});
   EXPECT_EQ(level + 2, level_of(loop));
   sample(time_ + 5);
   store_.finish(buffer_);
@@ -281,12 +281,12 @@ TEST_F(SpanStoreTest, the_slowest_are_kept_beside_the_sample) {
   std::ranges::sort(expected);
   std::vector<std::uint64_t> slow_numbers;
   for (const SpanStore::Slow& slow : store_.loops()[1].slowest()) slow_numbers.push_back(slow.number);
-  store_.agree(buffer_, loop, level, slow_numbers);  // what is not among them any more has gone
+  store_.agree(buffer_, loop, level, 0, slow_numbers);  // what is not among them any more has gone
   std::erase_if(expected, [&](std::int64_t n) { return is_kept(n); });
   for (const Span& of : read())
     if (of.region == loop && !is_kept(of.number)) kept.push_back(of.number);
   EXPECT_EQ(expected, kept);
-  store_.agree(buffer_, loop, level, std::span(slow_numbers).first(1));
+  store_.agree(buffer_, loop, level, 0, std::span(slow_numbers).first(1));
   EXPECT_EQ(1u, store_.loops()[1].slowest().size());
 }
 
