@@ -5,10 +5,19 @@
 
 namespace refrain::events {
 
-void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest) {
+namespace {
+
+/// Bytes that are compressed at once: about 2 ms.
+constexpr std::size_t most_packed_at_once = std::size_t{512} << 10;
+
+}  // namespace
+
+void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest,
+                       const Packer& packer) {
   *this = SpanStore{};
   data_ = memory.data();
   memory_ = memory.size() / alignof(Kept) * alignof(Kept);
+  packer_ = packer;
   end_ = reinterpret_cast<Kept*>(data_ + memory_);
   slowest_ = std::min(slowest, most_slow);
   (void)loop_of(0);
@@ -93,11 +102,13 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
         end.context.time,
         static_cast<std::uint32_t>(end.size - begin_.size),
         end.count - begin_.count,
+        static_cast<std::uint32_t>(end.size - begin_.size),
         static_cast<std::uint16_t>(&loop - loops_.data()),
         always};
   if (!always) bytes_of(loop, number) += of.size + sizeof(Kept);
   iterations_ += is_counted(loop, of);
   records_ += of.records;
+  raw_bytes_ += of.raw_size;
 }
 
 void SpanStore::end_span(Buffer& buffer, const Record& end) {
@@ -133,7 +144,7 @@ void SpanStore::make_room(Buffer& buffer) {
       drop_unwanted(buffer);
       continue;
     }
-    if (drop_slow(buffer) || drop_preceding(buffer)) continue;
+    if (drop_slow(buffer) || drop_preceding(buffer) || pack_some(buffer)) continue;
     const auto loops = std::span(loops_).first(loop_count_);
     Loop& largest = *std::ranges::max_element(loops, {}, &Loop::bytes);
     if (largest.bytes == 0 || largest.level == format::highest_level) return;  // what is left always stays
@@ -171,13 +182,43 @@ bool SpanStore::drop_preceding(Buffer& buffer) {
   return true;
 }
 
+/// Compresses the next ones that are not yet. False: there are none, or it is enough.
+bool SpanStore::pack_some(Buffer& buffer) {
+  if (!packer_.is_there() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < looked_at_; ++i) from += kept(i).size;
+  std::size_t to = from, seen = 0;
+  for (; looked_at_ < count_ && seen < most_packed_at_once; ++looked_at_) {
+    Kept& of = kept(looked_at_);
+    const std::size_t before = of.size;
+    seen += before;
+    std::span<const std::byte> packed;
+    if (before >= Packer::least && !of.is_packed()) packed = packer_.pack({data_ + from, before});
+    if (!packed.empty()) {
+      std::memcpy(data_ + to, packed.data(), packed.size());
+      of.size = static_cast<std::uint32_t>(packed.size());
+      if (!of.always) bytes_of(loops_[of.loop], of.number) -= before - of.size;
+      if (looked_at_ < written_) written_bytes_ -= before - of.size;
+    } else if (to != from) {
+      std::memmove(data_ + to, data_ + from, before);
+    }
+    from += before;
+    to += of.size;
+  }
+  if (to == from) return looked_at_ < count_;
+  std::memmove(data_ + to, data_ + from, buffer.size() - from);
+  buffer.close_gaps(from - to, 0);
+  begin_.size -= from - to;
+  return true;
+}
+
 /// One pass over the memory: what stays is moved together.
 void SpanStore::drop_unwanted(Buffer& buffer) {
-  std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0;
+  std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0, looked_at = 0;
   std::uint32_t dropped_records = 0;
   for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
   has_unwanted_ = false;
-  iterations_ = records_ = 0;
+  iterations_ = records_ = raw_bytes_ = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const Kept of = kept(i);
     Loop& loop = loops_[of.loop];
@@ -188,7 +229,9 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
       if (!of.always) bytes_of(loop, of.number) += of.size + sizeof(Kept);
       iterations_ += is_counted(loop, of);
       records_ += of.records;
+      raw_bytes_ += of.raw_size;
       if (i < written_) ++written, written_bytes += of.size;
+      if (i < looked_at_) ++looked_at;
     } else {
       dropped_records += of.records;
       dropped_written_ |= i < written_;
@@ -202,6 +245,7 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
   count_ = stay;
   written_ = written;
   written_bytes_ = written_bytes;
+  looked_at_ = looked_at;
 }
 
 void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, unsigned sparse,
@@ -225,13 +269,33 @@ Block SpanStore::next_block(const Buffer& buffer, std::size_t bytes) {
   std::size_t size = 0;
   block.begin.thread = buffer.end().context.thread;
   if (written_ < count_) block.begin.time = kept(written_).end;
-  for (; written_ < count_ && (size == 0 || size + kept(written_).size <= bytes); ++written_) {
+  if (written_ < count_ && kept(written_).is_packed()) return next_packed_block(block, bytes);
+  for (; written_ < count_ && !kept(written_).is_packed() && (size == 0 || size + kept(written_).size <= bytes);
+       ++written_) {
     size += kept(written_).size;
     block.count += kept(written_).records;
     block.end = kept(written_).end;
   }
   block.records = {begin, size};
   written_bytes_ += size;
+  return block;
+}
+
+/// Of spans that are compressed.
+Block SpanStore::next_packed_block(Block block, std::size_t bytes) {
+  const std::span<std::byte> room = packer_.room().first(std::min(bytes, packer_.room().size()));
+  std::size_t size = 0;
+  for (; written_ < count_ && kept(written_).is_packed(); ++written_) {
+    const Kept& of = kept(written_);
+    if (size > 0 && size + of.raw_size > room.size()) break;
+    const std::span<std::byte> piece = packer_.room().subspan(size, of.raw_size);
+    if (!packer_.unpack({data_ + written_bytes_, of.size}, piece)) std::ranges::fill(piece, std::byte{0});
+    size += of.raw_size;
+    written_bytes_ += of.size;
+    block.count += of.records;
+    block.end = of.end;
+  }
+  block.records = {packer_.room().data(), size};
   return block;
 }
 

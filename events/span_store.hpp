@@ -9,6 +9,10 @@
 /// sent there may be received here. These take no more than a sixteenth. A quarter remains for the span in progress:
 /// what is larger is kept as far as it goes, and ends with a Gap.
 ///
+/// When the memory is used up spans are compressed first (packer.hpp), some at a time so that nobody waits long, and
+/// the level rises once all are, or once they would be more than twice the memory: files are to stay small. Small
+/// memories have no room for that (packer.hpp).
+///
 /// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
 /// other, each beginning with a Jump; from its end downwards lies what is known of each.
 
@@ -18,6 +22,7 @@
 #include <span>
 
 #include "events/buffer.hpp"
+#include "events/packer.hpp"
 #include "format/kept_iterations.hpp"
 
 namespace refrain::events {
@@ -43,7 +48,9 @@ class SpanStore {
   };
 
   /// `memory` is all that the buffer has. The first span begins at `time`. `slowest`: of each loop, up to most_slow.
-  void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest);
+  /// With a packer its spans must end in ordinary context.
+  void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest,
+              const Packer& packer = {});
 
   /// All that the span in progress has so far it has from its begin: without more it is empty.
   void note_begin(const Buffer& buffer) { begin_records_ = buffer.count() - begin_.count; }
@@ -62,6 +69,7 @@ class SpanStore {
   /// Whether a span is in memory that was not handed to next_block() yet.
   bool has_more() const { return written_ < count_; }
   /// The records of the next spans, at least one and not more than about `bytes`, for a frame of the file.
+  /// Valid until the next call of a function that is not const.
   Block next_block(const Buffer& buffer, std::size_t bytes);
   /// The file has spans that were dropped since. write_anew() begins again with the first span that is kept.
   bool is_outdated() const { return dropped_written_; }
@@ -76,8 +84,10 @@ class SpanStore {
     std::uint64_t number;
     std::int64_t end;  ///< time
     std::uint32_t size, records;
-    std::uint16_t loop;  ///< index
+    std::uint32_t raw_size;  ///< more than `size`: it is compressed
+    std::uint16_t loop;      ///< index
     bool always;
+    bool is_packed() const { return raw_size != size; }
   };
   Kept& kept(std::size_t i) { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
   const Kept& kept(std::size_t i) const { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
@@ -91,6 +101,8 @@ class SpanStore {
   void keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always);
   bool drop_slow(Buffer& buffer);
   bool drop_preceding(Buffer& buffer);
+  bool pack_some(Buffer& buffer);
+  Block next_packed_block(Block block, std::size_t bytes);
   static std::uint64_t& bytes_of(Loop& loop, std::uint64_t number);
   static bool is_counted(const Loop& loop, const Kept& of);
   void begin_span(Buffer& buffer, std::int64_t time);
@@ -100,7 +112,10 @@ class SpanStore {
   std::byte* data_ = nullptr;
   Kept* end_ = nullptr;
   std::size_t memory_ = 0;
+  Packer packer_;
   std::size_t count_ = 0, written_ = 0;  ///< spans
+  std::size_t looked_at_ = 0;            ///< spans that are compressed, or not worth it
+  std::size_t raw_bytes_ = 0;            ///< of all spans, were they not
   std::size_t written_bytes_ = 0;
   bool dropped_written_ = false;
   bool has_unwanted_ = false;  ///< a span stays that is not among the slowest any more

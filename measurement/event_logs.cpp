@@ -38,14 +38,18 @@ void begin_events(Location& l) {
     return l.count_loss(Loss::EventsLost);
   }
   memory_taken.fetch_add(bytes + for_messages, std::memory_order_relaxed);
-  log->records.create({static_cast<std::byte*>(memory), bytes}, l.thread);
+  std::span<std::byte> for_records{static_cast<std::byte*>(memory), bytes};
+  // The first thread's spans end in its own marks and calls, those of others in handlers, too.
+  const events::Packer packer =
+      is_sample_of_events() && l.thread == 0 ? events::Packer::at_end_of(for_records) : events::Packer{};
+  log->records.create(for_records, l.thread);
   log->kept = log->records.end();
   log->full = is_sample_of_events() ? bytes + 1 : bytes / 4 * 3;
   log->very_full = is_sample_of_events() ? bytes + 1 : bytes / 8 * 7;
   log->span_begin = platform::now();
   if (is_sample_of_events()) {
     log->matched.create({static_cast<std::byte*>(memory) + bytes, for_messages});
-    log->spans.create({static_cast<std::byte*>(memory), bytes}, log->records, log->span_begin, event_settings.slowest);
+    log->spans.create(for_records, log->records, log->span_begin, event_settings.slowest, packer);
     if (event_settings.stretches && l.thread == 0) log->stretches.begin();
   }
   l.events = log;

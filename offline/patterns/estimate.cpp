@@ -168,7 +168,8 @@ struct Estimate::Calibration {
 /// What a call path has in a block.
 struct Estimate::Scaled {
   Calibration by;
-  double excess_ns = 0;             ///< by which the exact time is more than that of the kept members
+  double seen_ns = 0;               ///< time of the kept members
+  double excess_ns = 0;             ///< by which the exact time is more than what they stand for
   std::map<Quantity, Sums> within;  ///< of calls whose messages stay within their iteration
   std::array<double, all_sides> apart_ns{}, apart_calls{};  ///< of all other calls
 };
@@ -317,7 +318,11 @@ void Estimate::add_block(Location& of, Block& block) {
       for (const std::uint32_t span : stratum.kept)
         for_each_group(of.rows(span), [&](const Group& group) { take(group, stratum.weight()); });
   };
-  for_each([&](const Group& group, double weight) { scaled[group.cell].by.add(group, weight); });
+  for_each([&](const Group& group, double weight) {
+    Scaled& to = scaled[group.cell];
+    to.by.add(group, weight);
+    to.seen_ns += group.time;
+  });
   std::erase_if(scaled, [](const auto& cell) { return cell.second.by.time <= 0; });
   for (auto& [cell, to] : scaled) {
     const auto time = block.time_ns.find(cell), calls = block.calls.find(cell);
@@ -471,9 +476,12 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
 }
 
 /// The members have more time than the kept ones make of it: it is in long ones, none of which was kept. What share of
-/// that is waiting nobody knows: any is as likely.
+/// that is waiting nobody knows: any is as likely. Where few have much of the time their shares tell little of others.
 void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled) {
-  const double deviation = scaled.excess_ns / root_of_12;
+  const double exact_ns = std::max(scaled.by.time + scaled.excess_ns, 0.0);
+  const double unseen = exact_ns > 0 ? std::max(1 - scaled.seen_ns / exact_ns, 0.0) : 0;
+  const double deviation = std::hypot(std::max(scaled.excess_ns, 0.0) / root_of_12,
+                                      std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
   if (deviation <= 0) return;
   const std::uint32_t number = doubt_index(node_of(of, cell), no_side);
   for (const auto& [quantity, sums] : scaled.within)

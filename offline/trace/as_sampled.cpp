@@ -19,8 +19,10 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
   for (const experiment::EventFrame& frame : file.frames()) {
     if (frame.thread != thread) continue;
     if (!is_begun) {
-      buffer.create({memory.get(), as.bytes}, thread);
-      store.create({memory.get(), as.bytes}, buffer, frame.begin.time, as.slowest);
+      std::span<std::byte> for_records{memory.get(), as.bytes};
+      const events::Packer packer = thread == 0 ? events::Packer::at_end_of(for_records) : events::Packer{};
+      buffer.create(for_records, thread);
+      store.create(for_records, buffer, frame.begin.time, as.slowest, packer);
       is_begun = true;
     }
     file.read(frame, encoded);

@@ -26,9 +26,10 @@ class SpanStoreTest : public testing::Test {
  protected:
   void create(std::size_t bytes, unsigned slowest = 0) {
     memory_.assign(bytes / 8, 0);
-    const auto memory = std::as_writable_bytes(std::span(memory_));
+    std::span<std::byte> memory = std::as_writable_bytes(std::span(memory_));
+    const Packer packer = Packer::at_end_of(memory);
     buffer_.create(memory, 0);
-    store_.create(memory, buffer_, 0, slowest);
+    store_.create(memory, buffer_, 0, slowest, packer);
   }
   void sample(std::int64_t time) {
     Record r;
@@ -243,6 +244,35 @@ TEST_F(SpanStoreTest, before_some_iterations_the_one_before_is_kept_in_a_sixteen
   EXPECT_GT(before, sample / 20);
   EXPECT_LT(before, sample / 3);
   EXPECT_LE(store_.loops()[1].preceding_bytes, std::size_t{1} << 13);
+}
+
+TEST_F(SpanStoreTest, spans_are_compressed_before_the_level_rises) {
+  constexpr int iterations = 40000, samples = 100;
+  create(1 << 23);
+  std::size_t in_memory = 0;
+  for (int i = 0; i < iterations; ++i) {
+    span(loop, i, samples);
+    in_memory = std::max(in_memory, buffer_.size());
+    ASSERT_LE(buffer_.size(), std::size_t{3} << 21) << i;
+  }
+  // 430 bytes each: without, it would be 2.
+  EXPECT_EQ(1u, level_of(loop));
+  const std::vector<Span> spans = read();
+  std::size_t expected = 0;
+  for (std::int64_t i = 0; i < iterations; ++i) expected += is_kept(i);
+  EXPECT_EQ(expected, spans.size());
+  for (const Span& of : spans) {
+    EXPECT_TRUE(is_kept(of.number));
+    ASSERT_EQ(static_cast<std::size_t>(samples), of.times.size());
+    // Each takes 5 for each sample and 1 for its end.
+    EXPECT_EQ(of.number * (5 * samples + 1) + 5, of.times[0]);
+    EXPECT_EQ(of.times[0] + 5 * (samples - 1), of.times.back());
+  }
+  store_.agree(buffer_, loop, level_of(loop) + 3, 0, {});
+  store_.write_anew();
+  const std::vector<Span> fewer = read();
+  EXPECT_LT(fewer.size(), spans.size() / 4);
+  for (const Span& of : fewer) EXPECT_TRUE(is_kept(of.number));
 }
 
 TEST_F(SpanStoreTest, ranks_that_agree_keep_the_same) {
