@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "archive/durations_encoder.hpp"
 #include "archive/events_encoder.hpp"
 #include "archive/iteration_frames.hpp"
 #include "archive/module_lookup.hpp"
@@ -504,6 +505,8 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
           add_section(block, Section::Windows, [&](Encoder& out) { return encode_windows(record, out); })) &&
          (record.extra_metrics.empty() ||
           add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
+         (!has_durations(record) ||
+          add_section(block, Section::Durations, [&](Encoder& out) { return encode_durations(record, paths, out); })) &&
          (record.event_mode == format::EventMode::Off ||
           add_section(block, Section::Events, [&](Encoder& out) { return encode_events(record, paths, out); })) &&
          (!has_sampled_messages(record) ||

@@ -16,6 +16,7 @@
 #include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
 #include "platform/modules.hpp"
+#include "waits/durations.hpp"
 
 namespace refrain::archive {
 
@@ -129,6 +130,7 @@ struct LocationRecord {
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
   measurement::EventCounts events;
   const events::MatchedSample* matched;  ///< null: no messages were sampled
+  std::span<const waits::DurationTable::Entry> durations;
 };
 
 /// A constant of the bookkeeping, calibrated at start.

@@ -42,6 +42,8 @@ def rows_of(found: dict) -> dict[tuple[str, str], tuple[float, float]]:
 
 def at_level(experiment: Path, wanted: int) -> dict | None:
     """With the memory that leads to it. None: none does."""
+    if not json.loads(subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "json"], check=True, capture_output=True, text=True).stdout)["loops"]:
+        return None
     low, high = 15, 30  # powers of two
     while low <= high:
         middle = (low + high) // 2

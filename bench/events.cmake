@@ -9,3 +9,7 @@ add_executable(otf2_write ${CMAKE_CURRENT_LIST_DIR}/otf2_write.cpp)
 target_link_libraries(otf2_write PRIVATE refrain_export refrain_trace refrain_analysis refrain_experiment PkgConfig::otf2)
 add_executable(bench_pattern_search ${CMAKE_CURRENT_LIST_DIR}/pattern_search.cpp)
 target_link_libraries(bench_pattern_search PRIVATE refrain_patterns refrain_trace refrain_experiment)
+
+# What single messages would have told of waiting.
+add_executable(bench_matched_waits matched_waits.cpp)
+target_link_libraries(bench_matched_waits PRIVATE refrain_patterns refrain_trace refrain_experiment)

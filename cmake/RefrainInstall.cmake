@@ -20,7 +20,7 @@ foreach(link refrain-export refrain-analyze ${REFRAIN_WRAPPER_LINKS})
   install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${link} TYPE BIN)
 endforeach()
 # For plug-ins of `refrain analyze` in C++.
-foreach(folder events format offline/experiment offline/trace offline/patterns)
+foreach(folder events format waits offline/experiment offline/trace offline/patterns)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain/api/${folder}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 endforeach()

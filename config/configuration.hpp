@@ -36,6 +36,7 @@ struct Configuration {
   char trace[1024];                        ///< REFRAIN_TRACE
   std::int64_t trace_slowest;              ///< REFRAIN_TRACE_SLOWEST
   std::int64_t trace_memory;               ///< REFRAIN_TRACE_MEMORY, bytes
+  bool wait_states;                        ///< REFRAIN_WAIT_STATES
   std::int64_t snapshot;                   ///< REFRAIN_SNAPSHOT, seconds; 0: none
   bool verbose;                            ///< REFRAIN_VERBOSE
 };

@@ -8,7 +8,8 @@
 namespace refrain::events {
 namespace {
 
-/// Level 1 takes 4 us for 100 calls, which are a sixth of the size then; higher ones take longer and gain next to nothing.
+/// Level 1 takes 4 us for 100 calls, which are a sixth of the size then; higher ones take longer and gain next to
+/// nothing.
 constexpr int level = 1;
 constexpr std::size_t alignment = 64;
 constexpr std::size_t room_bytes = ZSTD_COMPRESSBOUND(Packer::most) / alignment * alignment + alignment;

@@ -1,6 +1,6 @@
 #pragma once
-/// Compresses pieces of records, each by itself, in memory that it is given (zstd). Nothing is allocated, but it takes a
-/// few kilobytes of stack: in ordinary context only. So code that handlers share calls it through pointers.
+/// Compresses pieces of records, each by itself, in memory that it is given (zstd). Nothing is allocated, but it takes
+/// a few kilobytes of stack: in ordinary context only. So code that handlers share calls it through pointers.
 
 #include <cstddef>
 #include <span>
@@ -23,8 +23,6 @@ class Packer {
   std::span<const std::byte> pack(std::span<const std::byte> piece) { return pack_(*this, piece); }
   /// Into `piece`, which is as large as it was. False: something is wrong with it.
   bool unpack(std::span<const std::byte> packed, std::span<std::byte> piece) { return unpack_(*this, packed, piece); }
-  /// For pieces that were unpacked: `most` bytes, valid until the next call of pack().
-  std::span<std::byte> room() { return {memory_, most}; }
 
  private:
   static std::span<const std::byte> pack_piece(Packer& packer, std::span<const std::byte> piece);

@@ -1,14 +1,15 @@
 #include "events/span_store.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace refrain::events {
 
 namespace {
 
-/// Bytes that are compressed at once: about 2 ms.
-constexpr std::size_t most_packed_at_once = std::size_t{512} << 10;
+/// Bytes that are compressed at once: about 2 ms. Large memories take larger pieces, as all behind them is moved.
+constexpr std::size_t least_packed_at_once = std::size_t{512} << 10, pieces = 16;
 
 }  // namespace
 
@@ -112,6 +113,7 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
 }
 
 void SpanStore::end_span(Buffer& buffer, const Record& end) {
+  if (is_moving_) return;  // the process ends in a handler of a signal that has come meanwhile
   const bool is_outside = end.region == 0;
   const std::uint64_t number = is_outside ? outside_++ : static_cast<std::uint64_t>(end.value);
   const bool has_records = !is_empty(buffer);
@@ -132,7 +134,7 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
 }
 
 void SpanStore::finish(Buffer& buffer) {
-  if (is_empty(buffer)) return;
+  if (is_moving_ || is_empty(buffer)) return;
   keep(buffer, loops_[0], outside_, true);
   begin_ = buffer.end();
 }
@@ -182,12 +184,15 @@ bool SpanStore::drop_preceding(Buffer& buffer) {
   return true;
 }
 
-/// Compresses the next ones that are not yet. False: there are none, or it is enough.
+/// Compresses the next ones that are not yet. False: there are none, it is enough, or they become no smaller.
 bool SpanStore::pack_some(Buffer& buffer) {
   if (!packer_.is_there() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
   std::size_t from = 0;
   for (std::size_t i = 0; i < looked_at_; ++i) from += kept(i).size;
   std::size_t to = from, seen = 0;
+  const std::size_t most_packed_at_once = std::max(least_packed_at_once, buffer.size() / pieces);
+  is_moving_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   for (; looked_at_ < count_ && seen < most_packed_at_once; ++looked_at_) {
     Kept& of = kept(looked_at_);
     const std::size_t before = of.size;
@@ -205,11 +210,12 @@ bool SpanStore::pack_some(Buffer& buffer) {
     from += before;
     to += of.size;
   }
-  if (to == from) return looked_at_ < count_;
-  std::memmove(data_ + to, data_ + from, buffer.size() - from);
+  if (to != from) std::memmove(data_ + to, data_ + from, buffer.size() - from);
   buffer.close_gaps(from - to, 0);
   begin_.size -= from - to;
-  return true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  is_moving_ = false;
+  return to != from;
 }
 
 /// One pass over the memory: what stays is moved together.
@@ -218,6 +224,8 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
   std::uint32_t dropped_records = 0;
   for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
   has_unwanted_ = false;
+  is_moving_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   iterations_ = records_ = raw_bytes_ = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const Kept of = kept(i);
@@ -246,12 +254,14 @@ void SpanStore::drop_unwanted(Buffer& buffer) {
   written_ = written;
   written_bytes_ = written_bytes;
   looked_at_ = looked_at;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  is_moving_ = false;
 }
 
 void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, unsigned sparse,
                       std::span<const std::uint64_t> slowest) {
   Loop* loop = loop_of(region);
-  if (!loop) return;
+  if (!loop || is_moving_) return;
   if (level > loop->level && level <= format::highest_level) loop->level = static_cast<std::uint8_t>(level);
   if (sparse > loop->sparse && sparse <= format::highest_level) loop->sparse = static_cast<std::uint8_t>(sparse);
   for (std::size_t i = loop->slow_count; i-- > 0;) {
@@ -263,39 +273,40 @@ void SpanStore::agree(Buffer& buffer, std::uint16_t region, unsigned level, unsi
   limit_span(buffer);
 }
 
-Block SpanStore::next_block(const Buffer& buffer, std::size_t bytes) {
+Block SpanStore::next_block(const Buffer& buffer, std::span<std::byte> room) {
   Block block;
-  const std::byte* begin = data_ + written_bytes_;
-  std::size_t size = 0;
   block.begin.thread = buffer.end().context.thread;
   if (written_ < count_) block.begin.time = kept(written_).end;
-  if (written_ < count_ && kept(written_).is_packed()) return next_packed_block(block, bytes);
-  for (; written_ < count_ && !kept(written_).is_packed() && (size == 0 || size + kept(written_).size <= bytes);
+  if (written_ < count_ && kept(written_).is_packed()) return next_packed_block(block, room);
+  std::size_t size = 0;
+  for (; written_ < count_ && !kept(written_).is_packed() && (size == 0 || size + kept(written_).size <= room.size());
        ++written_) {
     size += kept(written_).size;
     block.count += kept(written_).records;
     block.end = kept(written_).end;
   }
-  block.records = {begin, size};
+  block.records = {data_ + written_bytes_, size};
   written_bytes_ += size;
   return block;
 }
 
-/// Of spans that are compressed.
-Block SpanStore::next_packed_block(Block block, std::size_t bytes) {
-  const std::span<std::byte> room = packer_.room().first(std::min(bytes, packer_.room().size()));
+/// Of spans that are compressed, at least one.
+Block SpanStore::next_packed_block(Block block, std::span<std::byte> room) {
   std::size_t size = 0;
-  for (; written_ < count_ && kept(written_).is_packed(); ++written_) {
+  for (; written_ < count_ && kept(written_).is_packed() && size + kept(written_).raw_size <= room.size(); ++written_) {
     const Kept& of = kept(written_);
-    if (size > 0 && size + of.raw_size > room.size()) break;
-    const std::span<std::byte> piece = packer_.room().subspan(size, of.raw_size);
-    if (!packer_.unpack({data_ + written_bytes_, of.size}, piece)) std::ranges::fill(piece, std::byte{0});
-    size += of.raw_size;
+    const std::span<std::byte> piece = room.subspan(size, of.raw_size);
+    const bool is_good = packer_.unpack({data_ + written_bytes_, of.size}, piece);
     written_bytes_ += of.size;
+    if (!is_good) {
+      lost_ += of.records;
+      continue;
+    }
+    size += of.raw_size;
     block.count += of.records;
     block.end = of.end;
   }
-  block.records = {packer_.room().data(), size};
+  block.records = {room.data(), size};
   return block;
 }
 

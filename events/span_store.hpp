@@ -10,8 +10,9 @@
 /// what is larger is kept as far as it goes, and ends with a Gap.
 ///
 /// When the memory is used up spans are compressed first (packer.hpp), some at a time so that nobody waits long, and
-/// the level rises once all are, or once they would be more than twice the memory: files are to stay small. Small
-/// memories have no room for that (packer.hpp).
+/// the level rises once all are, or the next ones become no smaller, or once they would be more than twice the memory:
+/// files are to stay small. Very small and very large spans stay as they are, and so do those of small memories
+/// (packer.hpp).
 ///
 /// Belongs to one thread at a time; nothing is allocated. The spans lie in the memory of the buffer, one behind the
 /// other, each beginning with a Jump; from its end downwards lies what is known of each.
@@ -67,10 +68,14 @@ class SpanStore {
              std::span<const std::uint64_t> slowest);
 
   /// Whether a span is in memory that was not handed to next_block() yet.
-  bool has_more() const { return written_ < count_; }
-  /// The records of the next spans, at least one and not more than about `bytes`, for a frame of the file.
-  /// Valid until the next call of a function that is not const.
-  Block next_block(const Buffer& buffer, std::size_t bytes);
+  /// False as well in a handler that has interrupted this store in the middle of a move.
+  bool has_more() const { return written_ < count_ && !is_moving_; }
+  /// The records of the next spans, for a frame of the file: at least one, and not more than `room` has bytes unless
+  /// one alone is more. `room`: at least least_room; those that are compressed are unpacked there.
+  Block next_block(const Buffer& buffer, std::span<std::byte> room);
+  static constexpr std::size_t least_room = Packer::most;
+  /// Records that could not be unpacked.
+  std::uint64_t lost() const { return lost_; }
   /// The file has spans that were dropped since. write_anew() begins again with the first span that is kept.
   bool is_outdated() const { return dropped_written_; }
   void write_anew();
@@ -102,7 +107,7 @@ class SpanStore {
   bool drop_slow(Buffer& buffer);
   bool drop_preceding(Buffer& buffer);
   bool pack_some(Buffer& buffer);
-  Block next_packed_block(Block block, std::size_t bytes);
+  Block next_packed_block(Block block, std::span<std::byte> room);
   static std::uint64_t& bytes_of(Loop& loop, std::uint64_t number);
   static bool is_counted(const Loop& loop, const Kept& of);
   void begin_span(Buffer& buffer, std::int64_t time);
@@ -117,7 +122,9 @@ class SpanStore {
   std::size_t looked_at_ = 0;            ///< spans that are compressed, or not worth it
   std::size_t raw_bytes_ = 0;            ///< of all spans, were they not
   std::size_t written_bytes_ = 0;
+  std::uint64_t lost_ = 0;
   bool dropped_written_ = false;
+  bool is_moving_ = false;     ///< looked at by handlers that interrupt it
   bool has_unwanted_ = false;  ///< a span stays that is not among the slowest any more
   unsigned slowest_ = 0;
   Buffer::Place begin_;              ///< of the span in progress

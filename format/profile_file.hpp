@@ -13,13 +13,16 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 7;
+inline constexpr std::uint16_t minor_version = 8;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
 inline constexpr std::size_t section_entry_size = 40;
 inline constexpr std::size_t section_table_head = 8;  ///< count and entry size
 inline constexpr std::size_t checksum_size = 8;       ///< XXH3, 64 bits, seed 0
+
+/// Of a job. More is damage: readers have a few bytes for each rank that is missing.
+inline constexpr std::uint32_t most_ranks = 1u << 24;
 
 inline constexpr std::uint32_t flag_complete = 1;      ///< header: every rank of the job is in the file
 inline constexpr std::uint32_t flag_rank_present = 1;  ///< rank entry
@@ -48,6 +51,7 @@ enum class Section : std::uint32_t {
   Events = 29,             ///< since 1.7, when events were kept
   EventFrames = 30,        ///< since 1.7, when they are here and not in a file of their own
   SampledMessages = 31,    ///< since 1.7, when iterations found no room for their events
+  Durations = 32,          ///< since 1.8, when calls were made
 };
 
 inline constexpr std::uint16_t section_version = 1;

@@ -67,7 +67,7 @@ bool CallTree::create(std::size_t bytes) {
   if (node_limit_ < 2 * reserve_nodes) return false;
   memory_ = static_cast<std::byte*>(platform::map_pages(bytes));
   if (!memory_) return false;
-  reserved_ = bytes;
+  reserved_pages_ = static_cast<std::uint32_t>(bytes >> 12);
   nodes_ = reinterpret_cast<Node*>(memory_);
   pool_limit_ = node_limit_ * static_cast<std::uint32_t>(average_values());
   pool_ = reinterpret_cast<std::int64_t*>(memory_ + ((node_limit_ * sizeof(Node) + 63) & ~std::size_t{63}));
@@ -78,7 +78,7 @@ bool CallTree::create(std::size_t bytes) {
 }
 
 void CallTree::destroy() {
-  if (memory_) platform::unmap_pages(memory_, reserved_);
+  if (memory_) platform::unmap_pages(memory_, reserved());
   memory_ = nullptr;
 }
 
@@ -135,7 +135,7 @@ std::uint32_t* CallTree::find_confirmed_slot(std::uint32_t first, std::uint32_t 
 bool CallTree::grow_index() {
   const std::size_t size = std::size_t{index_mask_} + 1;
   std::uint32_t* bigger = index_ + size;
-  if (reinterpret_cast<std::byte*>(bigger + 2 * size) > memory_ + reserved_) return false;
+  if (reinterpret_cast<std::byte*>(bigger + 2 * size) > memory_ + reserved()) return false;
   index_ = bigger;  // fresh pages: all zero
   index_mask_ = static_cast<std::uint32_t>(2 * size - 1);
   for (std::uint32_t i = 0; i < 2 * size; ++i) index_[i] = 0;

@@ -79,6 +79,7 @@ class CallTree {
   std::size_t bytes_in_use() const;
 
  private:
+  std::size_t reserved() const { return std::size_t{reserved_pages_} << 12; }
   std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
   std::uint32_t* find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind, std::uint64_t key);
   bool grow_index();
@@ -86,16 +87,16 @@ class CallTree {
   NodeId add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot);
 
   std::byte* memory_ = nullptr;
-  std::size_t reserved_ = 0;
   Node* nodes_ = nullptr;
   std::uint32_t* index_ = nullptr;  ///< current open-addressing table, doubled into fresh memory when half full
   std::uint32_t* index_region_ = nullptr;
   std::uint32_t* touched_ = nullptr;
   std::uint32_t index_mask_ = 0;
+  std::uint32_t reserved_pages_ = 0;  ///< of 4 KiB
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;
-  std::uint32_t touched_count_ = 0;
   // What a call needs whose path is known. Last, beside the members that follow the tree in Location.
+  std::uint32_t touched_count_ = 0;
   std::uint32_t stamp_ = 1;  ///< never 0
   std::int64_t* pool_ = nullptr;
 };

@@ -121,7 +121,8 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
 
 /// A blocking collective operation of all processes has ended, and with it a stretch.
 [[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
-  if (call.is_within) return log.stretches.forget_collective();
+  // One that was left is seen by who finds it out, in a handler perhaps.
+  if (call.is_within || !call.is_whole) return log.stretches.forget_collective();
   log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
   begin_span(l, log, {call.end, false});
 }
@@ -294,7 +295,8 @@ void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
 }
 
 EventCounts counts_of_events(const EventLog& log) {
-  if (is_sample_of_events()) return {log.spans.records(), log.spans.iterations(), log.records.dropped()};
+  if (is_sample_of_events())
+    return {log.spans.records(), log.spans.iterations(), log.records.dropped() + log.spans.lost()};
   return {log.records.removed(), log.iterations_written, log.records.dropped()};
 }
 

@@ -18,6 +18,7 @@
 #include "platform/thread_cpu_clock.hpp"
 #include "platform/threads.hpp"
 #include "unwind/walker.hpp"
+#include "waits/durations.hpp"
 
 namespace refrain::sampling {
 struct ThreadSampler;
@@ -88,6 +89,7 @@ struct alignas(64) Location {
   std::int16_t calls_to_timing = 0;  ///< calls until the next that is timed; 0 or less: the call in progress is
   OpenCall call;                     ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
   CallTree tree;
+  waits::DurationTable durations;  ///< call_durations.hpp
   Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;
@@ -96,6 +98,10 @@ struct alignas(64) Location {
   UnitTotals unit{};
 
   // ---- Further of calls ----
+  std::uint32_t duration_entries = 0;  ///< of `durations`
+  bool durations_are_full = false;
+  platform::Ticks resumed_at = 0;   ///< when a stop of the measurement has ended last in a call
+  waits::Transfer transfer_within;  ///< of the announced call that has answered (OpenCall::announcement)
   OpenCall around[most_calls_around]{};
   platform::Ticks call_seen = 0;      ///< when a tick has last found a thread in a call
   platform::Ticks call_verified = 0;  ///< the same, of ticks that have looked whether the call still is on the stack

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/call_durations.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
@@ -50,6 +51,7 @@ Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() {
   all.store(nullptr, std::memory_order_release);
   hand_over_fork();
+  forget_durations();
 }
 
 Location* make_detached_location(const LocationSettings& settings) {
@@ -64,6 +66,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 
 void free_detached_location(Location* l) {
   platform::unmake_on_pages(l->following);
+  free_durations(*l);
   forget_marks(*l);
   end_readings(*l);
   platform::unmake_on_pages(l->extra);

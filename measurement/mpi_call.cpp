@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "measurement/call_durations.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
@@ -18,6 +19,7 @@ constexpr BegunCall let_through{nullptr, false};
     return let_through;
   }
   l.call.region = region;
+  l.call.announcement = Announcement::None;
   if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
     l.call.values = enter_region_with_extras(l, region, caller);
     if (l.call.values) return {&l, false};
@@ -40,7 +42,8 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   count_call(*l);
   if (is_announced(*l, region, sp)) [[unlikely]] {
     take_back_timing(*l);
-    l->call.announces = false;
+    l->call.announcement = Announcement::Answered;
+    l->transfer_within = {};
     return {enter(*l, Inside::Call) ? l : nullptr, true};
   }
   return begin(*l, region, {pc, sp, fp});
@@ -71,10 +74,17 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   return {call.values, end};
 }
 
-REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end) {
+REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end, waits::Transfer transfer) {
   Location& l = *call.location;
-  if (call.within) [[unlikely]]
+  if (call.within) [[unlikely]] {
+    l.transfer_within = transfer;
     return leave(l, Inside::Call);
+  }
+  if (l.call.announcement == Announcement::Answered) [[unlikely]] {
+    l.call.announcement = Announcement::None;
+    transfer = l.transfer_within;
+  }
+  note_duration(l, end, transfer);
   if (is_wanted(l, Wish::Calls)) [[unlikely]]
     hand_over_call(l, end, true);
   if (l.calls_around > 0) [[unlikely]] {

@@ -28,21 +28,46 @@ class MpiCall {
     values[column_of(MetricId::BytesReceived)] += bytes;
     values_[column_of(MetricId::MessagesCompleted)] += messages;
     values_[column_of(MetricId::BytesCompleted)] += bytes;
+    transfer_.bytes += bytes;
+    transfer_.what |= waits::Transfer::receives;
   }
   /// `metric`, here and below: BytesRead or BytesWritten.
   void completed_io(const BegunAt& begun, MetricId metric, std::int64_t bytes) {
     values_at(begun)[column_of(metric)] += bytes;
     values_[column_of(MetricId::BytesCompleted)] += bytes;
+    transfer_.bytes += bytes;
   }
-  void io(MetricId metric, std::int64_t bytes) { values_[column_of(metric)] += bytes; }
+  void io(MetricId metric, std::int64_t bytes) {
+    values_[column_of(metric)] += bytes;
+    transfer_.bytes += bytes;
+  }
   void sent(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesSent)] += messages;
     values_[column_of(MetricId::BytesSent)] += bytes;
+    transfer_.bytes += bytes;
+    if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::sends;
   }
   void received(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesReceived)] += messages;
     values_[column_of(MetricId::BytesReceived)] += bytes;
+    transfer_.bytes += bytes;
+    if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::receives;
   }
+  /// Completes a send, or a collective operation, that was begun elsewhere.
+  void completed_send(std::int64_t bytes) {
+    transfer_.bytes += bytes;
+    transfer_.what |= waits::Transfer::sends;
+  }
+  void completed_collective(std::int64_t bytes) {
+    transfer_.bytes += bytes;
+    transfer_.what |= waits::Transfer::among(1);
+  }
+  /// Nobody knows how much: it may be very much.
+  void moved_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
+  /// It was a collective operation among so many processes.
+  void among(int processes) { transfer_.what |= waits::Transfer::among(processes); }
+  /// All of this.
+  const waits::Transfer& transfer() const { return transfer_; }
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
@@ -70,6 +95,7 @@ class MpiCall {
 
   Location& location_;
   std::int64_t* values_;
+  waits::Transfer transfer_;
 };
 
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
@@ -118,7 +144,7 @@ void take_due_snapshot(Location& location);
 
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {
-  return location.call.announces && location.call.region == region &&
+  return location.call.announcement == Announcement::Made && location.call.region == region &&
          location.inside.load(std::memory_order_relaxed) == Inside::Call && sp < location.call.sp &&
          !scope_is_gone(location, sp);
 }
@@ -147,7 +173,7 @@ BegunCall begin_call_within(Location& location, RegionId region, ClassOfTime tim
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
 ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
 /// All of the call is counted: the thread goes on where the call was made.
-void finish_call(BegunCall call, platform::Ticks end);
+void finish_call(BegunCall call, platform::Ticks end, waits::Transfer transfer);
 
 /// Runs `call`, which makes the PMPI call and returns its value, of a call that has begun. `before()` runs just
 /// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
@@ -169,7 +195,7 @@ template <class Before, class Call, class After>
   if (returned.values) [[likely]] {
     MpiCall done{location, returned.values};
     after(done, result);
-    finish_call(begun, returned.end);
+    finish_call(begun, returned.end, done.transfer());
   }
   return result;
 }

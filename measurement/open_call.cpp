@@ -38,6 +38,7 @@ void cut_open_calls(Location& l, Ticks until, Ticks goes_on) {
 void stop_open_calls(Location& l, Ticks now) { cut_open_calls(l, now, never); }
 
 void resume_open_calls(Location& l, Ticks now) {
+  l.resumed_at = now;
   for_each_open_call(l, now, [&](OpenCall& call, Ticks) {
     call.charged_until = now;
     call.taken_out = 0;
@@ -61,7 +62,7 @@ std::int64_t* row_after_cut(Location& l) {
 
 void push_call(Location& l) {
   l.around[l.calls_around++] = l.call;
-  l.call.announces = false;
+  l.call.announcement = Announcement::None;
 }
 
 void pop_call(Location& l, Ticks end) {
@@ -74,7 +75,7 @@ void end_open_call(Location& l, Ticks until) {
   charge(l, l.call, uncharged_time(l.call, until));
   ++row_of(l, l.call)[column_of(MetricId::Visits)];
   if (is_wanted(l, Wish::Calls)) hand_over_call(l, until, false);
-  l.call.announces = false;
+  l.call.announcement = Announcement::None;
   if (l.calls_around > 0) return pop_call(l, until);
   count_ended_call(l);
 }

@@ -27,6 +27,9 @@ enum class RegionId : std::uint16_t {};
 /// What a call spends its time on.
 enum class ClassOfTime : std::uint8_t { Mpi, Io };
 
+/// Of a call of MPI's Fortran function, which will call the C function of the same region (mpi_call.hpp).
+enum class Announcement : std::uint8_t { None, Made, Answered };
+
 struct OpenCall {
   /// To notice that the call was abandoned: the stack pointer of who called, and where the call returns to.
   std::uintptr_t sp = 0, pc = 0;
@@ -37,8 +40,7 @@ struct OpenCall {
   NodeId node{};
   RegionId region{};
   ClassOfTime time{};
-  /// It is a call of MPI's Fortran function, which will call the C function of the same region (mpi_call.hpp).
-  bool announces = false;
+  Announcement announcement{};
 };
 inline constexpr unsigned most_calls_around = 3;
 

@@ -244,3 +244,7 @@ unsigned long long ZSTD_trace_compress_begin(const void* context);
 void ZSTD_trace_compress_end(unsigned long long watcher, const void* trace);
 unsigned long long ZSTD_trace_compress_begin(const void* context) { return (void)context, 0; }
 void ZSTD_trace_compress_end(unsigned long long watcher, const void* trace) { (void)watcher, (void)trace; }
+unsigned long long ZSTD_trace_decompress_begin(const void* context);
+void ZSTD_trace_decompress_end(unsigned long long watcher, const void* trace);
+unsigned long long ZSTD_trace_decompress_begin(const void* context) { return (void)context, 0; }
+void ZSTD_trace_decompress_end(unsigned long long watcher, const void* trace) { (void)watcher, (void)trace; }

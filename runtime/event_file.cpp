@@ -39,7 +39,12 @@ bool can_be_written(const Location& location) {
          !measurement::events_have_ended.load(std::memory_order_relaxed);
 }
 
+/// Of a frame of a sample, and what compressed spans are unpacked in.
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
+static_assert(bytes_of_a_frame >= events::SpanStore::least_room);
+bool has_room(platform::Bytes& room) {
+  return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::least_room);
+}
 
 int unwritten_sample = 0;  ///< a write has failed: the errno value
 bool unwritten_was_told = false;
@@ -50,8 +55,14 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
   if (unwritten_sample) return;
   events::SpanStore& spans = location.events->spans;
   if (until == EventsUntil::Now) spans.finish(location.events->records);
+  if (!spans.has_more()) return;
+  platform::Bytes room;
+  if (!has_room(room)) {
+    unwritten_sample = ENOMEM;
+    return;
+  }
   while (spans.has_more())
-    if (const int error = append(spans.next_block(location.events->records, bytes_of_a_frame), rank)) {
+    if (const int error = append(spans.next_block(location.events->records, {room.data(), room.size()}), rank)) {
       unwritten_sample = error;
       return;
     }
@@ -94,13 +105,15 @@ void tell_unwritten_sample(std::int32_t rank) {
 bool take_in_events(platform::Bytes& frames) {
   constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
   archive::Compressor compressor;
+  platform::Bytes room;
+  if (!has_room(room)) return false;
   for (Location* l = measurement::first_location(); l; l = l->next) {
     if (!l->events || !measurement::is_held(*l)) continue;
     events::SpanStore& spans = l->events->spans;
     spans.finish(l->events->records);
     spans.write_anew();
     while (spans.has_more()) {
-      const events::Block block = spans.next_block(l->events->records, bytes_of_a_frame);
+      const events::Block block = spans.next_block(l->events->records, {room.data(), room.size()});
       if (append_event_frame(block, compressor, frames) && frames.size() <= most) continue;
       frames.release();
       for (Location* again = measurement::first_location(); again; again = again->next)

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
@@ -155,7 +157,8 @@ void RankRecordBuilder::add_own_times(const Location& l, archive::LocationRecord
 }
 
 bool RankRecordBuilder::add(const Location& l) {
-  LocationExtents extents{{nodes_.size(), l.tree.size()}, {units_.size(), 0}, {loops_.size(), 0}};
+  LocationExtents extents{
+      {nodes_.size(), l.tree.size()}, {units_.size(), 0}, {loops_.size(), 0}, {durations_.size(), 0}};
   if (!nodes_.reserve(nodes_.size() + l.tree.size())) return false;
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
@@ -164,6 +167,7 @@ bool RankRecordBuilder::add(const Location& l) {
   measurement::UnitTotals in_progress = l.stopped ? l.while_stopped.unit : l.unit;
   platform::Ticks end = l.end;
   CallsInProgress calls;
+  std::optional<waits::DurationTable::Entry> cut_call;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::own_location();
   const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
@@ -182,7 +186,10 @@ bool RankRecordBuilder::add(const Location& l) {
         in_progress.mpi += time;
         calls.add(call.node, time);
       });
-      if (threads_ == Threads::Cut) ++in_progress.mpi_calls;
+      if (threads_ == Threads::Cut) {
+        ++in_progress.mpi_calls;
+        cut_call = measurement::duration_of_open_call(l, end);
+      }
     }
     in_progress.wall += end - l.begin;
     if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
@@ -213,6 +220,16 @@ bool RankRecordBuilder::add(const Location& l) {
     location.events = measurement::counts_of_events(*log);
     if (log->matched.is_on()) location.matched = &log->matched;
   }
+  for (waits::DurationTable::Entry entry : l.durations.view()) {
+    if (entry.node == 0) continue;
+    if (cut_call && entry.node == cut_call->node && entry.of == cut_call->of) {
+      entry.durations.add(cut_call->durations);
+      cut_call.reset();
+    }
+    if (!durations_.push_back(entry)) return false;
+  }
+  if (cut_call && !durations_.push_back(*cut_call)) return false;
+  extents.durations.count = durations_.size() - extents.durations.first;
   location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
   return locations_.push_back(location) && extents_.push_back(extents);
 }
@@ -235,6 +252,7 @@ void RankRecordBuilder::point() {
     locations_[i].nodes = {nodes_.data() + e.nodes.first, e.nodes.count};
     locations_[i].units = {units_.data() + e.units.first, e.units.count};
     locations_[i].loops = {loops_.data() + e.loops.first, e.loops.count};
+    locations_[i].durations = {durations_.data() + e.durations.first, e.durations.count};
   }
 }
 

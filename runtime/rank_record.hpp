@@ -30,7 +30,7 @@ class RankRecordBuilder {
     std::size_t first, count;
   };
   struct LocationExtents {
-    Extent nodes, units, loops;
+    Extent nodes, units, loops, durations;
   };
 
   [[nodiscard]] bool copy_modules();
@@ -83,6 +83,7 @@ class RankRecordBuilder {
   platform::GrowableArray<archive::SlopeRecord> slopes_;
   platform::GrowableArray<float> slope_values_;  ///< of each slope record: the first slopes, then the second ones
   platform::GrowableArray<Extent> loop_slopes_;
+  platform::GrowableArray<waits::DurationTable::Entry> durations_;
   platform::GrowableArray<archive::LocationRecord> locations_;
   platform::GrowableArray<LocationExtents> extents_;
 };

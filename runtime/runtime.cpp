@@ -10,6 +10,7 @@
 #include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
 #include "config/trace_selection.hpp"
+#include "measurement/call_durations.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iteration_trigger.hpp"
@@ -204,6 +205,7 @@ bool begin_measurement() {
     return false;
   }
   choose_metrics(configuration);
+  if (configuration.wait_states) measurement::start_durations();
   measurement::start_events({.selection = config::parse_trace(configuration.trace),
                              .memory = static_cast<std::size_t>(configuration.trace_memory),
                              .slowest = static_cast<unsigned>(configuration.trace_slowest),

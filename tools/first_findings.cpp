@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "offline/patterns/matched_waits.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/report/headline_text.hpp"
 
@@ -86,53 +87,97 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
     if (of.about.is_wait)
       for (const auto& row : of.by_node)
         if (Kind& kind = kinds[row.node]; row.severity.ns > kind.ns) kind = {row.severity.ns, of.about.name};
-  for (const patterns::PatternResult& of : analysis.patterns)
-    if (of.about.name == "waiting")
-      for (const auto& row : of.by_node)
-        if (const auto path = path_of.find(row.node); path != path_of.end() && row.severity.ns > 0)
-          waits.paths.push_back(
-              {path->second, row.severity.ns / 1e9, std::max(row.severity.error_ns, 0.0) / 1e9, kinds[row.node].name});
+  struct OfNode {
+    patterns::Severity waiting;
+    double seen_ns = 0;
+    const patterns::MatchedWait* matched = nullptr;
+    std::map<std::int32_t, double> by_rank_ns;
+  };
+  std::map<std::uint32_t, OfNode> nodes;
+  for (const patterns::PatternResult& of : analysis.patterns) {
+    if (of.about.name == patterns::waiting_name) {
+      waits.confidence = of.confidence;
+      for (const auto& row : of.by_node) nodes[row.node].waiting = row.severity;
+      for (const auto& cell : of.cells) nodes[cell.node].by_rank_ns[trace.locations()[cell.location].rank] += cell.ns;
+    }
+    if (of.about.name == "mpi")
+      for (const auto& row : of.by_node) nodes[row.node].seen_ns = row.severity.ns;
+  }
+  const auto matched = patterns::matched_waits(trace, naming);
+  for (const patterns::MatchedWait& of : matched) nodes[of.node].matched = &of;
+  for (const auto& [node, of] : nodes) {
+    const auto path = path_of.find(node);
+    if (path == path_of.end()) continue;
+    report::PathWaits::Of& to = waits.paths.emplace_back();
+    to.path = path->second;
+    to.seconds = of.waiting.ns / 1e9;
+    to.error_s = std::max(of.waiting.error_ns, 0.0) / 1e9;
+    to.seen_s = of.seen_ns / 1e9;
+    if (of.matched) to.matched = {of.matched->ns / 1e9, of.matched->error_ns / 1e9, of.matched->messages};
+    to.kind = kinds[node].name;
+    for (const auto& [rank, ns] : of.by_rank_ns) to.by_rank[rank] = ns / 1e9;
+  }
   return waits;
 }
 
-/// Of what the process that searches tells the other one, a line of search(): "L line", "W path seconds error kind",
-/// and "S" or "E": of a sample, or of all events.
+/// Of what the process that searches tells the other one, a line of search(): "L line", "W path seconds error seen
+/// matched error messages [kind]", where matched is below 0 when there is none, "R rank seconds" of the call path
+/// before it, and "S confidence" or "E confidence": of a sample, or of all events.
 void take_line(const std::string& line, FirstFindings& findings) {
   const std::string rest = line.size() > 2 ? line.substr(2) : "";
   switch (line.empty() ? ' ' : line[0]) {
     case 'L': findings.lines.push_back(rest); return;
     case 'S':
-    case 'E': findings.waits.emplace().is_sampled = line[0] == 'S'; return;
+    case 'E':
+      findings.waits.emplace().is_sampled = line[0] == 'S';
+      std::istringstream(rest) >> findings.waits->confidence;
+      return;
     case 'W': {
       report::PathWaits::Of of{};
       std::istringstream words(rest);
-      if (findings.waits && words >> of.path >> of.seconds >> of.error_s >> of.kind)
+      report::PathWaits::Of::Matched matched{};
+      if (findings.waits && words >> of.path >> of.seconds >> of.error_s >> of.seen_s >> matched.seconds >>
+                                matched.error_s >> matched.messages) {
+        if (matched.seconds >= 0) of.matched = matched;
+        words >> of.kind;
         findings.waits->paths.push_back(of);
+      }
+      return;
+    }
+    case 'R': {
+      std::int32_t rank = 0;
+      double seconds = 0;
+      if (findings.waits && !findings.waits->paths.empty() && std::istringstream(rest) >> rank >> seconds)
+        findings.waits->paths.back().by_rank[rank] = seconds;
       return;
     }
     default: return;
   }
 }
 
-std::string search(const std::string& experiment, const analysis::CallTreeOptions& tree) {
+std::string search(const std::string& experiment, const WantedFindings& wanted) {
   const auto opened = experiment::Experiment::open(experiment);
   const auto trace = trace::Trace::open(opened, [](std::int32_t) { return true; });
   if (!trace) return {};
-  const patterns::PathNames names(*trace, tree);
+  const patterns::PathNames names(*trace, wanted.tree);
   patterns::Request request;
   request.headlines = most_lines;
   const patterns::Analysis analysis = patterns::analyse(*trace, names.naming(), request);
   std::string text;
   for (const std::string& line : report::headline_lines(analysis, *trace, names.naming())) text += "L " + line + '\n';
   const report::PathWaits waits = waits_of(analysis, *trace, names.naming());
-  text += waits.is_sampled ? "S\n" : "E\n";
-  for (const report::PathWaits::Of& of : waits.paths)
-    text += fmt::format("W {} {} {} {}\n", of.path, of.seconds, of.error_s, of.kind);
+  text += fmt::format("{} {}\n", waits.is_sampled ? 'S' : 'E', waits.confidence);
+  for (const report::PathWaits::Of& of : waits.paths) {
+    const auto matched = of.matched.value_or(report::PathWaits::Of::Matched{-1, 0, 0});
+    text += fmt::format("W {} {} {} {} {} {} {} {}\n", of.path, of.seconds, of.error_s, of.seen_s, matched.seconds,
+                        matched.error_s, matched.messages, of.kind);
+    if (wanted.waits_by_rank)
+      for (const auto& [rank, seconds] : of.by_rank) text += fmt::format("R {} {}\n", rank, seconds);
+  }
   return text;
 }
 
-[[noreturn]] void be_searcher(const std::string& experiment, const analysis::CallTreeOptions& tree, int answer,
-                              pid_t parent) {
+[[noreturn]] void be_searcher(const std::string& experiment, const WantedFindings& wanted, int answer, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Of what goes wrong nothing shall stay, and a large search shall not need the memory of others.
@@ -143,7 +188,7 @@ std::string search(const std::string& experiment, const analysis::CallTreeOption
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   int code = 0;
   try {
-    const std::string text = search(experiment, tree);
+    const std::string text = search(experiment, wanted);
     for (std::size_t done = 0; done < text.size();) {
       const ssize_t written = write(answer, text.data() + done, text.size() - done);
       if (written <= 0) break;
@@ -174,7 +219,7 @@ bool read_all(int from, int stop, Clock::time_point deadline, std::string& text)
 }  // namespace
 
 FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal,
-                             const analysis::CallTreeOptions& tree) {
+                             const WantedFindings& wanted) {
   FirstFindings findings;
   if (bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count())) return {{}, false, {}};
   int answer[2];
@@ -184,7 +229,7 @@ FirstFindings first_findings(const std::string& experiment, std::chrono::millise
   const pid_t parent = getpid(), searcher = fork();
   if (searcher == 0) {
     if (held) held->release();
-    be_searcher(experiment, tree, answer[1], parent);
+    be_searcher(experiment, wanted, answer[1], parent);
   }
   close(answer[1]);
   std::string text;
@@ -194,6 +239,7 @@ FirstFindings first_findings(const std::string& experiment, std::chrono::millise
     int status = 0;
     while (waitpid(searcher, &status, 0) < 0 && errno == EINTR) {
     }
+    findings.is_done &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   close(answer[0]);
   for (std::size_t at = 0, end; findings.is_done && (end = text.find('\n', at)) != std::string::npos; at = end + 1)

@@ -17,6 +17,7 @@
 #include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/pattern_iterations.hpp"
+#include "offline/report/wait_iterations.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
@@ -80,15 +81,19 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
 /// What events say: in a few lines for people, and how long call paths have waited.
 void search_events(const std::string& experiment, report::Options& options) {
   constexpr std::chrono::seconds most_for_people(3), most_for_programs(10);
-  analysis::CallTreeOptions tree;
-  tree.callsites = options.callsites;
-  tree.depth = options.callpath_depth;
-  const auto most = options.format == report::Format::Text ? most_for_people : most_for_programs;
-  FirstFindings findings = first_findings(experiment, most, OnSignal::EndsProcess, tree);
-  if (!findings.is_done)
+  WantedFindings wanted;
+  wanted.tree.callsites = options.callsites;
+  wanted.tree.depth = options.callpath_depth;
+  wanted.waits_by_rank = options.waits && options.format == report::Format::Json;
+  const bool is_for_people = options.format == report::Format::Text && !options.waits;
+  const auto most = is_for_people ? most_for_people : most_for_programs;
+  FirstFindings findings = first_findings(experiment, most, OnSignal::EndsProcess, wanted);
+  if (!findings.is_done) {
     findings.lines = {fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}))};
+    options.events_not_searched = findings.lines[0];
+  }
   if (options.is_first_page()) options.findings = std::move(findings.lines);
-  options.waits = std::move(findings.waits);
+  options.waits_in_events = std::move(findings.waits);
 }
 
 int run(Request request) {
@@ -110,7 +115,8 @@ int run(Request request) {
       return exit_unreadable;
     }
     request.options.other_metric = [&](const std::string& metric) {
-      return report::search_iterations(experiment, metric);
+      return metric == report::wait_metric_name ? report::wait_iterations(experiment)
+                                                : report::search_iterations(experiment, metric);
     };
     check_request(*experiment, request.options);
     if (request.options.shows_call_tree()) search_events(request.experiment, request.options);
@@ -157,7 +163,8 @@ void add_metric_option(Command command, report::Options& options) {
   const std::vector<std::string> of_locations = analysis::severity_metric_names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(
-      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also a pattern of "
+      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also wait, or a pattern "
+      "of "
       "waiting, "
       "late_sender, wait_at_nxn, and others, of iterations whose events were kept; with --locations: {}, {}, or a "
       "pattern that refrain analyze has found",
@@ -219,6 +226,10 @@ void add_report(Command root, Invocation& invocation) {
   Option events = command.flag("--events", request->options.events, "What events were kept, rank by rank");
   for (Option other : others) events.excludes(other);
   events.excludes(windows).excludes(locations);
+  Option waits =
+      command.flag("--waits", request->options.waits, "Who has waited for others, by call path, as each method tells");
+  for (Option other : others) waits.excludes(other);
+  waits.excludes(windows).excludes(locations).excludes(events);
   command.flag("--callsites", request->options.callsites,
                "Keep the call sites of one function apart, with module, file and line");
   within(command

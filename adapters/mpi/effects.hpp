@@ -15,6 +15,7 @@
 #include "adapters/mpi/effects_one_sided.hpp"
 #include "adapters/mpi/effects_requests.hpp"
 #include "adapters/mpi/traffic.hpp"
+#include "measurement/call_durations.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
@@ -49,6 +50,8 @@ struct Counted {
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return fail_collective(operation.comm);
     const Traffic traffic = count(call);
+    if (measurement::durations_are_noted.load(std::memory_order_relaxed)) [[likely]]
+      note_processes(call);
     if (call.is_listened_to()) [[unlikely]]
       tell_collective(call, operation.comm, root_of(operation), traffic);
   }
@@ -63,6 +66,11 @@ struct Counted {
     call.sent(0, traffic.sent);
     call.received(0, traffic.received);
     return traffic;
+  }
+  /// Of an intercommunicator those of this side.
+  void note_processes(measurement::MpiCall& call) const {
+    int processes = 0;
+    if (pmpi.Comm_size(operation.comm, &processes) == MPI_SUCCESS) call.among(processes);
   }
 };
 template <class Operation>

@@ -29,6 +29,7 @@ std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& 
       break;
     case RequestKind::UntoldReceive:
       call.completed_receive(request.begun, 1, 0);
+      call.moved_unknown();
       call.lost(measurement::Loss::UnknownReceive);
       break;
     case RequestKind::FileRead:
@@ -39,9 +40,9 @@ std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& 
       bytes = told_bytes(call, status);
       call.completed_io(request.begun, MetricId::BytesWritten, bytes);
       break;
+    case RequestKind::Send: call.completed_send(request.bytes_sent); break;
+    case RequestKind::Collective: call.completed_collective(request.bytes_sent + request.bytes_received); break;
     case RequestKind::Communicator:
-    case RequestKind::Send:
-    case RequestKind::Collective:
     case RequestKind::OneSided:
     case RequestKind::Generalized: break;
   }

@@ -12,6 +12,7 @@
 
 namespace refrain::adapters::mpi {
 
+using measurement::Announcement;
 using measurement::Location;
 using measurement::MpiCall;
 using measurement::RegionId;
@@ -113,9 +114,9 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
   return run_call(
       begun, [] {},
       [&] {
-        location->call.announces = true;
+        location->call.announcement = Announcement::Made;
         const std::uintptr_t result = pass_on();
-        location->call.announces = false;
+        if (location->call.announcement == Announcement::Made) location->call.announcement = Announcement::None;
         return result;
       },
       [](MpiCall&, std::uintptr_t) {});

@@ -7,6 +7,11 @@
  *   alltoall   as in FT
  *   master     rank 0 hands out tasks and takes results from any rank
  *   drift      a halo and a reduction; which rank has most to do changes slowly
+ *   wavefront  blocks that go along the ranks and back, as in Sweep3D
+ *   persistent a halo of persistent requests
+ *   groups     reductions of every second rank, and of all
+ *   constant   a halo; the first rank always has most to do
+ *   tested     a halo; MPI_Waitall is called only when MPI_Testall has not found all complete
  * A step works for some microseconds by the clock, unequally on the ranks. Every 2nd, 10th, 16th and 50th one does
  * more, on one rank each. */
 #include <mpi.h>
@@ -150,6 +155,66 @@ static void master(int step) {
   }
 }
 
+static void wavefront(int step) {
+  enum { blocks = 4, bytes = values / blocks };
+  for (int way = 0; way < 2; ++way)
+    for (int block = 0; block < blocks; ++block) {
+      const int from = neighbor(way == 0 ? -1 : 1), to = neighbor(way == 0 ? 1 : -1);
+      MPI_Recv(from_left[way], bytes, MPI_DOUBLE, from, block, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      compute(microseconds / blocks / 2 *
+              (0.5 + fraction((unsigned long)((step * 2 + way) * blocks + block) * 64 + (unsigned long)rank)));
+      MPI_Send(to_right, bytes, MPI_DOUBLE, to, block, MPI_COMM_WORLD);
+    }
+  special(step);
+}
+
+static MPI_Request kept[4];
+
+static void persistent(int step) {
+  if (step == 0) {
+    MPI_Recv_init(from_left[0], values, MPI_DOUBLE, neighbor(-1), 1, MPI_COMM_WORLD, &kept[0]);
+    MPI_Recv_init(from_right[0], values, MPI_DOUBLE, neighbor(1), 2, MPI_COMM_WORLD, &kept[1]);
+    MPI_Send_init(to_right, values, MPI_DOUBLE, neighbor(1), 1, MPI_COMM_WORLD, &kept[2]);
+    MPI_Send_init(to_left, values, MPI_DOUBLE, neighbor(-1), 2, MPI_COMM_WORLD, &kept[3]);
+  }
+  work(step, 1);
+  MPI_Startall(4, kept);
+  MPI_Waitall(4, kept, MPI_STATUSES_IGNORE);
+}
+
+static void end_persistent(void) {
+  for (int i = 0; i < 4; ++i) MPI_Request_free(&kept[i]);
+}
+
+static MPI_Comm half;
+
+static void groups(int step) {
+  if (step == 0) MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  double sum = own[0], all = 0;
+  work(step, 0.7);
+  MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, half);
+  work(step + steps, 0.3);
+  MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void constant(int step) {
+  if (rank == 0) compute(microseconds);
+  work(step, 0.5);
+  exchange();
+}
+
+static void tested(int step) {
+  work(step, 1);
+  MPI_Request all[4];
+  int complete = 0;
+  MPI_Irecv(from_left[0], values, MPI_DOUBLE, neighbor(-1), 1, MPI_COMM_WORLD, &all[0]);
+  MPI_Irecv(from_right[0], values, MPI_DOUBLE, neighbor(1), 2, MPI_COMM_WORLD, &all[1]);
+  MPI_Isend(to_right, values, MPI_DOUBLE, neighbor(1), 1, MPI_COMM_WORLD, &all[2]);
+  MPI_Isend(to_left, values, MPI_DOUBLE, neighbor(-1), 2, MPI_COMM_WORLD, &all[3]);
+  MPI_Testall(4, all, &complete, MPI_STATUSES_IGNORE);
+  if (!complete) MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
+}
+
 static void drift(int step) {
   const double turn = (double)step / steps * size;
   const double near = (double)((rank + 1) % size) - turn, distance = near < 0 ? -near : near;
@@ -163,13 +228,16 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*step)(int);
-  } kernels[] = {{"pipeline", pipeline}, {"halo", halo},     {"buffers", buffers}, {"dots", dots},
-                 {"alltoall", alltoall}, {"master", master}, {"drift", drift}};
+  } kernels[] = {{"pipeline", pipeline},     {"halo", halo},     {"buffers", buffers},   {"dots", dots},
+                 {"alltoall", alltoall},     {"master", master}, {"drift", drift},       {"wavefront", wavefront},
+                 {"persistent", persistent}, {"groups", groups}, {"constant", constant}, {"tested", tested}};
   const int count = (int)(sizeof kernels / sizeof kernels[0]);
   int kernel = 0;
   while (kernel < count && (argc < 2 || strcmp(argv[1], kernels[kernel].name) != 0)) ++kernel;
   if (kernel == count) {
-    fprintf(stderr, "usage: kernels pipeline|halo|buffers|dots|alltoall|master|drift [STEPS [MICROSECONDS]]\n");
+    fprintf(stderr, "usage: kernels KERNEL [STEPS [MICROSECONDS]]; the kernels:");
+    for (int i = 0; i < count; ++i) fprintf(stderr, " %s", kernels[i].name);
+    fputc('\n', stderr);
     return 1;
   }
   if (argc > 2) steps = atoi(argv[2]);
@@ -188,6 +256,7 @@ int main(int argc, char** argv) {
   }
   REFRAIN_LOOP_END();
   if (kernels[kernel].step == buffers) end_buffers();
+  if (kernels[kernel].step == persistent) end_persistent();
   MPI_Finalize();
   free(spread);
   free(gathered);

@@ -21,6 +21,7 @@
 #include "format/own_times.hpp"
 #include "format/time_rules.hpp"
 #include "format/windows.hpp"
+#include "waits/durations.hpp"
 
 namespace refrain::experiment {
 
@@ -146,6 +147,13 @@ struct RunTotals {
   std::vector<std::int64_t> extra_no_path;  ///< by metric, as `extra.totals`
 };
 
+/// How long calls of one class at one call path have taken, in ticks.
+struct CallDurations {
+  std::uint32_t path;
+  waits::CallClass of;
+  waits::Durations durations;
+};
+
 struct LocationDefinition {
   std::int32_t rank = 0;
   std::int32_t thread = 0;
@@ -155,6 +163,7 @@ struct LocationDefinition {
   std::int64_t arena_bytes = 0;
   std::vector<std::int64_t> losses;                                     ///< by format::Loss
   std::array<format::OwnTimeMean, format::own_time_count> own_times{};  ///< ticks; 0 timed: not known
+  std::vector<CallDurations> durations;                                 ///< ascending by path, then by class
 };
 
 struct Location : LocationDefinition {

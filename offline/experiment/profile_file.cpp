@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "format/checksum.hpp"
 #include "offline/experiment/block_reader.hpp"
@@ -48,8 +47,7 @@ Header read_header(const InputFile& file) {
   header.definitions_size = in.fixed<std::uint64_t>();
   if (in.fixed<std::uint64_t>() != format::checksum(beginning.data(), format::header_size - format::checksum_size))
     file.fail(0, "the header has a wrong checksum");
-  if (header.ranks == 0 || header.ranks > std::uint32_t{std::numeric_limits<std::int32_t>::max()} ||
-      header.entries > header.ranks)
+  if (header.ranks == 0 || header.ranks > format::most_ranks || header.entries > header.ranks)
     file.fail(24, "impossible number of ranks");
   return header;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/durations_reader.hpp"
 #include "offline/experiment/events_reader.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/loops_reader.hpp"
@@ -29,7 +30,7 @@ void read_process(SectionReader in, Rank& rank) {
     cost->high = finite(in);
   }
   in.finish();
-  if (rank.ticks_per_second <= 0) in.refuse("a clock that stands still");
+  if (!(rank.ticks_per_second >= 1)) in.refuse("a clock that stands still");
 }
 
 /// Classes of own time that this reader does not know are skipped.
@@ -352,6 +353,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
     survives(Section::Extra, "extra", "what units have of the metrics that were asked for is missing" + on,
              [&](SectionReader& in) { ExtraReader(in, rank).read(rank); });
   read_communication(rank);
+  if (block_.has(Section::Durations))
+    survives(Section::Durations, "durations", "how long single calls have taken" + on + " is missing",
+             [&](SectionReader& in) { read_durations(in, rank); });
   if (block_.has(Section::Events))
     survives(Section::Events, "events", "events" + on + " are missing",
              [&](SectionReader& in) { rank.events = read_events(in, rank); });

@@ -228,6 +228,7 @@ struct Estimate::Location {
   double ns_per_tick;
   Domains pooled;  ///< of iterations that stand for themselves, and of blocks of which too little is known
   std::vector<Sampled> sampled;  ///< of blocks that were added
+  unsigned blocks = 0;           ///< so many were added
 
   Location(std::uint32_t number_, const Findings::OfLocation& found_, const experiment::Rank& rank_,
            const experiment::Location& profile_, const std::vector<experiment::CallPath>& paths_)
@@ -365,7 +366,8 @@ void Estimate::add_block(Location& of, Block& block) {
     if (is_pooled) of.pooled[at.first].add(at.second);
     return is_pooled;
   });
-  for (const auto& [cell, of_cell] : scaled) add_doubt(of, cell, of_cell);
+  for (const auto& [cell, of_cell] : scaled) add_doubt(of, cell, of_cell, of.blocks);
+  ++of.blocks;
   of.sampled.push_back({std::move(block.strata), std::move(scaled), std::move(domains), {}});
 }
 
@@ -476,16 +478,20 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
 }
 
 /// The members have more time than the kept ones make of it: it is in long ones, none of which was kept. What share of
-/// that is waiting nobody knows: any is as likely. Where few have much of the time their shares tell little of others.
-void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled) {
+/// that is waiting nobody knows: any is as likely. Where few have much of the time their shares tell little of others;
+/// what few of one block have missed says nothing of other blocks.
+void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled, unsigned block) {
   const double exact_ns = std::max(scaled.by.time + scaled.excess_ns, 0.0);
   const double unseen = exact_ns > 0 ? std::max(1 - scaled.seen_ns / exact_ns, 0.0) : 0;
-  const double deviation = std::hypot(std::max(scaled.excess_ns, 0.0) / root_of_12,
-                                      std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
-  if (deviation <= 0) return;
-  const std::uint32_t number = doubt_index(node_of(of, cell), no_side);
-  for (const auto& [quantity, sums] : scaled.within)
-    if (!is_time(quantity)) add_doubt(of, cell, number, quantity, deviation);
+  const std::uint32_t node = node_of(of, cell);
+  const auto add = [&](std::uint32_t number, double deviation) {
+    if (deviation <= 0) return;
+    for (const auto& [quantity, sums] : scaled.within)
+      if (!is_time(quantity)) add_doubt(of, cell, number, quantity, deviation);
+  };
+  add(doubt_index(node, no_side), scaled.excess_ns / root_of_12);
+  constexpr unsigned first_of_blocks = all_sides;
+  add(doubt_index(node, first_of_blocks + block), std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
 }
 
 /// Ranks know too little of a call path for the same reason, so these err to the same side: a number for all of them.

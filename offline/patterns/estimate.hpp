@@ -107,7 +107,7 @@ class Estimate {
     double variance() const;
   };
   std::uint32_t iteration_index(std::uint16_t loop, std::int64_t number);
-  void add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled);
+  void add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled, unsigned block);
   void add_doubt(const Location& of, std::uint32_t cell, std::uint32_t number, Quantity quantity, double deviation);
   void add_known(const Location& of, const Stratum& stratum, const std::unordered_map<std::uint32_t, Scaled>& scaled,
                  Domains& domains) const;

@@ -1,11 +1,13 @@
 // Where the time went, by call path.
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <numeric>
 
 #include "offline/analysis/names.hpp"
 #include "offline/report/metric_columns.hpp"
+#include "offline/report/node_waits.hpp"
 #include "offline/report/run_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -18,26 +20,6 @@ using analysis::TreeNode;
 using format::MetricId;
 
 constexpr std::size_t least_name_width = 30;
-
-struct NodeWait {
-  double seconds = 0, error_s = 0;
-  const std::string* kind = nullptr;
-};
-
-/// By node, exclusive; empty: not known.
-std::vector<NodeWait> waits_of(const Document& d) {
-  std::vector<NodeWait> waits;
-  if (!d.options.waits || !d.options.shows_call_tree()) return waits;
-  waits.resize(d.tree.nodes.size());
-  for (const PathWaits::Of& of : d.options.waits->paths) {
-    const auto path = static_cast<std::size_t>(of.path);
-    if (path >= d.tree.node_of.size()) continue;
-    const std::uint32_t node = d.tree.node_of[path];
-    // An estimate may come to more than the calls have taken.
-    waits[node] = {std::min(of.seconds, d.tree.nodes[node].exclusive_s), of.error_s, &of.kind};
-  }
-  return waits;
-}
 
 /// Which numbers fit beside the names.
 struct Columns {
@@ -60,11 +42,27 @@ class CallTreePage : public RunPage {
             "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
             "is called by the line above it alone.",
             0, style_.faint);
-    if (columns_.wait)
-      wrapped("",
-              fmt::format("wait %: waiting for other processes, of {}.",
-                          d_.options.waits->is_sampled ? "an estimate from the events that were kept" : "all events"),
-              0, style_.faint);
+    if (columns_.wait) wrapped("", "wait %: waiting for other processes, " + how_waits_are_known(), 0, style_.faint);
+  }
+
+  std::string how_waits_are_known() const {
+    using Method = NodeWait::Method;
+    constexpr std::pair<Method, const char*> methods[] = {
+        {Method::Events, "of all events"},
+        {Method::Sampled, "an estimate from the events that were kept"},
+        {Method::Matched, "from single messages"},
+        {Method::Minimum, "what calls took longer than short ones of their kind"}};
+    std::map<Method, double> by_method;
+    double all = 0;
+    for (const NodeWait& of : waits_) {
+      by_method[of.method] += of.seconds;
+      all += of.seconds;
+    }
+    std::string text;
+    for (const auto& [method, words] : methods)
+      if (constexpr double least = 0.01; by_method[method] > least * all)
+        text += fmt::format("{}{}", text.empty() ? "" : "; where there are none, ", words);
+    return text + " (--waits tells more).";
   }
 
   Columns choose_columns() const {
@@ -86,7 +84,8 @@ class CallTreePage : public RunPage {
   }
 
   void view() override {
-    for (const NodeWait& of : waits_of(d_)) waiting_.push_back(of.seconds);
+    waits_ = waits_of(d_);
+    for (const NodeWait& of : waits_) waiting_.push_back(of.seconds);
     // Parents come first.
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
@@ -240,12 +239,21 @@ class CallTreePage : public RunPage {
   }
 
   Columns columns_;
+  std::vector<NodeWait> waits_;  ///< by node
   std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
   std::string row_;
 };
 
 std::string call_tree_page(const Document& document, const Terminal& terminal) {
   return CallTreePage(document, terminal).render();
+}
+
+/// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
+void add_wait(const NodeWait& of, Row& row) {
+  if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
+  else
+    row.cells.insert(row.cells.end(), {of.seconds, of.error_s, name_of(of.method),
+                                       of.kind.empty() ? Cell() : Cell(of.kind), of.confidence});
 }
 
 }  // namespace
@@ -270,8 +278,11 @@ Table call_paths_table(const Document& d) {
   columns.push_back({"precision"});
   const auto waits = std::make_shared<const std::vector<NodeWait>>(waits_of(d));
   if (!waits->empty())
-    columns.insert(columns.end(),
-                   {{"wait_s", Kind::Seconds}, {"wait_error_s", Kind::Seconds}, {"wait_method"}, {"wait_kind"}});
+    columns.insert(columns.end(), {{"wait_s", Kind::Seconds},
+                                   {"wait_error_s", Kind::Seconds},
+                                   {"wait_method"},
+                                   {"wait_kind"},
+                                   {"wait_confidence", Kind::Share}});
   const auto rows = [&d, &tree, sites, waits](const TakeRow& take) {
     for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
@@ -288,13 +299,7 @@ Table call_paths_table(const Document& d) {
         row.cells.insert(row.cells.end(),
                          {node.module, node.file, std::int64_t{node.line}, static_cast<std::int64_t>(node.offset)});
       row.cells.emplace_back(precision_of(d, node.kind, node.name));
-      if (!waits->empty() && node.kind == PathKind::Mpi) {
-        const NodeWait& of = (*waits)[i];
-        row.cells.insert(row.cells.end(), {of.seconds, of.error_s, d.options.waits->is_sampled ? "sampled" : "events",
-                                           of.kind ? Cell(*of.kind) : Cell()});
-      } else if (!waits->empty()) {
-        row.cells.resize(row.cells.size() + 4);
-      }
+      if (!waits->empty()) add_wait((*waits)[i], row);
       take(row);
     }
   };

@@ -8,6 +8,7 @@
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/report/wait_iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -17,6 +18,26 @@ using analysis::ClusterSummary;
 
 constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< unless ranks are chosen
 constexpr std::size_t least_path_width = 12;
+
+/// Waiting of clusters of one location.
+class ClusterWaits {
+ public:
+  ClusterWaits(const analysis::MinimumWaits* minima, const OpenLoop& open) : open_(open) {
+    if (minima) floors_ = call_floors(*minima, *open.rank);
+  }
+  /// Of all iterations of a cluster, seconds; nothing: it is not known.
+  std::optional<double> of(std::size_t cluster) const {
+    const experiment::Unit* unit = open_.profiles->cluster_unit(static_cast<std::int32_t>(cluster));
+    if (!unit || floors_.empty()) return std::nullopt;
+    return waiting_of_cluster(*unit, floors_, open_.profiles->constants().ticks_per_second);
+  }
+
+ private:
+  const OpenLoop& open_;
+  CallFloors floors_;
+};
+
+bool has_waits(const Document& d) { return d.minimum_waits && d.minimum_waits->any(); }
 
 class ClusterTables : TextPage {
  public:
@@ -48,7 +69,13 @@ class ClusterTables : TextPage {
             "Iterations are "
             "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
             0, style_.faint);
+    if (shows_waits())
+      wrapped("", "wait %: of the time of the cluster, what calls took longer than short ones of their kind.", 0,
+              style_.faint);
   }
+
+  bool is_wide() const { return width() >= 100; }
+  bool shows_waits() const { return is_wide() && has_waits(d_); }
 
   void table(const LoopOfLocation& of, bool all) {
     const auto open = d_.loops->open(*d_.experiment, of);
@@ -62,12 +89,15 @@ class ClusterTables : TextPage {
     line(fmt::format("{}: {}", report::name_of(of),
                      plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
     // What sets a cluster apart says most: the rest makes room for it.
-    const bool wide = width() >= 100, deviation = width() >= 80, kind = width() >= 70;
+    const bool wide = is_wide(), deviation = width() >= 80, kind = width() >= 70;
     std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
     if (kind) head += right("class", 6);
     if (wide) head += right("first", 9) + right("last", 9);
     head += right("exemplar", 9) + right("mean", 9);
     if (deviation) head += right("std dev", 9);
+    const bool waits = shows_waits();
+    const ClusterWaits waiting(d_.minimum_waits, *open);
+    if (waits) head += right("wait %", 8);
     line(paint(style_.faint, head + "  what sets it apart"));
     const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
     double rest = 0;
@@ -84,6 +114,11 @@ class ClusterTables : TextPage {
       if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
       row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9);
       if (deviation) row += right(human_time(summary.deviation_wall_s), 9);
+      if (waits) {
+        const double all = summary.mean_wall_s * static_cast<double>(cluster.members);
+        const auto wait = waiting.of(order[i]);
+        row += right(!wait ? "?" : *wait > 0 ? percent(*wait, all) : "0", 8);
+      }
       row += "  ";
       row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
       line(row);
@@ -189,35 +224,43 @@ Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, s
                                  {"wall_share", Kind::Share}};
   for (const char* name : {"mean_wall_s", "deviation_wall_s", "min_wall_s", "max_wall_s", "mean_mpi_s"})
     columns.push_back({name, Kind::Seconds});
+  const bool waits = has_waits(d);
+  if (waits) columns.push_back({"mean_wait_s", Kind::Seconds});
   // The first of what sets a cluster apart; documents have all of it.
   for (const auto& [name, kind] : {std::pair("apart_metric", Kind::Text),
                                    {"apart_path", Kind::Path},
                                    {"apart_cluster_mean", Kind::Number},
                                    {"apart_loop_mean", Kind::Number}})
     columns.push_back({name, kind, InCsv});
-  return {"clusters", std::move(columns), [&d, &of, in, known = std::move(known)](const TakeRow& take) {
-            const auto open = known ? known : d.loops->open(*d.experiment, of);
-            if (!open) return;
-            const auto summaries = summarise_clusters(*open->profiles, d.tree);
-            for (std::size_t k = 0; k < summaries.size(); ++k) {
-              const ClusterSummary& s = summaries[k];
-              const experiment::Cluster& cluster = *s.cluster;
-              Row row{{static_cast<std::int64_t>(k), cluster.members, std::int64_t{cluster.class_index},
-                       cluster.overflow, cluster.first, cluster.last, cluster.exemplar, s.share, s.mean_wall_s,
-                       s.deviation_wall_s, s.min_wall_s, s.max_wall_s, s.mean_mpi_s}};
-              if (s.differences.empty()) {
-                row.cells.resize(row.cells.size() + 4);
-              } else {
-                const ClusterDifference& most = s.differences[0];
-                row.cells.insert(row.cells.end(),
-                                 {most.metric + (most.seconds ? "_s" : ""),
-                                  most.node == 0 ? std::vector<std::string>() : path_to(d.tree, most.node),
-                                  most.cluster_mean, most.loop_mean});
-              }
-              if (in & InJson) row.tables.push_back(apart_table(d.tree, s));
-              take(row);
-            }
-          }};
+  return {
+      "clusters", std::move(columns), [&d, &of, in, known = std::move(known), waits](const TakeRow& take) {
+        const auto open = known ? known : d.loops->open(*d.experiment, of);
+        if (!open) return;
+        const auto summaries = summarise_clusters(*open->profiles, d.tree);
+        const ClusterWaits all_waits(waits ? d.minimum_waits : nullptr, *open);
+        for (std::size_t k = 0; k < summaries.size(); ++k) {
+          const ClusterSummary& s = summaries[k];
+          const experiment::Cluster& cluster = *s.cluster;
+          Row row{{static_cast<std::int64_t>(k), cluster.members, std::int64_t{cluster.class_index}, cluster.overflow,
+                   cluster.first, cluster.last, cluster.exemplar, s.share, s.mean_wall_s, s.deviation_wall_s,
+                   s.min_wall_s, s.max_wall_s, s.mean_mpi_s}};
+          if (waits) {
+            const auto waiting = all_waits.of(k);
+            row.cells.push_back(
+                waiting ? Cell(*waiting / static_cast<double>(std::max<std::int64_t>(cluster.members, 1))) : Cell());
+          }
+          if (s.differences.empty()) {
+            row.cells.resize(row.cells.size() + 4);
+          } else {
+            const ClusterDifference& most = s.differences[0];
+            row.cells.insert(row.cells.end(), {most.metric + (most.seconds ? "_s" : ""),
+                                               most.node == 0 ? std::vector<std::string>() : path_to(d.tree, most.node),
+                                               most.cluster_mean, most.loop_mean});
+          }
+          if (in & InJson) row.tables.push_back(apart_table(d.tree, s));
+          take(row);
+        }
+      }};
 }
 
 std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal) {

@@ -145,14 +145,14 @@ class LoopGraphs : TextPage {
     const std::size_t columns = std::min(room, count);
     const Picture picture = take_picture(d_, group, std::max<std::size_t>(columns, 1));
     if (picture.all.count == 0) {
-      line(view_.source ? "all events of no iteration of this loop were kept"
+      line(view_.source ? view_.source->why_none()
            : picture.undivided > 0
                ? "the clusters of this loop could not be read: call paths of its iterations are not known"
                : "no iteration of this loop has been recorded");
       return;
     }
     repeat_ = std::clamp<std::size_t>(room / columns, 1, widest_iteration);
-    if (view_.source) by_events(picture);
+    if (view_.source) origin(picture);
     else if (view_.callpath && !view_.callpath->selection.everything) reconstructed(picture);
     wrapped("",
             fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture.least), where(picture.least, group),
@@ -172,15 +172,9 @@ class LoopGraphs : TextPage {
                           plural(picture.undivided, "iteration", "iterations")));
   }
 
-  /// Of how many iterations there are events.
-  void by_events(const Picture& picture) {
-    if (picture.undivided == 0) return wrapped("", "As the events of each iteration say.", 0);
-    wrapped("",
-            fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",
-                        percent(static_cast<double>(picture.all.count) /
-                                    static_cast<double>(picture.all.count + picture.undivided),
-                                1)),
-            0);
+  void origin(const Picture& picture) {
+    const auto known = static_cast<double>(picture.all.count), rest = static_cast<double>(picture.undivided);
+    wrapped("", view_.source->origin(rest == 0 ? 1 : known / (known + rest)), 0);
   }
 
   void reconstructed(const Picture& picture) {

@@ -73,7 +73,8 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   table.rows = [&view, open](const TakeRow& take) {
     const std::uint64_t stride = open->profiles->samples_stride();
     const bool samples = view.metric.name == "samples";
-    const bool whole = view.callpath->selection.everything || view.source;
+    const bool whole =
+        view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
     Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
     std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};

@@ -36,7 +36,7 @@ void choose_metric(LoopView& view, const std::vector<std::vector<analysis::Itera
     if (options.other_metric) view.source = options.other_metric(wanted);
     if (!view.source)
       throw UsageError(fmt::format("--metric {}: {} has {}{}", wanted, of, joined(names_of(metrics)),
-                                   options.other_metric ? "; and patterns of waiting, such as late_sender" : ""));
+                                   options.other_metric ? "; wait, and patterns of waiting, such as late_sender" : ""));
     view.metric = analysis::metric_of(wanted, "ticks");
     return;
   }
@@ -134,7 +134,7 @@ bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> ro
 }
 
 analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop) {
-  if (view.source) return view.source->of(loop.rank->rank, loop.location->thread, loop.loop().name, selection_of(view));
+  if (view.source) return view.source->of(*loop.profiles, loop.location->thread, selection_of(view));
   return view.callpath ? value_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name)
                        : value_of_metric(*loop.profiles, view.metric.name);
 }
@@ -146,7 +146,7 @@ analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop)
 
 analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop) {
   if (!view.callpath) return nullptr;
-  if (view.source) return [](auto...) { return static_cast<double>(analysis::Known::Exact); };
+  if (view.source) return [known = view.source->known()](auto...) { return static_cast<double>(known); };
   return known_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/minimum_waits.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/report.hpp"
 
@@ -92,6 +93,8 @@ struct Document {
   const Overview& overview;
   PartOfRun part = {};
   const LoopView* loops = nullptr;  ///< when iterations or clusters are asked for
+  /// What durations of calls tell of waiting, of all ranks; null: not asked for.
+  const analysis::MinimumWaits* minimum_waits = nullptr;
 
   bool chosen(std::int32_t rank) const;
   /// Calls `use` with the chosen ranks, one after the other.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "offline/patterns/iteration_severities.hpp"
+#include "offline/report/units.hpp"
 
 namespace refrain::report {
 namespace {
@@ -16,14 +17,21 @@ class PatternIterations final : public IterationSource {
  public:
   explicit PatternIterations(IterationSeverities found) : found_(std::move(found)) {}
 
-  analysis::IterationValue of(std::int32_t rank, std::int32_t thread, const std::string& loop,
+  analysis::Known known() const override { return analysis::Known::Exact; }
+  std::string origin(double share) const override {
+    if (share >= 1) return "As the events of each iteration say.";
+    return fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",
+                       percent(share, 1));
+  }
+  std::string why_none() const override { return "all events of no iteration of this loop were kept"; }
+  analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
                               const analysis::PathSelection* selection) const override {
     const auto is_meant = [&](std::uint32_t path) {
       return !selection || (path < selection->paths.size() && selection->paths[path]);
     };
     std::unordered_map<std::int64_t, double> seconds;
     for (const IterationSeverities::OfLoop& of : found_.loops) {
-      if (of.rank != rank || of.thread != thread || of.loop != loop) continue;
+      if (of.rank != profiles.rank().rank || of.thread != thread || of.loop != profiles.loop().name) continue;
       for (const std::int64_t iteration : of.kept) seconds[iteration] = 0;
       for (const IterationSeverities::Row& row : of.rows)
         if (is_meant(row.path)) seconds[row.iteration] += static_cast<double>(row.ns) / 1e9;

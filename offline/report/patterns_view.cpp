@@ -216,7 +216,7 @@ class PatternsPage : TextPage {
     const std::string pattern = left(std::get<std::string>(row.cells[3]), longest_pattern);
     constexpr std::size_t before = 10 + 10 + 7 + 2 + longest_pattern + 2, least_room = 20;
     const std::size_t room = width() > before + least_room ? width() - before : least_room;
-    line(numbers + "  " + pattern + "  " + shorten_path(std::get<std::string>(row.cells[4]), room));
+    line(numbers + "  " + pattern + "  " + fit_path(std::get<std::string>(row.cells[4]), room, glyphs_.ellipsis));
   }
 
   void causes(const patterns::CauseResults& found) {
@@ -275,22 +275,13 @@ class PatternsPage : TextPage {
     constexpr std::size_t least_room = 20;
     const auto name = [&](const std::optional<std::uint32_t>& node, std::size_t most) {
       if (!node) return std::string("the begin");
-      return shorten_path(fmt::format("{}", fmt::join(shown_.path(*node), " > ")), std::max(most, least_room));
+      return fit_path(joined_path(shown_.path(*node)), std::max(most, least_room), glyphs_.ellipsis);
     };
     if (of.is_call) return name(of.before, room);
     const std::string begin = function + " between ", middle = " and ";
     const std::size_t words = begin.size() + middle.size();
     const std::size_t each = room > words ? (room - words) / 2 : 0;
     return begin + name(of.before, each) + middle + name(of.after, each);
-  }
-
-  /// The end of a call path says most.
-  std::string shorten_path(const std::string& text, std::size_t room) const {
-    if (text.size() <= room) return text;
-    const std::size_t mark = std::string_view(glyphs_.ellipsis).size();
-    std::size_t from = text.size() - (room > mark ? room - mark : 0);
-    if (const std::size_t step = text.find(" > ", from); step != std::string::npos) from = step + 1;
-    return glyphs_.ellipsis + text.substr(from);
   }
 
   void doubts() {

@@ -68,7 +68,7 @@ void check_options(const Options& options, const std::vector<const View*>& wante
   }
   if (options.min_share && options.format != Format::Text)
     refuse("--min-share", "only text folds call paths; here all of them are shown");
-  if (options.callpath_depth > 0 && options.callpath.empty() && !only_paths && !document)
+  if (options.callpath_depth > 0 && options.callpath.empty() && !only_paths && &first != &waits_view && !document)
     refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
 }
 
@@ -98,8 +98,8 @@ void print_document(const Document& document, const Terminal& terminal, const Si
 }
 
 std::span<const View* const> views() {
-  static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,  &events_view,
-                                    &locations_view,  &functions_view, &call_tree_view};
+  static const View* const all[] = {&iterations_view, &clusters_view,  &windows_view,   &events_view,
+                                    &waits_view,      &locations_view, &functions_view, &call_tree_view};
   return all;
 }
 
@@ -147,7 +147,8 @@ void render_part(const std::shared_ptr<const experiment::Experiment>& experiment
 bool Options::chosen(std::int32_t rank) const { return ranks.empty() || std::ranges::binary_search(ranks, rank); }
 
 bool Options::is_first_page() const {
-  return format == Format::Text && shows_call_tree() && loop.empty() && !thread && metric.empty() && callpath.empty();
+  return format == Format::Text && shows_call_tree() && !waits && loop.empty() && !thread && metric.empty() &&
+         callpath.empty();
 }
 
 bool Options::shows_call_tree() const {
@@ -164,6 +165,8 @@ void check_ranks(const experiment::Experiment& experiment, const std::vector<std
 
 void check_request(const experiment::Experiment& experiment, const Options& options) {
   check_options(options, wanted_views(options));
+  if (options.waits && !options.ranks.empty())
+    throw UsageError("--rank does not go together with --waits: who has waited for whom takes all ranks");
   check_ranks(experiment, options.ranks);
 }
 
@@ -173,7 +176,14 @@ void render(const std::shared_ptr<const experiment::Experiment>& experiment, con
   if (options.iteration || options.cluster) return render_part(experiment, options, terminal, symbolizer, out);
   OverviewBuilder overview;
   analysis::CallTreeOptions of_tree = tree_options(options);
-  of_tree.also = [&](const experiment::Rank& rank) { overview.add(rank); };
+  std::optional<analysis::MinimumWaits> minima;
+  // Some ranks alone do not tell what others take for an operation of all.
+  if (options.shows_call_tree() || (options.clusters && options.ranks.empty()))
+    minima.emplace(experiment->definitions());
+  of_tree.also = [&](const experiment::Rank& rank) {
+    overview.add(rank);
+    if (minima) minima->add(rank);
+  };
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, of_tree);
 
   const bool loops = options.iterations || options.clusters;
@@ -182,7 +192,15 @@ void render(const std::shared_ptr<const experiment::Experiment>& experiment, con
   // Programs that read JSON know an empty list when they see one.
   if (loops && options.format != Format::Json) require_loops(view);
   const Overview about = overview.finish(*experiment, options, tree);
-  print_document({experiment, options, tree, about, {}, loops ? &view : nullptr}, terminal, out);
+  // Who reads JSON knows an empty list.
+  if (options.waits && options.format != Format::Json && !options.waits_in_events && !minima->any())
+    throw UsageError(
+        options.events_not_searched
+            ? "--waits: the experiment has no durations of calls, and its events were not searched here; " +
+                  *options.events_not_searched
+            : "--waits: the experiment has neither events nor durations of calls, which tell this");
+  print_document({experiment, options, tree, about, {}, loops ? &view : nullptr, minima ? &*minima : nullptr}, terminal,
+                 out);
 }
 
 }  // namespace refrain::report

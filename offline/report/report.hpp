@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/severities.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/table.hpp"
@@ -31,9 +33,14 @@ class IterationSource {
  public:
   virtual ~IterationSource() = default;
   /// Of a loop of a location; `selection`: of these call paths, null: of all. An iteration that nothing is known of has
-  /// NaN.
-  virtual analysis::IterationValue of(std::int32_t rank, std::int32_t thread, const std::string& loop,
+  /// NaN. `profiles` and `selection` must outlive the result.
+  virtual analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
                                       const analysis::PathSelection* selection) const = 0;
+  virtual analysis::Known known() const = 0;
+  /// A sentence on how the values are known; `share`: of so many of the iterations, more than none.
+  virtual std::string origin(double share) const = 0;
+  /// Why no iteration of a loop has a value.
+  virtual std::string why_none() const = 0;
 };
 
 /// How long call paths have waited for other processes, as events tell.
@@ -41,10 +48,19 @@ struct PathWaits {
   struct Of {
     std::int64_t path;        ///< of the definitions; the first one of a node of the call tree stands for all of it
     double seconds, error_s;  ///< error: of an estimate from a sample of iterations
-    std::string kind;         ///< the pattern that most of it is
+    double seen_s;            ///< time in MPI that what was kept stands for
+    /// From messages that were sampled one by one; nothing: there are none of this call path.
+    struct Matched {
+      double seconds, error_s;
+      std::uint64_t messages;  ///< in the sample
+    };
+    std::optional<Matched> matched;
+    std::string kind;                        ///< the pattern that most of it is; empty: of none
+    std::map<std::int32_t, double> by_rank;  ///< of `seconds`, where it was asked for; of other ranks nothing
   };
-  std::vector<Of> paths;  ///< the others have not waited
+  std::vector<Of> paths;  ///< of the others there are no events
   bool is_sampled = false;
+  double confidence = 1;  ///< as of the pattern of all waiting
 };
 
 struct Options {
@@ -53,6 +69,7 @@ struct Options {
   bool flat = false;                                    ///< by function instead of by call path
   bool iterations = false;                              ///< every iteration of the marked loops
   bool windows = false;                                 ///< one-sided operations by window, origin and target
+  bool waits = false;                                   ///< waiting of call paths, by all methods
   bool clusters = false;                                ///< the clusters of iterations of every location
   bool events = false;                                  ///< what was kept of events
   bool locations = false;                               ///< rank by rank, thread by thread
@@ -68,7 +85,8 @@ struct Options {
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
   std::vector<std::string> findings;                                ///< lines that the first page begins with
-  std::optional<PathWaits> waits;  ///< of the same call sites and depth; nothing: not known
+  std::optional<std::string> events_not_searched;                   ///< they are too many; what to type
+  std::optional<PathWaits> waits_in_events;  ///< of the same call sites and depth; nothing: not known
   /// Asked for the metric of iterations when their profiles do not have it. Null: there is none of the name either.
   /// Throws UsageError when there would be one in other experiments.
   std::function<std::shared_ptr<const IterationSource>(const std::string& metric)> other_metric;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace refrain::report {
 namespace {
@@ -148,6 +149,15 @@ std::string fit_name(std::string_view name, std::size_t width, std::string_view 
   if (display_width(text) <= width) return text;
   const std::size_t mark = display_width(ellipsis);
   return width <= mark ? cut_to(text, width) : cut_to(text, width - mark) + std::string(ellipsis);
+}
+
+std::string joined_path(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " > ")); }
+
+std::string fit_path(const std::string& path, std::size_t width, std::string_view ellipsis) {
+  if (path.size() <= width) return path;
+  std::size_t from = path.size() - (width > ellipsis.size() ? width - ellipsis.size() : 0);
+  if (const std::size_t step = path.find(" > ", from); step != std::string::npos) from = step + 1;
+  return std::string(ellipsis) + path.substr(from);
 }
 
 }  // namespace refrain::report

@@ -24,5 +24,8 @@ std::size_t display_width(std::string_view text);
 std::string cut_to(std::string_view text, std::size_t width);
 /// Makes `name` fit: parameters, then template arguments are replaced by `ellipsis`, then the end is cut.
 std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis);
+/// "main > solve > MPI_Wait", and when that does not fit its end, which says most.
+std::string fit_path(const std::string& path, std::size_t width, std::string_view ellipsis);
+std::string joined_path(const std::vector<std::string>& names);
 
 }  // namespace refrain::report

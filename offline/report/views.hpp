@@ -22,7 +22,7 @@ struct View {
 
 // One file each. Tables may keep references to the document.
 extern const View call_tree_view, events_view, functions_view, locations_view, windows_view, iterations_view,
-    clusters_view;
+    clusters_view, waits_view;
 
 /// In the order in which they are looked for.
 std::span<const View* const> views();

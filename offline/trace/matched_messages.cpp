@@ -52,9 +52,12 @@ LateSenders late_senders(std::span<const MatchedMessage> messages, unsigned leve
   return {all.least_ns * weight, all.most_ns * weight};
 }
 
-MatchedMessages::MatchedMessages(const Trace& trace)
-    : trace_(trace), level_(trace.level_of_messages()), calls_(trace.locations().size()) {
-  if (!level_) return;
+MatchedMessages::MatchedMessages(const Trace& trace, std::optional<unsigned> as_level)
+    : trace_(trace),
+      is_of_events_(as_level.has_value()),
+      level_(as_level ? as_level : trace.level_of_messages()),
+      calls_(trace.locations().size()) {
+  if (!level_ || is_of_events_) return;
   begin_ns_ = std::numeric_limits<std::int64_t>::max();
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
     const experiment::MessageSample* sample = trace.sampled_messages(location);
@@ -134,32 +137,35 @@ void MatchedMessages::add_message(const Event& event, OpenCall& call) {
   if (!events::has_number(r.kind, r.phase)) return;
   const bool is_send = r.kind == Kind::Send;
   call.receives += !is_send;
-  if (r.ordinal == events::no_ordinal || waiting_.empty()) return;
+  if (r.ordinal == events::no_ordinal) return;
+  if (is_of_events_ ? !format::KeptIterations{.level = *level_}.has(r.ordinal) : waiting_.empty()) return;
   const MessageKey key = key_of(event.location, r);
-  const auto at = waiting_.find(key);
-  if (at == waiting_.end() || at->second.is_send == is_send) return;
+  if (is_of_events_) {
+    if (key.communicator < 0 || key.from < 0 || key.to < 0) return;
+    ++ends_;
+  } else if (const auto at = waiting_.find(key); at == waiting_.end() || at->second.is_send == is_send) {
+    return;
+  }
   MessageEnd end;
   end.location = event.location;
   end.enter_ns = call.enter_ns;
-  end.leave_ns = event.time_ns;  // of a send not yet
   end.path = event.path;
   if (!is_send && r.phase == events::Phase::Completed)
     end.posted_path = trace_.path_of(event.location, r.begun_thread, r.begun_node);
   end.tags_before = r.tags_before;
   end.tag = r.tag;
   end.bytes = is_send ? r.bytes_sent : r.bytes_received;
-  end.is_sampled = false;
-  const std::size_t before = pairs_.size();
-  match(key, is_send, end);
-  if (pairs_.size() > before) call.pairs.push_back(before);
+  end.is_sampled = is_of_events_;
+  call.ends.push_back({key, is_send, end});
 }
 
 void MatchedMessages::end_call(const Event& event, OpenCall& call) {
-  for (const std::size_t place : call.pairs) {
-    MatchedMessage& pair = pairs_[place];
-    MessageEnd& end = pair.send.is_sampled ? pair.receive : pair.send;
-    end.leave_ns = event.time_ns;
-    if (!pair.receive.is_sampled) pair.receive.receives = call.receives;
+  for (EndOfCall& of : call.ends) {
+    of.end.leave_ns = event.time_ns;
+    if (!of.is_send) of.end.receives = call.receives;
+    // Another event may have been the other end meanwhile.
+    if (!is_of_events_ && !waiting_.contains(of.key)) continue;
+    match(of.key, of.is_send, of.end);
   }
 }
 

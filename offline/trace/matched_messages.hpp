@@ -51,8 +51,9 @@ LateSenders late_senders(std::span<const MatchedMessage> messages, unsigned leve
 
 class MatchedMessages {
  public:
-  /// The trace must outlive it.
-  explicit MatchedMessages(const Trace& trace);
+  /// The trace must outlive it. `as_level`: of a trace with all events, as if one of 2^as_level messages had been
+  /// sampled.
+  explicit MatchedMessages(const Trace& trace, std::optional<unsigned> as_level = {});
 
   /// With every event of the trace, in order of time: it may have the other end of a message.
   void add(const Event& event);
@@ -72,10 +73,15 @@ class MatchedMessages {
     bool is_send;
     MessageEnd end;
   };
+  struct EndOfCall {
+    MessageKey key;
+    bool is_send;
+    MessageEnd end;
+  };
   struct OpenCall {
     std::int64_t enter_ns;
     std::uint32_t receives = 0;
-    std::vector<std::size_t> pairs = {};  ///< of which it has an end
+    std::vector<EndOfCall> ends = {};
   };
   void add_sampled(std::uint32_t location, const events::SampledMessage& message);
   MessageKey key_of(std::uint32_t location, const events::Record& message) const;
@@ -84,6 +90,7 @@ class MatchedMessages {
   void end_call(const Event& event, OpenCall& call);
 
   const Trace& trace_;
+  const bool is_of_events_;  ///< all ends are taken from them
   std::optional<unsigned> level_;
   std::uint64_t ends_ = 0, alone_ = 0, lost_ = 0;
   std::int64_t begin_ns_ = 0;

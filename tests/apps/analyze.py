@@ -51,12 +51,19 @@ def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
         waits = each(second[function], first[send])
         return {"late_sender": waits} | ({"late_sender_wrong_order": waits, "wrong_order_same_source": waits}
                                          if mode == "order" else {})
+    requests = {"persistent": "MPI_Wait", "waitany": "MPI_Waitany", "waitsome": "MPI_Waitsome", "mrecv": "MPI_Mprobe"}
+    if mode in requests:
+        return {"late_sender": each(second[requests[mode]], first["MPI_Send"])}
+    if mode == "large":
+        return {"late_sender": each(second["MPI_Recv"], first["MPI_Send"]), "late_receiver": each(first["MPI_Send"], second["MPI_Recv"])}
     if mode in ("ssend", "issend"):
         function, receive = {"ssend": ("MPI_Ssend", "MPI_Recv"), "issend": ("MPI_Wait", "MPI_Irecv")}[mode]
         return {"late_receiver": each(first[function], second[receive])}
     def both(function: str) -> list[float]:
         return [a + b for a, b in zip(each(first[function], second[function]), each(second[function], first[function]))]
 
+    if mode == "sendrecv":
+        return {"late_sender": both("MPI_Sendrecv")}
     if mode == "allreduce":
         return {"wait_at_nxn": both("MPI_Allreduce")}
     if mode in ("barrier", "ibarrier"):
@@ -94,12 +101,16 @@ def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
         return {"late_broadcast": each(second["MPI_Bcast"], first["MPI_Bcast"])}
     if mode == "reduce":
         return {"early_reduce": each(first["MPI_Reduce"], second["MPI_Reduce"])}
+    if mode == "scatter":
+        return {"late_broadcast": each(second["MPI_Scatter"], first["MPI_Scatter"])}
+    if mode == "gather":
+        return {"early_reduce": each(first["MPI_Gather"], second["MPI_Gather"])}
     assert mode == "scan"
     return {"early_scan": each(second["MPI_Scan"], first["MPI_Scan"])}
 
 
 MODES = ("recv", "waitall", "order", "buffers", "ssend", "issend", "barrier", "ibarrier", "allreduce", "bcast", "reduce", "scan", "fence", "epochs",
-         "locks")
+         "locks", "persistent", "waitany", "waitsome", "sendrecv", "large", "gather", "scatter")
 
 
 class Analyze(TestCase):
@@ -287,7 +298,7 @@ class Analyze(TestCase):
             self.assertIn(" wait % ", self.report(experiment))
             self.assertNotIn("wait_s", self.report(experiment, "--format", "json", "--rank", "0"))
             self.assertNotIn("wait_s", self.report(experiment, "--format", "csv", "--flat"))
-        experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off"})
+        experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off", "REFRAIN_WAIT_STATES": "off"})
         self.assertNotIn("wait_s", self.report(experiment, "--format", "json"))
         self.assertNotIn("wait %", self.report(experiment))
 
@@ -368,7 +379,7 @@ class Analyze(TestCase):
     def test_no_events_or_no_such_pattern(self) -> None:
         experiment, _ = self.run_mode(MPIS[0], "recv", 10, 0, {"REFRAIN_TRACE": "off"}, "marked")
         for metric, line in (("late_sender", "the experiment has no events, which tell this"),
-                             ("late_sende", "an iteration has wall, .*; and patterns of waiting, such as late_sender")):
+                             ("late_sende", "an iteration has wall, .*; wait, and patterns of waiting, such as late_sender")):
             done = subprocess.run([REFRAIN, "report", experiment, "--iterations", "--metric", metric], capture_output=True,
                                   text=True, env=clean_environment(), timeout=300)
             self.assertEqual((1, ""), (done.returncode, done.stdout))

@@ -1,6 +1,8 @@
 /* Two ranks of which one comes late on purpose, by the wall clock: who waits, and how long, follows from when their
    calls began and ended, which each rank writes to FILE.<rank>: "function step begin end", seconds. With marks when the
-   word "marked" is there. Usage: analyze_waits MODE STEPS DELAY FILE [marked] */
+   word "marked" is there; with "apart" nothing is between the steps, and rank 0 is late in all of them, also where
+   rank 1 is; with "abandoned" rank 1 asks for one more message after the steps, and rank 0 ends the job after 2 seconds
+   without any. Usage: analyze_waits MODE STEPS DELAY FILE [marked|apart|abandoned] */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>
@@ -41,7 +43,8 @@ static const char* mode;
 static int is(const char* word) { return strcmp(mode, word) == 0; }
 
 /* Every second step the one rank is late, else the other one. */
-static int is_late(int who) { return rank == who && step % 2 == who; }
+static int is_apart;
+static int is_late(int who) { return rank == who && (is_apart ? who == 0 : step % 2 == who); }
 
 /* A message is received one step after it was sent: rank 1 waits for it where rank 0 has had much to do. The step of a
    call is that of the receive. */
@@ -98,6 +101,44 @@ static void one_step_of_locks(void) {
   TIMED("MPI_Win_unlock", MPI_Win_unlock(0, window));
 }
 
+/* Rank 0 sends; rank 1 has posted the receive and completes it with each of the functions that can. */
+static MPI_Request kept;
+
+static void one_step_of_requests(void) {
+  double value = 1, result;
+  if (rank == 0) {
+    TIMED("MPI_Send", MPI_Send(&value, 1, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD));
+    return;
+  }
+  int index, completed;
+  MPI_Request request;
+  if (is("persistent")) {
+    static double into;
+    if (step == 0) MPI_Recv_init(&into, 1, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, &kept);
+    MPI_Start(&kept);
+    TIMED("MPI_Wait", MPI_Wait(&kept, MPI_STATUS_IGNORE));
+    return;
+  }
+  if (is("mrecv")) {
+    MPI_Message message;
+    TIMED("MPI_Mprobe", MPI_Mprobe(0, 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE));
+    MPI_Mrecv(&result, 1, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
+    return;
+  }
+  MPI_Irecv(&result, 1, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, &request);
+  if (is("waitany")) TIMED("MPI_Waitany", MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE));
+  else TIMED("MPI_Waitsome", MPI_Waitsome(1, &request, &completed, &index, MPI_STATUSES_IGNORE));
+}
+
+/* So large that its sender waits until it is received. */
+static void one_step_of_large(void) {
+  enum { doubles = 1 << 19 };
+  static double* large;
+  if (!large) large = calloc(doubles, sizeof *large);
+  if (rank == 0) TIMED("MPI_Send", MPI_Send(large, doubles, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD));
+  else TIMED("MPI_Recv", MPI_Recv(large, doubles, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
 static void make_window(void) {
   double* memory;
   MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
@@ -123,7 +164,7 @@ static void one_step(void) {
   const MPI_Comm world = MPI_COMM_WORLD;
   MPI_Status status;
   MPI_Request requests[2];
-  TIMED("between", MPI_Barrier(world));
+  if (!is_apart) TIMED("between", MPI_Barrier(world));
   if (is("epochs")) {
     one_step_of_epochs();
     return;
@@ -133,8 +174,15 @@ static void one_step(void) {
     return;
   }
   if (is_late(0) || is_late(1)) work_for(delay);
-  if (is("recv")) {
-    if (rank == 0) TIMED("MPI_Send", MPI_Send(value, 1, MPI_DOUBLE, 1, 5, world));
+  if (is("persistent") || is("mrecv") || is("waitany") || is("waitsome")) {
+    one_step_of_requests();
+  } else if (is("large")) {
+    one_step_of_large();
+  } else if (is("sendrecv")) {
+    TIMED("MPI_Sendrecv",
+          MPI_Sendrecv(value, 1, MPI_DOUBLE, 1 - rank, 5, result, 1, MPI_DOUBLE, 1 - rank, 5, world, &status));
+  } else if (is("recv")) {
+    if (rank == 0) TIMED("MPI_Send", (is_apart ? MPI_Ssend : MPI_Send)(value, 1, MPI_DOUBLE, 1, 5, world));
     else TIMED("MPI_Recv", MPI_Recv(result, 1, MPI_DOUBLE, 0, 5, world, &status));
   } else if (is("waitall")) {
     if (rank == 0) {
@@ -182,15 +230,31 @@ static void one_step(void) {
     TIMED("MPI_Bcast", MPI_Bcast(value, 1, MPI_DOUBLE, 0, world));
   } else if (is("reduce")) {
     TIMED("MPI_Reduce", MPI_Reduce(value, result, 1, MPI_DOUBLE, MPI_SUM, 0, world));
+  } else if (is("gather")) {
+    TIMED("MPI_Gather", MPI_Gather(value, 1, MPI_DOUBLE, result, 1, MPI_DOUBLE, 0, world));
+  } else if (is("scatter")) {
+    TIMED("MPI_Scatter", MPI_Scatter(value, 1, MPI_DOUBLE, result, 1, MPI_DOUBLE, 0, world));
   } else if (is("scan")) {
     TIMED("MPI_Scan", MPI_Scan(value, result, 1, MPI_DOUBLE, MPI_SUM, world));
   }
 }
 
+static void abandon(void) {
+  double value;
+  if (rank == 1) {
+    MPI_Recv(&value, 1, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
+  work_for(2);
+  MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
 int main(int argc, char** argv) {
   if (argc < 5) return 1;
   mode = argv[1];
-  const int steps = atoi(argv[2]), is_marked = argc > 5;
+  const char* word = argc > 5 ? argv[5] : "";
+  const int steps = atoi(argv[2]), is_marked = strcmp(word, "marked") == 0;
+  is_apart = strcmp(word, "apart") == 0;
   delay = atof(argv[3]);
   calls = malloc((5 * (size_t)steps + 8) * sizeof *calls);
   MPI_Init(&argc, &argv);
@@ -206,6 +270,8 @@ int main(int argc, char** argv) {
   }
   if (is_marked) REFRAIN_LOOP_END();
   if (is("buffers")) receive_last();
+  if (strcmp(word, "abandoned") == 0) abandon();
+  if (is("persistent") && rank == 1) MPI_Request_free(&kept);
   if (is_one_sided) free_window();
   MPI_Finalize();
   char name[4096];

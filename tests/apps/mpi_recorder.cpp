@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "adapters/mpi/request_table.hpp"
+#include "measurement/call_durations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
@@ -140,6 +141,8 @@ bool is_call_around(const Location&, std::uintptr_t) { return false; }
 void end_calls_within(Location&, std::uintptr_t) {}
 void pop_call(Location&, platform::Ticks) {}
 void take_due_snapshot(Location&) {}
+std::atomic<bool> durations_are_noted{false};
+void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
 void take_back_timing(Location&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 

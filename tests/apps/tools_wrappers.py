@@ -41,6 +41,10 @@ class Wrappers(ToolsTest):
                     self.assertEqual(run.returncode, 0, run.stderr)
                     self.assertEqual(list(self.directory.glob("refrain-hello-*")), [])
 
+    def test_what_is_loaded_into_programs_needs_the_c_library_alone(self):
+        for name in ("openmpi", "mpich", "serial"):
+            self.assertEqual({"libc.so.6", "ld-linux-x86-64.so.2"}, set(needed(BUILD / f"lib/librefrain-{name}.so")))
+
     def test_the_mpi_behind_the_plain_name_is_found_out(self):
         for mpi in ("openmpi", "mpich"):
             done = self.wrapper("mpicc", HELLO, "-o", "hello", REFRAIN_MPICC=f"mpicc.{mpi}")

@@ -1,7 +1,7 @@
 # The tick handler in ordinary context: fault 38 of docs/faults.md. In the builds with sanitizers these judge it,
 # elsewhere valgrind does.
 refrain_unit_test(test_replay async.replay ${CMAKE_CURRENT_LIST_DIR}/replay/replay.cpp
-  LIBRARIES refrain_sampling_hot refrain_sampling refrain_measurement_hot refrain_measurement refrain_clustering refrain_events refrain_config
+  LIBRARIES refrain_sampling_hot refrain_sampling refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config
     refrain_platform refrain_unwind
   PROPERTIES LABELS async)
 

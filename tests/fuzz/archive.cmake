@@ -3,7 +3,7 @@ refrain_unit_test(fuzz_archive_mutations fuzz.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
   ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp
-  LIBRARIES refrain_report refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_platform)
+  LIBRARIES refrain_report refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
 
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)
 if(REFRAIN_FUZZ)

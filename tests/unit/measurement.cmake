@@ -1,5 +1,5 @@
 refrain_unit_test(test_measurement unit.measurement
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/clock_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/call_durations_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/clock_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/followers_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/own_location_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/own_time_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp
@@ -7,7 +7,7 @@ refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/stretches_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
-  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_events refrain_config refrain_experiment
+  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config refrain_experiment
     refrain_platform refrain_unwind)
 # Libraries that the dynamic linker puts at one and the same address; two have no build-id.
 foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless_too:4:none)
@@ -22,5 +22,5 @@ foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless
   target_compile_definitions(test_measurement PRIVATE ${macro}="$<TARGET_FILE:${name}>")
   add_dependencies(test_measurement ${name})
 endforeach()
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp PROPERTIES
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/call_durations_test.cpp PROPERTIES
   COMPILE_OPTIONS "-fno-omit-frame-pointer;-fno-optimize-sibling-calls;-Wno-clobbered" SKIP_PRECOMPILE_HEADERS ON)  # measured() reads its frame

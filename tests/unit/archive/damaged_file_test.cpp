@@ -59,7 +59,7 @@ TEST(DamagedFile, line_ends_changed_by_a_transfer_are_noticed) {
 TEST(DamagedFile, a_newer_major_version_is_told_from_damage) {
   std::string bytes = good_file();
   put<std::uint16_t>(bytes, 12, 7);
-  EXPECT_EQ(result_of(bytes), "f: at byte 12: written by a newer Refrain (format 7.7; this one reads 1.x)");
+  EXPECT_EQ(result_of(bytes), "f: at byte 12: written by a newer Refrain (format 7.8; this one reads 1.x)");
 }
 
 TEST(DamagedFile, a_newer_minor_version_is_read) {

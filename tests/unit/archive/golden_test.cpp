@@ -149,6 +149,10 @@ class RankWithEvents {
     locations_.assign(record.locations.begin(), record.locations.end());
     for (std::size_t thread = 0; thread < locations_.size(); ++thread)
       locations_[thread].events = {records_[thread], golden_iterations, thread};
+    durations_.clear();
+    for (const archive::LocationRecord& location : locations_) durations_.push_back(sample_durations(location));
+    for (std::size_t thread = 0; thread < locations_.size(); ++thread)
+      locations_[thread].durations = durations_[thread];
     record.locations = locations_;
     record.event_mode = format::EventMode::Sampled;
     record.user_regions = regions;
@@ -168,6 +172,7 @@ class RankWithEvents {
   platform::Bytes frames_;
   std::array<std::uint64_t, 2> records_{};
   std::vector<archive::LocationRecord> locations_;
+  std::vector<std::vector<waits::DurationTable::Entry>> durations_;
 };
 
 TEST(Golden, writes_a_new_one_on_demand) {
@@ -386,6 +391,23 @@ TEST(Golden, version_1_6) {
   EXPECT_EQ(ticks, 5'986'740);
   EXPECT_EQ(mixed, 916'404'352);
   EXPECT_EQ(columns, -1'990'096'420'404'009'128);
+}
+
+TEST(Golden, version_1_8) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.8").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  // Numbers read off when the file was written, not computed anew.
+  waits::Durations all;
+  std::int64_t paths = 0, classes = 0;
+  for (const experiment::CallDurations& of : profile.ranks[2].locations[1].durations) {
+    all.add(of.durations);
+    paths += of.path;
+    classes += of.of.code();
+  }
+  EXPECT_EQ(paths, 13'976);
+  EXPECT_EQ(classes, 1'988);
+  EXPECT_EQ(all.values, (std::array<std::int64_t, waits::column_count>{84, 1'173'030, 900, 22'515, 6, 5445}));
 }
 
 TEST(Golden, events_2) {

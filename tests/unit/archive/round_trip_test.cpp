@@ -1,9 +1,11 @@
 // What goes in comes out: one rank, written and read again.
 
+#include <algorithm>
 #include <cerrno>
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <set>
 
 #include "archive/writer.hpp"
 #include "offline/experiment/experiment.hpp"
@@ -29,6 +31,36 @@ int open_descriptors() {
   while (readdir(d)) ++n;
   closedir(d);
   return n;
+}
+
+TEST(RoundTrip, keeps_durations_of_calls_by_path_and_class) {
+  SampleRank sample = sample_rank(0, 1, 2, 60);
+  std::vector<archive::LocationRecord> locations(sample.record().locations.begin(), sample.record().locations.end());
+  std::vector<std::vector<waits::DurationTable::Entry>> entries;
+  for (archive::LocationRecord& location : locations) entries.push_back(sample_durations(location));
+  for (std::size_t l = 0; l < locations.size(); ++l) locations[l].durations = entries[l];
+  archive::RankRecord record = sample.record();
+  record.locations = locations;
+  ScratchDirectory directory;
+  put_manifest(directory.path, 1);
+  ASSERT_TRUE(archive::write_profile(record, {}, directory.c_str(), 0).written);
+  const Profile profile = experiment::read_experiment(directory.path).profile;
+  for (std::size_t l = 0; l < locations.size(); ++l) {
+    const auto& found = profile.ranks[0].locations[l].durations;
+    ASSERT_FALSE(found.empty());
+    waits::Durations expected, all;
+    std::set<std::pair<std::uint32_t, std::uint16_t>> kinds;
+    for (const auto& entry : entries[l]) expected.add(entry.durations);
+    for (const experiment::CallDurations& of : found) {
+      EXPECT_EQ(NodeKind::Region, profile.paths[of.path].kind);
+      EXPECT_EQ(7u, of.of.size());
+      kinds.emplace(of.path, of.of.code());
+      all.add(of.durations);
+    }
+    EXPECT_EQ(expected.values, all.values);
+    EXPECT_EQ(found.size(), kinds.size()) << "one row for a path and class";
+    EXPECT_TRUE(std::ranges::is_sorted(found, {}, [](const auto& of) { return std::pair(of.path, of.of.code()); }));
+  }
 }
 
 TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {

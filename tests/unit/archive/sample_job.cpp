@@ -276,6 +276,22 @@ std::string unhex(const std::string& hex) {
 
 }  // namespace
 
+std::vector<waits::DurationTable::Entry> sample_durations(const archive::LocationRecord& location) {
+  std::vector<waits::DurationTable::Entry> entries;
+  for (std::uint32_t node = static_cast<std::uint32_t>(location.nodes.size()); node-- > 1;) {
+    if (location.nodes[node].kind != NodeKind::Region) continue;
+    for (const bool receives : {true, false}) {
+      auto& entry = entries.emplace_back();
+      entry.node = node;
+      entry.of = waits::CallClass(waits::Transfer{.bytes = 100, .what = receives ? waits::Transfer::receives : 0});
+      for (std::int64_t call = 0; call < 3; ++call)
+        entry.durations.add_call(100 * node + 7 * call + receives, 100 * node + 7 * call + receives);
+      entries.emplace_back();
+    }
+  }
+  return entries;
+}
+
 std::vector<Path> paths_of(const experiment::Profile& profile) {
   std::vector<Path> paths;
   for (std::size_t i = 0; i < profile.paths.size(); ++i) {

@@ -114,6 +114,9 @@ std::int64_t sample_overall(int iteration, std::size_t metric);
 std::int64_t sample_samples(int iteration, int path);
 float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second);
 
+/// Durations of two classes for each call path to MPI of a location, in an order of their own; free places between.
+std::vector<waits::DurationTable::Entry> sample_durations(const archive::LocationRecord& location);
+
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
 std::vector<Path> paths_of(const experiment::Profile& profile);
 /// The paths with values of one unit.

@@ -1,0 +1,46 @@
+#pragma once
+/// How long the calls of a location have taken in which processes can wait for each other, by call path and class of
+/// call (waits/durations.hpp). Noted at the end of each call; what that takes of memory is bounded for the process.
+
+#include <optional>
+
+#include "measurement/location.hpp"
+#include "measurement/mpi_call.hpp"
+
+namespace refrain::measurement {
+
+/// The most memory of all locations together.
+inline constexpr std::size_t most_memory_of_durations = std::size_t{1} << 20;
+
+/// They are noted. Constant after the first location was made.
+extern std::atomic<bool> durations_are_noted;
+
+/// From here on they are. Before the first location is made.
+void start_durations();
+/// Of a location that is no more.
+void free_durations(Location& location);
+/// In the child, which has no locations yet.
+void forget_durations();
+
+/// Of the innermost call in progress, were it to end at `end`; nothing: nobody waits in such calls. Inside a scope, or
+/// while the location is held.
+std::optional<waits::DurationTable::Entry> duration_of_open_call(const Location& location, platform::Ticks end);
+
+/// What is rare of note_duration(): a call of its kind has no place yet, a unit has ended in it, or nobody waits in
+/// such calls. Ordinary context; keeps errno.
+void note_rare_duration(Location& location, platform::Ticks end, waits::CallClass of);
+
+/// The innermost call in progress has ended at `end`. Inside a scope.
+[[gnu::always_inline]] inline void note_duration(Location& l, platform::Ticks end, const waits::Transfer& transfer) {
+  if (!durations_are_noted.load(std::memory_order_relaxed)) [[unlikely]]
+    return;
+  const OpenCall& call = l.call;
+  const waits::CallClass of(transfer);
+  const platform::Ticks whole = end - call.begin;
+  const platform::Ticks duration = std::max(whole - call.taken_out, platform::Ticks{0});
+  if (call.charged_until != call.begin || !l.durations.add(static_cast<std::uint32_t>(call.node), of, duration, whole))
+      [[unlikely]]
+    note_rare_duration(l, end, of);
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,118 @@
+#include "offline/report/node_waits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace refrain::report {
+
+const char* name_of(NodeWait::Method method) {
+  constexpr const char* names[] = {"", "events", "sampled", "matched", "minimum"};
+  return names[static_cast<std::size_t>(method)];
+}
+
+namespace {
+
+using Method = NodeWait::Method;
+
+/// What stands for less of a call path's time says too little of it; what stands for so much, all.
+constexpr double least_seen = 0.5, all_seen = 0.98;
+
+/// Of a time of which nobody knows what part was waiting, were all parts as likely: the standard deviation.
+double error_of_unknown(double time_s) { return std::max(time_s, 0.0) / std::sqrt(12.0); }
+
+/// `open`: of the time, the part of which it is open whether it was waiting; `number`: of calls or messages that tell.
+double confidence_of(double open, double number) {
+  return std::clamp(1 - open, 0.0, 1.0) * number / (number + waits::fewest_calls);
+}
+
+/// What is known of a part of a call path's time, for all of it: the rest is taken to have waited in the same part of
+/// its time, and may be any part.
+void extend(NodeWait& node, double known_s, double time_s) {
+  const double rest = std::max(time_s - known_s, 0.0), part = std::clamp(node.seconds / known_s, 0.0, 1.0);
+  constexpr double middle = 0.5;
+  node.seconds *= time_s / known_s;
+  node.error_s = std::sqrt(std::pow(node.error_s * time_s / known_s, 2) + std::pow(error_of_unknown(rest), 2) +
+                           std::pow(rest * (part - middle), 2));
+}
+
+void add_searched(const PathWaits& waits, const analysis::CallTree& tree, std::vector<NodeWait>& of) {
+  for (const PathWaits::Of& row : waits.paths) {
+    const auto path = static_cast<std::size_t>(row.path);
+    if (path >= tree.node_of.size()) continue;
+    NodeWait& node = of[tree.node_of[path]];
+    const double time = tree.nodes[tree.node_of[path]].exclusive_s;
+    const double seen = time > 0 ? std::min(row.seen_s / time, 1.0) : 0;
+    if (row.seen_s > 0) node.searched_s = row.seconds;
+    if (row.matched) node.matched_s = row.matched->seconds;
+    if (seen >= least_seen) {
+      node.method = waits.is_sampled || seen < all_seen ? Method::Sampled : Method::Events;
+      node.seconds = row.seconds;
+      node.error_s = row.error_s;
+      if (node.method == Method::Sampled) extend(node, std::min(row.seen_s, time), time);
+      node.confidence = waits.confidence * seen;
+      node.kind = row.kind;
+      for (const auto& [rank, seconds] : row.by_rank)
+        node.by_rank[rank] = row.seconds > 0 ? seconds * node.seconds / row.seconds : 0;
+    } else if (row.matched) {
+      node.method = Method::Matched;
+      node.seconds = row.matched->seconds;
+      node.error_s = row.matched->error_s;
+      node.confidence = confidence_of(time > 0 ? row.matched->error_s / time : 0, row.matched->messages);
+      node.kind = "late_sender";
+    }
+  }
+}
+
+void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& tree, std::vector<NodeWait>& of) {
+  struct Sum {
+    double calls = 0, time_s = 0;
+    std::map<std::string_view, double> kinds_s;
+  };
+  std::vector<Sum> sums(of.size());
+  for (const analysis::MinimumWaits::OfPath& row : minima.paths()) {
+    if (row.path >= tree.node_of.size()) continue;
+    const std::uint32_t at = tree.node_of[row.path];
+    if (!of[at].minimum) of[at].minimum.emplace();
+    *of[at].minimum += row.estimate;
+    Sum& sum = sums[at];
+    sum.calls += row.calls;
+    sum.time_s += row.time_s;
+    for (const auto& [kind, seconds] : row.kinds_s) sum.kinds_s[kind] += seconds;
+  }
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    NodeWait& node = of[i];
+    if (!node.minimum) continue;
+    const double time = tree.nodes[i].exclusive_s;
+    node.minimum->extend(sums[i].time_s, time);
+    if (node.method != Method::None) continue;
+    node.method = Method::Minimum;
+    node.seconds = node.minimum->seconds;
+    node.error_s = node.minimum->error_s();
+    const double range = node.minimum->most_s - node.minimum->least_s;
+    node.confidence = confidence_of(time > 0 ? range / time : 0, sums[i].calls);
+    const auto most = std::ranges::max_element(sums[i].kinds_s, {}, [](const auto& kind) { return kind.second; });
+    if (node.seconds > 0 && most != sums[i].kinds_s.end()) node.kind = most->first;
+  }
+}
+
+}  // namespace
+
+std::vector<NodeWait> waits_of(const Document& d) {
+  std::vector<NodeWait> waits;
+  const bool has_minima = d.minimum_waits && d.minimum_waits->any();
+  if (!d.options.shows_call_tree() || (!d.options.waits_in_events && !has_minima)) return waits;
+  waits.resize(d.tree.nodes.size());
+  if (d.options.waits_in_events) add_searched(*d.options.waits_in_events, d.tree, waits);
+  if (has_minima) add_minima(*d.minimum_waits, d.tree, waits);
+  // An estimate may come to more than the calls have taken.
+  for (std::size_t node = 0; node < waits.size(); ++node) {
+    if (const double most = d.tree.nodes[node].exclusive_s; waits[node].seconds > most) {
+      for (auto& [rank, seconds] : waits[node].by_rank) seconds *= most / waits[node].seconds;
+      waits[node].seconds = most;
+    }
+    waits[node].error_s = std::min(waits[node].error_s, d.tree.nodes[node].exclusive_s);
+  }
+  return waits;
+}
+
+}  // namespace refrain::report

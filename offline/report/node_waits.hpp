@@ -1,0 +1,38 @@
+#pragma once
+/// How long the call paths of a run have waited for other processes, by the best method that there is of each:
+///
+///     events    all events were kept: what the search has found
+///     sampled   an estimate from the iterations of which events were kept, where these have calls of the call path
+///     matched   an estimate from messages that were sampled one by one, where too little of a call path was kept
+///     minimum   what calls took longer than short ones of their kind (waits/estimate.hpp): known of every run
+///
+/// The first that there is counts, as who has seen both ends of a message knows more. Iterations that were kept, or
+/// events of a part of the run, count when they stand for at least half of a call path's time; the rest is taken to
+/// have waited in the same part of its time, with the error of a part that may be any.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offline/report/overview.hpp"
+
+namespace refrain::report {
+
+struct NodeWait {
+  enum class Method : std::uint8_t { None, Events, Sampled, Matched, Minimum } method = Method::None;
+  double seconds = 0, error_s = 0;
+  double confidence = 0;                   ///< from 0, it says nothing, to 1
+  std::string kind;                        ///< the pattern that has most of it; empty: of none
+  std::optional<double> searched_s;        ///< what iterations that were kept say, or all events
+  std::optional<double> matched_s;         ///< what messages that were sampled one by one say
+  std::optional<waits::Estimate> minimum;  ///< nothing: who waits in these calls is not known
+  std::map<std::int32_t, double> by_rank;  ///< of `seconds`, of events and samples of them
+};
+/// "events", "sampled", "matched", "minimum"; "": it is not known.
+const char* name_of(NodeWait::Method method);
+
+/// By node of the tree, exclusive, never more than its time. Empty: nothing is known of this document.
+std::vector<NodeWait> waits_of(const Document& document);
+
+}  // namespace refrain::report

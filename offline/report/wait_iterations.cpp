@@ -1,0 +1,140 @@
+#include "offline/report/wait_iterations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::IterationProfiles;
+using format::MetricId;
+
+/// Of one loop of one location.
+class OfLoop {
+ public:
+  OfLoop(const IterationProfiles& profiles, CallFloors floors, const analysis::PathSelection* selection)
+      : profiles_(profiles),
+        floors_(std::move(floors)),
+        selected_(select(profiles, floors_, selection)),
+        values_(profiles, selected_) {}
+  OfLoop(const OfLoop&) = delete;
+
+  double of(std::int32_t cluster, std::span<const std::int64_t> row) {
+    if (floors_.empty()) return NAN;
+    const double floor = floor_of(cluster);
+    if (std::isnan(floor)) return floor;
+    const double time = values_.mpi(MetricId::Time, cluster, row) / profiles_.constants().ticks_per_second;
+    return std::max(time - floor * values_.mpi(MetricId::Visits, cluster, row), 0.0);
+  }
+
+ private:
+  static analysis::PathSelection select(const IterationProfiles& profiles, const CallFloors& floors,
+                                        const analysis::PathSelection* wanted) {
+    analysis::PathSelection selection;
+    selection.paths.resize(profiles.profile().paths.size());
+    for (const auto& [path, floor] : floors)
+      if (!wanted || (path < wanted->paths.size() && wanted->paths[path])) selection.paths[path] = true;
+    return selection;
+  }
+
+  /// Of a call of the cluster's mean iteration. NaN: the cluster is not known.
+  double floor_of(std::int32_t cluster) {
+    if (const auto at = by_cluster_.find(cluster); at != by_cluster_.end()) return at->second;
+    const experiment::Unit* unit = profiles_.cluster_unit(cluster);
+    double calls = 0, seconds = 0;
+    for (const experiment::PathValues& row : unit ? unit->values : std::vector<experiment::PathValues>()) {
+      if (!selected_.paths[row.path]) continue;
+      const auto visits = static_cast<double>(unit->columns[row.first + format::column_of(MetricId::Visits)]);
+      calls += visits;
+      seconds += visits * floors_.at(row.path);
+    }
+    return by_cluster_[cluster] = !unit ? NAN : calls > 0 ? seconds / calls : 0;
+  }
+
+  const IterationProfiles& profiles_;
+  const CallFloors floors_;
+  const analysis::PathSelection selected_;
+  const IterationProfiles::Selected values_;
+  std::map<std::int32_t, double> by_cluster_;
+};
+
+class WaitIterations final : public IterationSource {
+ public:
+  explicit WaitIterations(const std::shared_ptr<const experiment::Experiment>& experiment)
+      : experiment_(experiment), minima_(experiment->definitions()) {
+    for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
+      if (const auto rank = experiment->rank(place, experiment::Depth::Run)) minima_.add(*rank);
+  }
+  bool any() const { return minima_.any(); }
+  analysis::Known known() const override { return analysis::Known::Reconstructed; }
+  std::string origin(double share) const override {
+    std::string text = "What the calls of each iteration took longer than calls of their kind do when nobody waits.";
+    if (share < 1)
+      text += fmt::format(" Known of {} % of the iterations; the rest has no cluster, or its ranks have no durations.",
+                          percent(share, 1));
+    return text;
+  }
+  std::string why_none() const override {
+    return "of no iteration of this loop it is known: its ranks have no durations of calls, or its clusters are not "
+           "known";
+  }
+  analysis::IterationValue of(const IterationProfiles& profiles, std::int32_t,
+                              const analysis::PathSelection* selection) const override {
+    const auto loop = std::make_shared<OfLoop>(profiles, floors_of(profiles.rank()), selection);
+    return [loop](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+      return loop->of(cluster, row);
+    };
+  }
+
+ private:
+  /// Locations and loops of a rank come one after the other.
+  const CallFloors& floors_of(const experiment::Rank& rank) const {
+    if (of_rank_ != rank.rank) {
+      floors_ = call_floors(minima_, rank);
+      of_rank_ = rank.rank;
+    }
+    return floors_;
+  }
+
+  const std::shared_ptr<const experiment::Experiment> experiment_;  ///< whose definitions are looked at
+  analysis::MinimumWaits minima_;
+  mutable std::optional<std::int32_t> of_rank_;
+  mutable CallFloors floors_;
+};
+
+}  // namespace
+
+CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::Rank& rank) {
+  CallFloors floors;
+  for (const analysis::MinimumWaits::OfPath& of : minima.of_rank(rank))
+    if (of.calls > 0) floors[of.path] = of.floor_s() / of.calls;
+  return floors;
+}
+
+double waiting_of_cluster(const experiment::Unit& cluster, const CallFloors& floors, double ticks_per_second) {
+  if (floors.empty()) return NAN;
+  double seconds = 0;
+  for (const experiment::PathValues& row : cluster.values) {
+    const auto floor = floors.find(row.path);
+    if (floor == floors.end()) continue;
+    const auto column = [&](MetricId metric) {
+      return static_cast<double>(cluster.columns[row.first + format::column_of(metric)]);
+    };
+    seconds += std::max(column(MetricId::Time) / ticks_per_second - column(MetricId::Visits) * floor->second, 0.0);
+  }
+  return seconds;
+}
+
+std::shared_ptr<const IterationSource> wait_iterations(
+    const std::shared_ptr<const experiment::Experiment>& experiment) {
+  auto source = std::make_shared<const WaitIterations>(experiment);
+  if (!source->any())
+    throw UsageError("--metric wait: the experiment has no durations of calls, which tell this (REFRAIN_WAIT_STATES)");
+  return source;
+}
+
+}  // namespace refrain::report

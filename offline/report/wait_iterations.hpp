@@ -1,0 +1,27 @@
+#pragma once
+/// Waiting of single iterations and of clusters, from durations of calls: what their calls took longer than calls of
+/// that kind do when nobody waits. Time and number of the calls are those of the iteration or the cluster.
+
+#include <map>
+#include <memory>
+
+#include "offline/analysis/minimum_waits.hpp"
+#include "offline/report/report.hpp"
+
+namespace refrain::report {
+
+inline constexpr const char* wait_metric_name = "wait";
+
+/// Seconds that a call takes without waiting, by call path; of functions in which it is known who waits. A call path
+/// whose calls are of several sizes has one value for all: iterations with more large ones seem to have waited.
+using CallFloors = std::map<std::uint32_t, double>;
+/// Of a rank, whose durations are compared with those of all.
+CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::Rank& rank);
+
+/// Waiting in a cluster, all iterations together, seconds. NaN: the rank has no floors.
+double waiting_of_cluster(const experiment::Unit& cluster, const CallFloors& floors, double ticks_per_second);
+
+/// Throws UsageError when the experiment has no durations of calls.
+std::shared_ptr<const IterationSource> wait_iterations(const std::shared_ptr<const experiment::Experiment>& experiment);
+
+}  // namespace refrain::report

@@ -1,0 +1,170 @@
+// Durations of calls are those of the profile, in bounded memory.
+
+#include "measurement/call_durations.hpp"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "measurement/lifecycle.hpp"
+#include "measurement/locations.hpp"
+#include "platform/clock.hpp"
+#include "unwind/walker.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+using waits::Column;
+using waits::DurationTable;
+
+constexpr RegionId outer{1}, inner{2};
+constexpr const char* names[] = {"MPI_Comm_rank", "MPI_Recv", "MPI_File_read"};
+
+class CallDurations : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    platform::start_clock();
+    ASSERT_TRUE(unwind::start_rule_cache());
+    mpi_region_names = names;
+    start_durations();
+  }
+  void SetUp() override {
+    location = make_detached_location({.memory = std::size_t{4} << 20, .callpath_depth = 64});
+    ASSERT_TRUE(location && enter_location(*location));
+  }
+  void TearDown() override {
+    set_own_location(nullptr);
+    free_detached_location(location);
+  }
+
+  [[gnu::noinline]] static void call(std::int64_t bytes) {
+    measured(
+        outer, [] { return 0; }, [&](MpiCall& done, int) { done.received(1, bytes); });
+  }
+  template <class F>
+  [[gnu::noinline]] static void call_around(F&& within) {
+    measured(
+        outer,
+        [&] {
+          within();
+          return 0;
+        },
+        [](MpiCall&, int) {});
+  }
+  /// For a millisecond.
+  [[gnu::noinline]] void call_within() {
+    const BegunCall begun = begin_call_within(*location, inner, ClassOfTime::Io, calling_registers());
+    run_call(
+        begun, [] {},
+        [] {
+          for (const std::int64_t end = platform::monotonic_ns() + 1'000'000; platform::monotonic_ns() < end;) {
+          }
+          return 0;
+        },
+        [](MpiCall&, int) {});
+  }
+  waits::Durations all() const {
+    waits::Durations sum;
+    for (const DurationTable::Entry& entry : location->durations.view())
+      if (entry.node != 0) sum.add(entry.durations);
+    return sum;
+  }
+  std::size_t entries() const {
+    std::size_t count = 0;
+    for (const DurationTable::Entry& entry : location->durations.view()) count += entry.node != 0;
+    return count;
+  }
+  std::int64_t lost() const { return location->losses[static_cast<std::size_t>(Loss::DurationsLost)]; }
+
+  Location* location = nullptr;
+};
+
+TEST_F(CallDurations, are_the_time_of_the_profile) {
+  for (int i = 0; i < 1000; ++i) call(8);
+  EXPECT_EQ(1u, entries());
+  EXPECT_EQ(1000, all()[Column::Calls]);
+  EXPECT_EQ(location->unit.mpi, all()[Column::Time]);
+}
+
+TEST_F(CallDurations, sizes_are_told_apart) {
+  for (int i = 0; i < 100; ++i)
+    for (const std::int64_t bytes : {8, 15, 1000, 1 << 20}) call(bytes);
+  EXPECT_EQ(3u, entries());
+  EXPECT_EQ(400, all()[Column::Calls]);
+}
+
+TEST_F(CallDurations, of_a_call_do_not_have_what_is_called_within) {
+  call_around([this] { call_within(); });
+  EXPECT_EQ(1u, entries());
+  // The call within is most of it.
+  EXPECT_LT(all()[Column::Time], location->unit.mpi / 2);
+}
+
+TEST_F(CallDurations, are_not_noted_of_functions_that_nobody_waits_in) {
+  measured(
+      RegionId{0}, [] { return 0; }, [](MpiCall&, int) {});
+  EXPECT_EQ(0u, entries());
+  EXPECT_EQ(0, lost());
+}
+
+TEST_F(CallDurations, do_not_have_the_time_of_a_stop) {
+  call(8);
+  location->call.begin = location->call.charged_until = 0;
+  location->call.region = outer;
+  const auto node = location->call.node;
+  resume_open_calls(*location, 1000);
+  note_duration(*location, 2000, {});
+  EXPECT_EQ(1, all()[Column::Calls]);
+  location->call.node = node;
+}
+
+TEST_F(CallDurations, do_not_have_a_call_that_ends_in_a_stop) {
+  call(8);
+  location->call.begin = 1000;
+  location->call.charged_until = std::numeric_limits<platform::Ticks>::max();
+  location->stopped = true;
+  note_duration(*location, 2000, {});
+  EXPECT_EQ(1, all()[Column::Calls]);
+  location->stopped = false;
+}
+
+TEST_F(CallDurations, of_a_call_in_progress_are_of_the_class_that_most_have) {
+  for (const std::int64_t bytes : {1000, 1000, 8, 1000, 8}) call(bytes);
+  location->call.begin = location->call.charged_until = 1000;
+  const auto open = duration_of_open_call(*location, 5000);
+  ASSERT_TRUE(open);
+  EXPECT_EQ(10u, open->of.size());
+  EXPECT_EQ(4000, open->durations[Column::Time]);
+  location->call.region = RegionId{0};
+  EXPECT_FALSE(duration_of_open_call(*location, 5000));
+}
+
+TEST_F(CallDurations, take_a_mebibyte_at_most_and_the_rest_is_counted) {
+  constexpr std::uint32_t nodes = 20'000;
+  for (int round = 0; round < 2; ++round)
+    for (std::uint32_t node = 1; node <= nodes; ++node) {
+      location->call.node = NodeId{node};
+      location->call.region = outer;
+      location->call.begin = location->call.charged_until = location->call.taken_out = 0;
+      note_duration(*location, 10, {});
+    }
+  EXPECT_EQ(most_memory_of_durations, DurationTable::bytes(location->durations.bits()));
+  EXPECT_EQ(2 * nodes, all()[Column::Calls] + lost());
+  EXPECT_EQ(2 * entries(), static_cast<std::size_t>(all()[Column::Calls]));
+}
+
+TEST_F(CallDurations, memory_of_locations_that_are_gone_is_there_for_others) {
+  for (int i = 0; i < 100; ++i) {
+    Location* other = make_detached_location({.memory = std::size_t{4} << 20, .callpath_depth = 64});
+    ASSERT_TRUE(other);
+    other->call.region = outer;
+    for (std::uint32_t node = 1; node <= 1000; ++node) {
+      other->call.node = NodeId{node};
+      note_duration(*other, 10, {});
+    }
+    EXPECT_EQ(0, other->losses[static_cast<std::size_t>(Loss::DurationsLost)]);
+    free_detached_location(other);
+  }
+}
+
+}  // namespace
+}  // namespace refrain::measurement

@@ -1,0 +1,60 @@
+#pragma once
+/// Classes of calls that take about the same time when nobody waits: those of one MPI function that move about as many
+/// bytes, in the same directions, among about as many processes (Mao et al., "Catching Idlers with Ease", EuroMPI 2014,
+/// section 3.1; communicators apart from each other in size, and roots from others, which is what the directions tell).
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace refrain::waits {
+
+/// What a call has moved. Of a call that completes receives: what they have received. Two words: a processor reads at
+/// once what it has just written, but only by words of the same size.
+struct Transfer {
+  std::int64_t bytes = 0;
+  std::uint64_t what = 0;  ///< `sends`, `receives`, `among()`
+
+  /// Data, or a message without any.
+  static constexpr std::uint64_t sends = 1, receives = 2;
+  /// A collective operation of so many processes.
+  static constexpr std::uint64_t among(int processes) {
+    return static_cast<std::uint64_t>(std::max(processes, 0)) << 2;
+  }
+  constexpr std::uint32_t processes() const { return static_cast<std::uint32_t>(what >> 2); }
+};
+
+/// Size classes: 0: no bytes; k: 2^(k-1) to 2^k - 1. Those of numbers of processes: 0: not collective; 1: one;
+/// k: more than 2^(k-2), up to 2^(k-1).
+class CallClass {
+ public:
+  constexpr CallClass() = default;
+  constexpr explicit CallClass(const Transfer& of)
+      : code_(static_cast<std::uint16_t>(
+            static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(std::max(of.bytes, std::int64_t{0})))) |
+            static_cast<unsigned>(of.what & 3) << size_bits | class_of_number(of.processes()) << (size_bits + 2))) {}
+  /// From a file. Classes of a newer Refrain are classes like others.
+  static constexpr CallClass from(std::uint16_t code) {
+    CallClass of;
+    of.code_ = code;
+    return of;
+  }
+  constexpr std::uint16_t code() const { return code_; }
+  constexpr unsigned size() const { return code_ & largest_size; }
+  constexpr bool sends() const { return (code_ >> size_bits & 1) != 0; }
+  constexpr bool receives() const { return (code_ >> (size_bits + 1) & 1) != 0; }
+  constexpr unsigned processes() const { return code_ >> (size_bits + 2); }
+  constexpr std::int64_t most_bytes() const { return static_cast<std::int64_t>((std::uint64_t{1} << size()) - 1); }
+  constexpr bool operator==(const CallClass&) const = default;
+  constexpr auto operator<=>(const CallClass&) const = default;
+
+ private:
+  static constexpr int size_bits = 6, largest_size = (1 << size_bits) - 1;
+  static constexpr unsigned class_of_number(std::uint32_t number) {
+    return number == 0 ? 0 : static_cast<unsigned>(std::bit_width(number - 1)) + 1;
+  }
+
+  std::uint16_t code_ = 0;
+};
+
+}  // namespace refrain::waits

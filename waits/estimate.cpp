@@ -1,0 +1,95 @@
+#include "waits/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace refrain::waits {
+namespace {
+
+/// As Durations::most_of_short(), of seconds.
+double most_of_short(double shortest_s) {
+  constexpr double cold_s = 5e-6;
+  return shortest_s + std::max(std::min(3 * shortest_s, cold_s), shortest_s / 4);
+}
+
+}  // namespace
+
+Calls::Calls(const Durations& of, double seconds_per_tick)
+    : number(static_cast<double>(of[Column::Calls])),
+      time_s(static_cast<double>(of[Column::Time]) * seconds_per_tick),
+      short_number(static_cast<double>(of[Column::ShortCalls])),
+      short_time_s(static_cast<double>(of[Column::ShortTime]) * seconds_per_tick) {}
+
+Calls& Calls::operator+=(const Calls& other) {
+  number += other.number;
+  time_s += other.time_s;
+  short_number += other.short_number;
+  short_time_s += other.short_time_s;
+  return *this;
+}
+
+void FloorBuilder::add(const Durations& of, double seconds_per_tick) {
+  if (of.empty()) return;
+  const double shortest = static_cast<double>(of[Column::Shortest]) * seconds_per_tick;
+  shortest_s_ = number_ == 0 ? shortest : std::min(shortest_s_, shortest);
+  const Calls calls(of, seconds_per_tick);
+  number_ += calls.number;
+  constexpr double nothing_s = 1e-12, in_an_octave = 8;
+  Short& with = by_shortest_[static_cast<int>(std::floor(in_an_octave * std::log2(std::max(shortest, nothing_s))))];
+  with.number += calls.short_number;
+  with.time_s += calls.short_time_s;
+}
+
+Floor FloorBuilder::floor() const {
+  // Calls of which even the shortest may have waited say nothing of what is usual without.
+  constexpr double in_an_octave = 8;
+  Short all;
+  for (const auto& [eighths, of] : by_shortest_) {
+    if (std::exp2(eighths / in_an_octave) > most_of_short(shortest_s_)) break;
+    all.number += of.number;
+    all.time_s += of.time_s;
+  }
+  return {shortest_s_, all.number > 0 ? std::max(all.time_s / all.number, shortest_s_) : shortest_s_, number_};
+}
+
+Estimate& Estimate::operator+=(const Estimate& other) {
+  seconds += other.seconds;
+  least_s += other.least_s;
+  most_s += other.most_s;
+  paper_s += other.paper_s;
+  return *this;
+}
+
+void Estimate::extend(double known_s, double time_s) {
+  if (known_s >= time_s || known_s <= 0) return;
+  seconds *= time_s / known_s;
+  paper_s *= time_s / known_s;
+  most_s += time_s - known_s;
+  seconds = std::min(seconds, most_s);  // both may be rounded
+  paper_s = std::min(paper_s, most_s);
+}
+
+double Estimate::error_s() const {
+  const double range = most_s - least_s, beside_middle = seconds - (most_s + least_s) / 2;
+  return std::sqrt(range * range / 12 + beside_middle * beside_middle);
+}
+
+Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, LongBy long_by) {
+  const auto longer_than = [&](double floor_s) { return std::max(of.time_s - of.number * floor_s, 0.0); };
+  const double short_s = most_of_short(own.shortest_s);
+  Estimate result;
+  result.paper_s = longer_than(own.shortest_s);
+  result.most_s = longer_than(std::min(own.shortest_s, of_all.shortest_s));
+  result.seconds = std::min(longer_than(own.usual_s), result.most_s);
+  const double of_long = of.time_s - of.short_time_s - (of.number - of.short_number) * short_s;
+  result.least_s = std::clamp(std::max(of_long, longer_than(short_s)), 0.0, result.seconds);
+  if (long_by == LongBy::data) result.seconds = std::exchange(result.least_s, 0.0);
+  if (own.number < fewest_calls) {
+    result.least_s = 0;
+    result.most_s = of.time_s;
+  }
+  return result;
+}
+
+}  // namespace refrain::waits

@@ -1,0 +1,49 @@
+#include "waits/kinds.hpp"
+
+#include <algorithm>
+
+namespace refrain::waits {
+namespace {
+
+constexpr WaitKind kinds[] = {
+#define WAIT_KIND(function, which, shortest, long_by, name) \
+  {#function, Which::which, ShortestOf::shortest, LongBy::long_by, name},
+#include "waits/kinds.def"
+#undef WAIT_KIND
+};
+
+constexpr bool fits(Which which, CallClass of) {
+  switch (which) {
+    case Which::all: return true;
+    case Which::receiving: return of.receives();
+    case Which::only_receiving: return of.receives() && !of.sends();
+    case Which::sending: return of.sends();
+    case Which::collective: return of.processes() > 0;
+  }
+  return false;
+}
+
+std::string_view without_large_count(std::string_view function) {
+  if (function.ends_with("_c")) function.remove_suffix(2);
+  return function;
+}
+
+}  // namespace
+
+LongBy WaitKind::long_by_of(CallClass of) const {
+  return of.size() >= size_of_large && shortest == ShortestOf::of_process ? LongBy::data : long_by;
+}
+
+std::span<const WaitKind> kinds_of(std::string_view function) {
+  function = without_large_count(function);
+  const auto is_of = [&](const WaitKind& kind) { return kind.function == function; };
+  const auto first = std::ranges::find_if(kinds, is_of);
+  return {first, std::find_if_not(first, std::end(kinds), is_of)};
+}
+
+const WaitKind* kind_of(std::span<const WaitKind> of_function, CallClass of) {
+  const auto row = std::ranges::find_if(of_function, [&](const WaitKind& kind) { return fits(kind.which, of); });
+  return row == of_function.end() ? nullptr : &*row;
+}
+
+}  // namespace refrain::waits

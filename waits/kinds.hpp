@@ -1,0 +1,40 @@
+#pragma once
+/// In which calls processes wait for others (kinds.def).
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "waits/call_class.hpp"
+
+namespace refrain::waits {
+
+enum class Which : std::uint8_t { all, receiving, only_receiving, sending, collective };
+/// Whose shortest call is taken for one without waiting (Mao et al., sections 3.1 and 3.2).
+enum class ShortestOf : std::uint8_t { of_process, of_all };
+/// What makes calls much longer than the shortest ones.
+enum class LongBy : std::uint8_t { waiting, data };
+
+struct WaitKind {
+  const char* function;
+  Which which;
+  ShortestOf shortest;
+  LongBy long_by;
+  const char* name;
+
+  /// Of calls of a class that fits.
+  LongBy long_by_of(CallClass of) const;
+};
+
+/// Smaller messages are sent at once. The limits of MPI libraries are here or above.
+inline constexpr unsigned size_of_large = 13;  ///< CallClass::size(): 4096 bytes and more
+
+/// The rows of a function, "MPI_Recv". Empty: who waits in its calls is not known.
+std::span<const WaitKind> kinds_of(std::string_view function);
+/// Of the rows of a function. Null: nobody waits in such calls.
+const WaitKind* kind_of(std::span<const WaitKind> of_function, CallClass of);
+inline const WaitKind* kind_of(std::string_view function, CallClass of) { return kind_of(kinds_of(function), of); }
+/// Whether it is known who waits in its calls.
+inline bool is_known(std::string_view function) { return !kinds_of(function).empty(); }
+
+}  // namespace refrain::waits
