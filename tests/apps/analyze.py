@@ -192,9 +192,12 @@ class Analyze(TestCase):
             shares: dict[str, float] = defaultdict(float)
             for row in cause["by_callpath"]:
                 self.assertGreater(row["standard_error_s"], 0)
-                self.assertEqual("solve", row["path"][row["path"].index("main") + 1])
-                shares[row["path"][row["path"].index("main") + 2]] += row["severity_s"] / cause["severity_s"]
+                below = row["path"][row["path"].index("main") + 1:]
+                # A sample may well fall between the calls, into "solve" or "main" itself.
+                self.assertIn(below[:1], ([], ["solve"]))
+                shares[below[1] if len(below) > 1 else "itself"] += row["severity_s"] / cause["severity_s"]
             self.assertTrue(0.6 < shares["smooth"] < 0.9 and 0.1 < shares["other"] < 0.4 and shares["common"] < 0.2, shares)
+            self.assertLess(shares["itself"], 0.05)
             # It is said without being asked for: at the end of the run, and on the first page of the report.
             said = r"\d+\.\d % of the time: wait at nxn in solve > MPI_Allreduce, mostly on rank 0; caused by solve > smooth on rank 1"
             self.assertRegex(outcome.whole_stderr, f"(?m)^refrain: {said}$")
