@@ -14,8 +14,9 @@ namespace {
 
 constexpr const char* footer =
     "Exit codes: 0 success; 1 bad usage, or doctor found what prevents a measurement; 2 an experiment that cannot be "
-    "read; 4 a part\n"
-    "of an experiment is damaged, the rest was shown; 127 and 126 a program that is not found or cannot be executed;\n"
+    "read; 3 check\n"
+    "found something worse; 4 a part of an experiment is damaged, the rest was shown; 127 and 126 a program that is "
+    "not found or cannot be executed;\n"
     "otherwise those of the measured program.\n"
     "\n"
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
@@ -53,6 +54,10 @@ int main(int argc, char** argv) {
   add_events(root, invocation);
   add_analyze(root, invocation);
   add_export(root, invocation);
+  add_properties(root, invocation);
+  add_check(root, invocation);
+  add_db(root, invocation);
+  add_asl(root, invocation);
   add_info(root, invocation);
   add_doctor(root, invocation);
   add_completion(line);

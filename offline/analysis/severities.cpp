@@ -258,6 +258,44 @@ double Severities::count_of(std::size_t metric, const NodeValues& values, const 
   return static_cast<double>(value) / divisor_of(own->unit);
 }
 
+/// What one row has of all metrics but the saved ones.
+void Severities::add_row(const NodeValues& values, const NodeValues::Row& row, std::span<double> to) const {
+  const bool by_rules = row.path == NodeValues::none;
+  const bool in_mpi =
+      by_rules ? tree_.nodes[row.node].name == mpi_without_path_name
+               : experiment_->definitions().paths[values.totals.paths[row.path].path].kind == NodeKind::Region;
+  const std::size_t first_saved = metrics_.size() - saved_.size();
+  for (std::size_t m = 0; m < first_saved; ++m) {
+    if (m >= time_metrics && !by_rules) to[m] += count_of(m, values, row);
+    if (m < time_metrics && has_time(m, row, in_mpi))
+      to[m] += static_cast<double>(row.ticks) / values.rank->ticks_per_second;
+  }
+}
+
+void Severities::for_each_node(
+    const LocationRef& location,
+    const std::function<void(std::uint32_t node, std::span<const double> values)>& take) const {
+  const auto values = this->values(location);
+  const std::pair place(values->rank->rank, values->rank->locations[location.location].thread);
+  std::map<std::uint32_t, std::vector<double>> saved;  // by node
+  for (std::size_t i = 0; i < saved_.size(); ++i)
+    for (const auto& of :
+         std::ranges::equal_range(saved_[i].values, place, {}, place_of<experiment::SavedMetric::Value>)) {
+      auto& row = saved[of.path < 0 ? 0 : tree_.node_of[static_cast<std::size_t>(of.path)]];
+      row.resize(saved_.size());
+      row[i] += of.seconds;
+    }
+  std::vector<double> all;
+  for (std::size_t i = 0; i < values->rows.size();) {
+    const std::uint32_t node = values->rows[i].node;
+    all.assign(metrics_.size(), 0);
+    for (; i < values->rows.size() && values->rows[i].node == node; ++i) add_row(*values, values->rows[i], all);
+    if (const auto at = saved.find(node); at != saved.end())
+      std::ranges::copy(at->second, all.end() - static_cast<std::ptrdiff_t>(saved_.size()));
+    take(node, all);
+  }
+}
+
 Severity Severities::saved(std::size_t metric, const NodeSet& nodes, const experiment::Rank& rank,
                            const experiment::Location& location) const {
   const experiment::SavedMetric& from = saved_[metric - (metrics_.size() - saved_.size())];

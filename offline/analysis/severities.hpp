@@ -5,6 +5,7 @@
 /// Values are exclusive; those of a call path with all that it calls are asked for as inclusive ones. Everything is
 /// worked out when it is asked for, from one rank at a time. Thread-safe.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -117,6 +118,10 @@ class Severities {
     return of({&metric, 1}, select({&node, 1}, inclusive), location, unit)[0];
   }
   std::shared_ptr<const NodeValues> values(const LocationRef& location, const UnitRef& unit = {}) const;
+  /// The same of one call path after the other, in one pass: calls `take` for each node of the tree that has anything
+  /// of this location in the whole run, ascending, with its exclusive values by metrics().
+  void for_each_node(const LocationRef& location,
+                     const std::function<void(std::uint32_t node, std::span<const double> values)>& take) const;
 
  private:
   experiment::RunTotals unit_totals(const experiment::RankHandle& rank, const experiment::Location& location,
@@ -125,6 +130,7 @@ class Severities {
                                               const UnitRef& unit, bool& exact) const;
   bool has_time(std::size_t metric, const NodeValues::Row& row, bool in_mpi) const;
   double count_of(std::size_t metric, const NodeValues& values, const NodeValues::Row& row) const;
+  void add_row(const NodeValues& values, const NodeValues::Row& row, std::span<double> to) const;
   Severity saved(std::size_t metric, const NodeSet& nodes, const experiment::Rank& rank,
                  const experiment::Location& location) const;
 

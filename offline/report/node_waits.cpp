@@ -97,22 +97,26 @@ void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& 
 
 }  // namespace
 
-std::vector<NodeWait> waits_of(const Document& d) {
-  std::vector<NodeWait> waits;
-  const bool has_minima = d.minimum_waits && d.minimum_waits->any();
-  if (!d.options.shows_call_tree() || (!d.options.waits_in_events && !has_minima)) return waits;
-  waits.resize(d.tree.nodes.size());
-  if (d.options.waits_in_events) add_searched(*d.options.waits_in_events, d.tree, waits);
-  if (has_minima) add_minima(*d.minimum_waits, d.tree, waits);
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::optional<PathWaits>& in_events,
+                               const analysis::MinimumWaits* minima) {
+  std::vector<NodeWait> waits(tree.nodes.size());
+  if (in_events) add_searched(*in_events, tree, waits);
+  if (minima) add_minima(*minima, tree, waits);
   // An estimate may come to more than the calls have taken.
   for (std::size_t node = 0; node < waits.size(); ++node) {
-    if (const double most = d.tree.nodes[node].exclusive_s; waits[node].seconds > most) {
+    if (const double most = tree.nodes[node].exclusive_s; waits[node].seconds > most) {
       for (auto& [rank, seconds] : waits[node].by_rank) seconds *= most / waits[node].seconds;
       waits[node].seconds = most;
     }
-    waits[node].error_s = std::min(waits[node].error_s, d.tree.nodes[node].exclusive_s);
+    waits[node].error_s = std::min(waits[node].error_s, tree.nodes[node].exclusive_s);
   }
   return waits;
+}
+
+std::vector<NodeWait> waits_of(const Document& d) {
+  const bool has_minima = d.minimum_waits && d.minimum_waits->any();
+  if (!d.options.shows_call_tree() || (!d.options.waits_in_events && !has_minima)) return {};
+  return waits_of(d.tree, d.options.waits_in_events, has_minima ? d.minimum_waits : nullptr);
 }
 
 }  // namespace refrain::report

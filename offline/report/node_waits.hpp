@@ -32,7 +32,11 @@ struct NodeWait {
 /// "events", "sampled", "matched", "minimum"; "": it is not known.
 const char* name_of(NodeWait::Method method);
 
-/// By node of the tree, exclusive, never more than its time. Empty: nothing is known of this document.
+/// By node of the tree, exclusive, never more than its time. `in_events`: nothing: not known; `minima`: null: not
+/// known.
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::optional<PathWaits>& in_events,
+                               const analysis::MinimumWaits* minima);
+/// Empty: nothing is known of this document.
 std::vector<NodeWait> waits_of(const Document& document);
 
 }  // namespace refrain::report

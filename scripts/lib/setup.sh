@@ -8,13 +8,15 @@ export LC_ALL=C.UTF-8
 # Why each package is needed: docs/dependencies.md. A test keeps both in step.
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
-  rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev)
+  rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev
+  bison flex libsqlite3-dev libpq-dev)
 OPENMPI_PACKAGES=(libopenmpi-dev openmpi-bin)
 MPICH_PACKAGES=(libmpich-dev mpich)
 EXAMPLE_PACKAGES=("${OPENMPI_PACKAGES[@]}" gfortran)
 TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
   libgtest-dev nlohmann-json3-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
-  netbase otf2-tools python3-otf2 python3-mpi4py make valgrind xz-utils autoconf automake libtool)
+  netbase otf2-tools python3-otf2 python3-mpi4py make valgrind xz-utils autoconf automake libtool
+  postgresql)
 DEMO_PACKAGES=(lammps netbase)
 
 # Refrain is built for the MPIs that are there. Where there is none it is Open MPI.

@@ -8,6 +8,7 @@ refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_profile_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/user_shares_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/extra_metrics_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/analysis/run_comparison_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/severities_test.cpp
   LIBRARIES refrain_analysis refrain_clustering refrain_waits refrain_platform)

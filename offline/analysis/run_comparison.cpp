@@ -1,0 +1,208 @@
+#include "offline/analysis/run_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace refrain::analysis {
+namespace {
+
+constexpr std::size_t most_batches = 20, fewest_in_batch = 4;
+constexpr std::size_t fewest_for_means = 3;  ///< runs
+
+double mean_of(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double variance_of(std::span<const double> values) {
+  if (values.size() < 2) return 0;
+  const double mean = mean_of(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return squares / static_cast<double>(values.size() - 1);
+}
+
+/// The mean of batches and its error. Batches that still resemble their neighbours tell less.
+BatchValue over_batches(std::span<const double> batches) {
+  BatchValue result{mean_of(batches), 0, static_cast<int>(batches.size())};
+  const double variance = variance_of(batches);
+  if (!(variance > 0)) return result;
+  double products = 0;
+  for (std::size_t i = 1; i < batches.size(); ++i)
+    products += (batches[i] - result.value) * (batches[i - 1] - result.value);
+  constexpr double most_correlation = 0.9;
+  const double correlation =
+      std::clamp(products / (variance * static_cast<double>(batches.size() - 1)), 0.0, most_correlation);
+  result.error = std::sqrt(variance / static_cast<double>(batches.size()) * (1 + correlation) / (1 - correlation));
+  return result;
+}
+
+double lower_quartile(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+/// Continued fraction of the incomplete beta function (Press et al., Numerical Recipes; modified Lentz).
+double beta_fraction(double a, double b, double x) {
+  constexpr double tiny = 1e-300, exact = 1e-15;
+  constexpr int most = 500;
+  const auto off_zero = [](double value) { return std::abs(value) < tiny ? tiny : value; };
+  double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), result = d;
+  for (int m = 1; m <= most; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / off_zero(1 + even * d);
+    c = off_zero(1 + even / c);
+    result *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / off_zero(1 + odd * d);
+    c = off_zero(1 + odd / c);
+    result *= d * c;
+    if (std::abs(d * c - 1) < exact) break;
+  }
+  return result;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+struct WelchTest {
+  double before = 0, difference = 0, error = 0, degrees = 1, p = 1;
+};
+
+/// Welch's test of one run against others, one-sided. With several others what differs from run to run is in it.
+WelchTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
+  std::vector<double> values;
+  for (const BatchValue& of : before) values.push_back(of.value);
+  const double runs = static_cast<double>(values.size());
+  WelchTest test;
+  test.before = mean_of(values);
+  test.difference = now.value - test.before;
+  double of_runs = 0, degrees_of_runs = 0;
+  if (values.size() > 1) {
+    // What differs between runs differs between this run and their mean, too.
+    of_runs = variance_of(values) * (1 + 1 / runs);
+    degrees_of_runs = runs - 1;
+  } else {
+    of_runs = before[0].error * before[0].error;
+    degrees_of_runs = std::max(before[0].batches - 1, 1);
+  }
+  const double own = now.error * now.error, degrees = std::max(now.batches - 1, 1);
+  const double variance = own + of_runs;
+  test.error = std::sqrt(variance);
+  if (!(variance > 0)) {
+    // Times that do not vary at all: any difference is one.
+    test.p = test.difference > 0 ? 0 : 1;
+    return test;
+  }
+  test.degrees = variance * variance / (own * own / degrees + of_runs * of_runs / degrees_of_runs);
+  test.p = student_above(test.difference / test.error, test.degrees);
+  return test;
+}
+
+}  // namespace
+
+RunSeries series_of_times(std::span<const double> seconds) {
+  RunSeries series;
+  series.iterations = static_cast<std::int64_t>(seconds.size());
+  if (seconds.empty()) return series;
+  series.lower.value = series.mean.value = mean_of(seconds);
+  if (seconds.size() < fewest_iterations) return series;
+  const std::size_t batches = std::min(most_batches, seconds.size() / fewest_in_batch);
+  std::vector<double> lower, mean;
+  for (std::size_t i = 0; i < batches; ++i) {
+    const std::size_t begin = i * seconds.size() / batches, end = (i + 1) * seconds.size() / batches;
+    const auto batch = seconds.subspan(begin, end - begin);
+    mean.push_back(mean_of(batch));
+    lower.push_back(lower_quartile({batch.begin(), batch.end()}));
+  }
+  series.lower = over_batches(lower);
+  series.mean = over_batches(mean);
+  return series;
+}
+
+double student_above(double t, double degrees) {
+  if (std::isinf(t)) return t > 0 ? 0 : 1;
+  const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
+  return t > 0 ? tail : 1 - tail;
+}
+
+double student_quantile(double above, double degrees) {
+  double low = -1e6, high = 1e6;
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (student_above(middle, degrees) > above ? low : high) = middle;
+  }
+  return high;
+}
+
+std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
+                                        const RunComparisonOptions& options) {
+  std::vector<RunDifference> comparisons;
+  struct Candidate {
+    std::size_t comparison;
+    double p;
+    bool by_means;
+  };
+  std::vector<Candidate> candidates;
+  const auto loop_time = [&](const std::string& loop) {
+    double sum = 0, count = 0;
+    for (const auto& run : before)
+      for (const RunSeries& series : run)
+        if (series.loop == loop && series.path.empty()) {
+          sum += series.mean.value;
+          ++count;
+        }
+    return count > 0 ? sum / count : 0;
+  };
+  for (const RunSeries& of : now) {
+    std::vector<BatchValue> lower, mean;
+    for (const auto& run : before) {
+      const auto same = std::ranges::find_if(
+          run, [&](const RunSeries& series) { return series.loop == of.loop && series.path == of.path; });
+      // A call path that a run does not have took no time in it.
+      if (same != run.end()) {
+        lower.push_back(same->lower);
+        mean.push_back(same->mean);
+      } else if (!of.path.empty() &&
+                 std::ranges::any_of(run, [&](const RunSeries& series) { return series.loop == of.loop; })) {
+        lower.push_back({0, 0, of.lower.batches});
+        mean.push_back({0, 0, of.mean.batches});
+      }
+    }
+    const bool enough =
+        of.lower.batches > 0 && std::ranges::all_of(lower, [](const BatchValue& value) { return value.batches > 0; });
+    if (lower.empty() || lower.size() < before.size() || !enough) continue;
+    const double time = loop_time(of.loop);
+    const auto add = [&](const WelchTest& test, const BatchValue& value, bool by_means) {
+      RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p,
+                               0,       0,       0,           false,       false,      by_means};
+      constexpr double one_sided = 0.025;
+      const double reach = test.error > 0 ? student_quantile(one_sided, test.degrees) * test.error : 0;
+      comparison.low = test.difference - reach;
+      comparison.high = test.difference + reach;
+      comparison.of_loop = time > 0 ? test.difference / time : 0;
+      comparisons.push_back(std::move(comparison));
+      candidates.push_back({comparisons.size() - 1, test.p, by_means});
+    };
+    add(test_of(of.lower, lower), of.lower, false);
+    if (before.size() >= fewest_for_means) add(test_of(of.mean, mean), of.mean, true);
+  }
+  // Holm: the smallest p is compared with the rate divided by all tests, the next one by one less, until one is above.
+  std::ranges::stable_sort(candidates, {}, &Candidate::p);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].p > options.false_alarms / static_cast<double>(candidates.size() - i)) break;
+    RunDifference& comparison = comparisons[candidates[i].comparison];
+    comparison.is_significant = true;
+    comparison.is_slower = comparison.of_loop > options.tolerance;
+  }
+  return comparisons;
+}
+
+}  // namespace refrain::analysis

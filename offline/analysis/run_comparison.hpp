@@ -1,0 +1,62 @@
+#pragma once
+/// Whether a run is slower than others of the same program: by its marked loops and the call paths in them.
+///
+/// What is compared is the time of an iteration. Iterations of one run are no independent trials: neighbours are alike,
+/// and all of them share what was special in this run. So the error of a run's value comes from batches of iterations
+/// that follow each other, and the variance from run to run is taken from the runs that it is compared with, when there
+/// are several. The value is the mean over batches of their lower quartile: what another process takes from some
+/// iterations does not change it. Where the variance from run to run is known (at least three runs), means are
+/// compared, too.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace refrain::analysis {
+
+/// Of the iterations of a run.
+struct BatchValue {
+  double value = 0, error = 0;  ///< standard error, within the run
+  int batches = 0;              ///< degrees of freedom are one less
+};
+
+struct RunSeries {
+  std::string loop;  ///< empty: there is no loop, and the values are of the whole run
+  std::string path;  ///< of call paths in it, names with " > " between; empty: all of the loop
+  std::int64_t iterations = 0;
+  BatchValue lower, mean;  ///< seconds, per iteration
+};
+
+/// Of fewer iterations nothing is said.
+inline constexpr std::size_t fewest_iterations = 16;
+
+/// Of times that follow each other. `batches` is 0 when there are too few.
+RunSeries series_of_times(std::span<const double> seconds);
+
+struct RunDifference {
+  std::string loop, path;
+  double before = 0, now = 0;  ///< seconds per iteration
+  double error = 0;            ///< standard error of the difference
+  double p = 1;                ///< that this or more is seen without any difference; of one test alone
+  double low = 0, high = 0;    ///< 95 % confidence interval of the difference, of this test alone
+  double of_loop = 0;          ///< the difference as a part of the loop's time before
+  bool is_significant = false, is_slower = false;  ///< slower: significantly, and by more than is tolerated
+  bool by_means = false;                           ///< lower quartiles do not show it
+};
+
+struct RunComparisonOptions {
+  double tolerance = 0.03;     ///< of the loop's time
+  double false_alarms = 0.01;  ///< rate, of all tests of a comparison together (Holm 1979)
+};
+
+/// `before`: of other runs, each with series of the same names; what not all of them have is left out.
+std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
+                                        const RunComparisonOptions& options = {});
+
+/// The probability that Student's t with these degrees of freedom is above `t`.
+double student_above(double t, double degrees);
+/// The t that is exceeded with this probability.
+double student_quantile(double above, double degrees);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,572 @@
+#include "offline/database/add_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+#include "offline/database/timing_types.hpp"
+
+namespace refrain::database {
+namespace {
+
+using properties::quoted_text;
+
+/// A database stays small, however long a run was.
+constexpr std::int64_t most_iterations = 2'000'000;  ///< of one location each
+constexpr std::int64_t most_steps = 1'000'000;       ///< of a loop
+
+Value value_of(double number) { return std::isfinite(number) ? Value(number) : Value(); }
+Value value_of(std::optional<std::int64_t> number) { return number ? Value(*number) : Value(); }
+
+/// UTF-8 as it is; other bytes, which PostgreSQL would refuse, become '?'.
+std::string clean(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    bool is_good = length > 0 && lead != 0 && i + length <= text.size();
+    std::uint32_t code = length == 1 ? lead : length == 2 ? lead & 0x1FU : length == 3 ? lead & 0x0FU : lead & 0x07U;
+    for (std::size_t k = 1; is_good && k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      is_good = (next & 0xC0) == 0x80;
+      code = code << 6 | (next & 0x3FU);
+    }
+    if (length == 3) is_good = is_good && code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
+    if (length == 4) is_good = is_good && code >= 0x10000 && code <= 0x10FFFF;
+    if (is_good) result += text.substr(i, length);
+    else result += '?';
+    i += is_good ? length : 1;
+  }
+  return result;
+}
+
+/// Least, largest, mean and deviation over processes, and which processes have the extremes.
+struct OverProcesses {
+  double count = 0, sum = 0, squares = 0, least = 0, most = 0;
+  std::int64_t least_of = 0, most_of = 0;
+
+  void add(double value, std::int64_t process) {
+    if (count == 0 || value < least) {
+      least = value;
+      least_of = process;
+    }
+    if (count == 0 || value > most) {
+      most = value;
+      most_of = process;
+    }
+    ++count;
+    sum += value;
+    squares += value * value;
+  }
+  /// Those that have not had a row have nothing.
+  void add_idle(const std::vector<std::int64_t>& processes, const std::vector<bool>& has) {
+    for (std::size_t i = 0; i < processes.size(); ++i)
+      if (i >= has.size() || !has[i]) add(0, processes[i]);
+  }
+  double mean() const { return count > 0 ? sum / count : unknown; }
+  double deviation() const { return count > 0 ? std::sqrt(std::max(squares / count - mean() * mean(), 0.0)) : unknown; }
+};
+
+class Loader {
+ public:
+  Loader(Connection& connection, const properties::Model& model, RunSource& source, const AddOptions& options)
+      : connection_(connection),
+        model_(model),
+        source_(source),
+        options_(options),
+        tables_(connection, model),
+        nodes_(source.nodes()) {}
+
+  Added load() {
+    find_columns();
+    add_version();
+    find_shared();
+    place_nodes();
+    // The whole of the run is known only in the end, and its id is needed before.
+    run_ = integer_of(connection_.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"TestRun\"")) + 1;
+    add_metrics();
+    sums_.resize(nodes_.size());
+    for (std::size_t i = 0; i < source_.locations().size();) i = add_process(i);
+    add_timings();
+    add_calls();
+    add_loops();
+    add_test_run();
+    tables_.finish(run_, {"TestRun", "TotalTiming", "TypedTiming", "WaitTiming", "CallTiming", "Location", "PathTiming",
+                          "Severity", "Loop", "Step", "Iteration", "Cluster"});
+    connection_.execute(fmt::format("INSERT INTO refrain_runs VALUES ({}, {}, {})", run_,
+                                    quoted_text(source_.facts().digest), quoted_text(options_.added)));
+    return {run_, notes_};
+  }
+
+ private:
+  /// What a call path has in the run, exclusively.
+  struct NodeSum {
+    double time = 0, visits = 0, messages = 0, sent = 0, received = 0, read = 0, written = 0;
+    OverProcesses inclusive;
+  };
+  /// What the times that are looked at are called.
+  struct Columns {
+    std::ptrdiff_t wall = -1, mpi = -1, user = -1, not_on_cpu = -1, refrain = -1, visits = -1, messages = -1, sent = -1,
+                   received = -1, read = -1, written = -1;
+  };
+
+  std::int64_t enumerator(const char* enumeration, std::string_view name) const {
+    const auto& values = model_.enumerations[static_cast<std::size_t>(model_.enumeration_named(enumeration))].values;
+    const auto at = std::ranges::find(values, name);
+    return at == values.end() ? -1 : at - values.begin();
+  }
+
+  void find_columns() {
+    const auto& metrics = source_.metrics();
+    const auto find = [&](const char* name) {
+      const auto at = std::ranges::find(metrics, name, &RunMetric::name);
+      return at == metrics.end() ? std::ptrdiff_t{-1} : at - metrics.begin();
+    };
+    columns_ = {find("wall"),           find("mpi"),        find("user"),          find("not_on_cpu"),
+                find("refrain"),        find("visits"),     find("messages_sent"), find("bytes_sent"),
+                find("bytes_received"), find("bytes_read"), find("bytes_written")};
+    if (columns_.wall < 0) throw std::logic_error("a run without wall time");
+  }
+  static double at(std::span<const double> values, std::ptrdiff_t column) {
+    return column < 0 ? 0 : values[static_cast<std::size_t>(column)];
+  }
+
+  // What versions and runs share.
+
+  void add_version() {
+    const RunFacts& facts = source_.facts();
+    const std::string program = clean(options_.program.empty() ? facts.program : options_.program);
+    const std::string version = clean(options_.version.empty() ? facts.version : options_.version);
+    auto& programs = tables_.of("Program", {"Name"});
+    const Value known =
+        connection_.one(fmt::format("SELECT \"id\" FROM \"Program\" WHERE \"Name\" = {}", quoted_text(program)));
+    const std::int64_t id = std::holds_alternative<std::monostate>(known) ? programs.add({program}) : integer_of(known);
+    program_ = id;
+    auto& codes = tables_.of("SourceCode", {"Executable", "BuildId"});
+    auto& versions = tables_.of("ProgVersion", {"Program_Versions", "Name", "Compilation", "Code"});
+    const Value same = connection_.one(
+        fmt::format("SELECT \"id\" FROM \"ProgVersion\" WHERE \"Program_Versions\" = {} AND \"Name\" = {}", id,
+                    quoted_text(version)));
+    if (!std::holds_alternative<std::monostate>(same)) {
+      version_ = integer_of(same);
+      return;
+    }
+    const std::int64_t code = codes.add({clean(facts.executable), facts.build_id});
+    version_ = versions.add({id, version, value_of(facts.compiled_us ? facts.compiled_us : facts.start_us), code});
+  }
+
+  void find_shared() {
+    connection_.query(
+        fmt::format("SELECT \"id\", \"Name\" FROM \"Function\" WHERE \"ProgVersion_Functions\" = {}", version_),
+        [&](std::span<const Value> row) { functions_[text_of(row[1])] = integer_of(row[0]); });
+    const std::string ours =
+        fmt::format("(SELECT \"id\" FROM \"Function\" WHERE \"ProgVersion_Functions\" = {})", version_);
+    connection_.query(fmt::format("SELECT \"id\", \"Function_Regions\", \"ParentRegion\", \"Name\" FROM \"Region\" "
+                                  "WHERE \"Function_Regions\" IN {}",
+                                  ours),
+                      [&](std::span<const Value> row) {
+                        regions_[{integer_of(row[1]), integer_of(row[2], 0), text_of(row[3])}] = integer_of(row[0]);
+                      });
+    connection_.query(
+        fmt::format("SELECT \"id\", \"CallingReg\", \"Callee\" FROM \"FunctionCall\" WHERE \"Function_Calls\" IN {}",
+                    ours),
+        [&](std::span<const Value> row) {
+          calls_[{integer_of(row[1], 0), integer_of(row[2])}] = integer_of(row[0]);
+        });
+    connection_.query(
+        fmt::format(
+            "SELECT \"id\", \"Parent\", \"Name\", \"Kind\" FROM \"CallPath\" WHERE \"ProgVersion_CallPaths\" = {}",
+            version_),
+        [&](std::span<const Value> row) {
+          paths_[{integer_of(row[1], 0), text_of(row[2]), integer_of(row[3])}] = integer_of(row[0]);
+        });
+  }
+
+  std::int64_t function(const std::string& name, bool is_mpi) {
+    const auto [at, is_new] = functions_.try_emplace(name);
+    if (is_new) {
+      const char* type = is_mpi ? timing_type_of(name) : nullptr;
+      at->second = tables_.of("Function", {"ProgVersion_Functions", "Name", "IsMpi", "Type", "Program"})
+                       .add({version_, name, std::int64_t{is_mpi},
+                             type == nullptr ? Value() : Value(enumerator("TimingType", type)), program_});
+    }
+    return at->second;
+  }
+
+  std::int64_t region(std::int64_t of, std::int64_t parent, const std::string& name) {
+    const auto [at, is_new] = regions_.try_emplace({of, parent, name});
+    if (is_new)
+      at->second = tables_.of("Region", {"Function_Regions", "ParentRegion", "Name", "Body"})
+                       .add({of, parent == 0 ? Value() : Value(parent), name, of});
+    return at->second;
+  }
+
+  /// Of each node its call path, function, region and call.
+  void place_nodes() {
+    places_.resize(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const RunNode& node = nodes_[i];
+      Place& place = places_[i];
+      const Place above = node.parent < 0 ? Place{} : places_[static_cast<std::size_t>(node.parent)];
+      const std::string name = clean(node.name);
+      const std::string path = above.path == 0 ? name : above.path_name + " > " + name;
+      if (node.kind != RunNode::Other) {
+        place.function =
+            node.is_marked && above.function != 0 ? above.function : function(name, node.kind == RunNode::Mpi);
+        place.region = region(place.function, node.is_marked ? above.region : 0, name);
+        if (!node.is_marked) {
+          const auto [call, is_new] = calls_.try_emplace({above.region, place.function});
+          if (is_new)
+            call->second = tables_.of("FunctionCall", {"Function_Calls", "Caller", "CallingReg", "Callee"})
+                               .add({place.function, above.function == 0 ? Value() : Value(above.function),
+                                     above.region == 0 ? Value() : Value(above.region), place.function});
+          place.call = call->second;
+        }
+      }
+      const auto [known, is_new] = paths_.try_emplace({above.path, path, static_cast<std::int64_t>(node.kind)});
+      if (is_new)
+        known->second =
+            tables_.of("CallPath", {"ProgVersion_CallPaths", "Name", "Parent", "Callee", "Kind", "Depth"})
+                .add({version_, path, above.path == 0 ? Value() : Value(above.path),
+                      place.function == 0 ? Value() : Value(place.function), std::int64_t{node.kind}, above.depth + 1});
+      place.path = known->second;
+      place.path_name = path;
+      place.depth = above.depth + 1;
+      const auto is_same = [&](auto member) {
+        return [this, &place, member](std::size_t of) { return places_[of].*member == place.*member; };
+      };
+      // A function that calls itself has its time once.
+      is_outermost_.push_back(std::ranges::none_of(ancestors(i), is_same(&Place::region)));
+      is_outermost_call_.push_back(std::ranges::none_of(ancestors(i), is_same(&Place::call)));
+    }
+  }
+
+  void add_metrics() {
+    std::map<std::string, std::int64_t> known;
+    connection_.query("SELECT \"id\", \"Name\" FROM \"Metric\"",
+                      [&](std::span<const Value> row) { known[text_of(row[1])] = integer_of(row[0]); });
+    for (const RunMetric& metric : source_.metrics()) {
+      const auto [at, is_new] = known.try_emplace(clean(metric.name));
+      if (is_new) at->second = tables_.of("Metric", {"Name", "Unit"}).add({clean(metric.name), clean(metric.unit)});
+      metrics_.push_back(at->second);
+    }
+  }
+
+  // What the run has.
+
+  /// The locations of a process, from `first`; returns the place of the next process.
+  std::size_t add_process(std::size_t first) {
+    const auto& locations = source_.locations();
+    const std::int64_t rank = locations[first].rank;
+    std::vector<double> time(nodes_.size()), visits(nodes_.size());
+    std::vector<bool> has(nodes_.size());
+    auto& location_table = tables_.of(
+        "Location", {"TestRun_Locations", "Rank", "Thread", "Name", "Wall", "Mpi", "User", "NotOnCpu", "Refrain"});
+    auto& severities = tables_.of("Severity", {"CallPath_Severities", "Run", "Of", "At", "Value"});
+    std::size_t i = first;
+    for (; i < locations.size() && locations[i].rank == rank; ++i) {
+      double wall = 0, mpi = 0, user = 0, off = 0, refrain = 0;
+      std::vector<std::tuple<std::uint32_t, std::size_t, double>> cells;
+      source_.for_each_node(i, [&](std::uint32_t node, std::span<const double> values) {
+        const double here = at(values, columns_.wall);
+        wall += here;
+        mpi += at(values, columns_.mpi);
+        user += at(values, columns_.user);
+        off += at(values, columns_.not_on_cpu);
+        refrain += at(values, columns_.refrain);
+        time[node] += here;
+        visits[node] += at(values, columns_.visits);
+        has[node] = true;
+        NodeSum& sum = sums_[node];
+        sum.time += here;
+        sum.visits += at(values, columns_.visits);
+        sum.messages += at(values, columns_.messages);
+        sum.sent += at(values, columns_.sent);
+        sum.received += at(values, columns_.received);
+        sum.read += at(values, columns_.read);
+        sum.written += at(values, columns_.written);
+        for (std::size_t m = 0; m < values.size(); ++m)
+          if (values[m] != 0) cells.emplace_back(node, m, values[m]);
+      });
+      const std::int64_t location = location_table.add(
+          {run_, rank, locations[i].thread, clean(locations[i].name), wall, mpi, user, off, refrain});
+      location_ids_.push_back(location);
+      for (const auto& [node, m, value] : cells)
+        severities.add({places_[node].path, run_, metrics_[m], location, value_of(value)});
+      run_wall_ += wall;
+      run_mpi_ += mpi;
+      run_user_ += user;
+      run_off_ += off;
+      run_refrain_ += refrain;
+      elapsed_ = std::max(elapsed_, wall);
+      options_.progress(i + 1, locations.size());
+    }
+    // Calls of this process; times of call paths with all below them.
+    const std::int64_t process = static_cast<std::int64_t>(processes_.size());
+    processes_.push_back(rank);
+    std::vector<double> inclusive = time;
+    for (std::size_t n = nodes_.size(); n-- > 0;)
+      if (nodes_[n].parent >= 0) inclusive[static_cast<std::size_t>(nodes_[n].parent)] += inclusive[n];
+    std::map<std::int64_t, std::pair<double, double>> calls;  // times and visits
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      if (inclusive[n] != 0 || has[n]) sums_[n].inclusive.add(inclusive[n], rank);
+      if (places_[n].call == 0 || (inclusive[n] == 0 && !has[n])) continue;
+      auto& [of_time, of_visits] = calls[places_[n].call];
+      if (is_outermost_call_[n]) of_time += inclusive[n];
+      of_visits += visits[n];
+    }
+    for (const auto& [call, values] : calls) {
+      CallSum& sum = call_sums_[call];
+      sum.time.add(values.first, rank);
+      sum.visits.add(values.second, rank);
+      sum.has.resize(static_cast<std::size_t>(process) + 1);
+      sum.has[static_cast<std::size_t>(process)] = true;
+    }
+    return i;
+  }
+
+  /// Of regions and call paths.
+  void add_timings() {
+    struct RegionSum {
+      double exclusive = 0, inclusive = 0, overhead = 0, error_squares = 0;
+      std::map<std::int64_t, double> types;
+      std::map<std::int64_t, std::pair<double, double>> waits;  // seconds, squares of errors
+    };
+    std::map<std::int64_t, RegionSum> regions;
+    std::vector<double> inclusive(nodes_.size());
+    for (std::size_t n = nodes_.size(); n-- > 0;) {
+      inclusive[n] += sums_[n].time;
+      if (nodes_[n].parent >= 0) inclusive[static_cast<std::size_t>(nodes_[n].parent)] += inclusive[n];
+    }
+    std::vector<std::int64_t> around;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const RunNode& node = nodes_[n];
+      if (places_[n].region == 0) continue;
+      // Regions that it is in, each once.
+      around.clear();
+      for (std::int64_t at = static_cast<std::int64_t>(n); at >= 0; at = nodes_[static_cast<std::size_t>(at)].parent) {
+        const std::int64_t region = places_[static_cast<std::size_t>(at)].region;
+        if (region != 0 && std::ranges::find(around, region) == around.end()) around.push_back(region);
+      }
+      RegionSum& own = regions[places_[n].region];
+      own.exclusive += sums_[n].time;
+      if (is_outermost_[n]) {
+        own.inclusive += inclusive[n];
+        if (std::isfinite(node.error_s)) own.error_squares += node.error_s * node.error_s;
+      }
+      if (node.kind != RunNode::Mpi) continue;
+      const char* type = timing_type_of(node.name);
+      const std::int64_t type_id = enumerator("TimingType", type == nullptr ? "OtherMpi" : type);
+      for (const std::int64_t region : around) {
+        regions[region].overhead += sums_[n].time;
+        regions[region].types[type_id] += sums_[n].time;
+        if (std::isfinite(node.wait_s) && node.wait_s > 0) {
+          auto& [seconds, squares] = regions[region].waits[wait_kind(node)];
+          seconds += node.wait_s;
+          if (std::isfinite(node.wait_error_s)) squares += node.wait_error_s * node.wait_error_s;
+        }
+      }
+    }
+    auto& totals = tables_.of("TotalTiming", {"Region_TotTimes", "Run", "Excl", "Incl", "Ovhd", "Error"});
+    auto& typed = tables_.of("TypedTiming", {"Region_TypTimes", "Run", "Type", "Time"});
+    auto& waits = tables_.of("WaitTiming", {"Region_Waits", "Run", "Kind", "Time", "Error"});
+    for (const auto& [region, sum] : regions) {
+      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, std::sqrt(sum.error_squares)});
+      for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
+      for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
+    }
+    auto& paths = tables_.of("PathTiming", {"CallPath_Timings", "Run", "Excl", "Incl", "Error", "MinIncl", "MeanIncl",
+                                            "MaxIncl", "Visits", "Messages", "BytesSent", "BytesReceived", "BytesRead",
+                                            "BytesWritten", "Waiting", "WaitingError", "WaitingConfidence", "Kind"});
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      NodeSum& sum = sums_[n];
+      const RunNode& node = nodes_[n];
+      // Processes without it have nothing.
+      const double processes = static_cast<double>(processes_.size());
+      const double least = sum.inclusive.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
+      const bool is_counted = node.kind == RunNode::Mpi;
+      const auto counted = [&](double value) { return is_counted ? Value(value) : Value(); };
+      const bool waits_here = std::isfinite(node.wait_s);
+      paths.add({places_[n].path, run_, sum.time, inclusive[n], value_of(node.error_s), least, inclusive[n] / processes,
+                 std::max(sum.inclusive.most, 0.0), counted(sum.visits), counted(sum.messages), counted(sum.sent),
+                 counted(sum.received), counted(sum.read), counted(sum.written), value_of(node.wait_s),
+                 value_of(node.wait_error_s), value_of(node.wait_confidence),
+                 waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
+    }
+  }
+
+  std::vector<std::size_t> ancestors(std::size_t node) const {
+    std::vector<std::size_t> above;
+    for (std::int32_t at = nodes_[node].parent; at >= 0; at = nodes_[static_cast<std::size_t>(at)].parent)
+      above.push_back(static_cast<std::size_t>(at));
+    return above;
+  }
+
+  std::int64_t wait_kind(const RunNode& node) const {
+    const std::int64_t kind = enumerator("WaitKind", node.wait_kind);
+    return kind >= 0 ? kind : enumerator("WaitKind", "other_waiting");
+  }
+
+  void add_calls() {
+    auto& timings = tables_.of(
+        "CallTiming", {"FunctionCall_Sums", "Run", "MinCalls", "MaxCalls", "MeanCalls", "StdevCalls", "MinCallsPe",
+                       "MaxCallsPe", "MinTime", "MaxTime", "MeanTime", "StdevTime", "MinTimePe", "MaxTimePe"});
+    std::map<std::int64_t, bool> is_counted;
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      if (places_[n].call != 0) is_counted[places_[n].call] = nodes_[n].kind == RunNode::Mpi;
+    for (auto& [call, sum] : call_sums_) {
+      sum.time.add_idle(processes_, sum.has);
+      sum.visits.add_idle(processes_, sum.has);
+      const bool counted = is_counted[call];
+      const auto of_calls = [&](const Value& value) { return counted ? value : Value(); };
+      timings.add({call, run_, of_calls(sum.visits.least), of_calls(sum.visits.most), of_calls(sum.visits.mean()),
+                   of_calls(sum.visits.deviation()), of_calls(sum.visits.least_of), of_calls(sum.visits.most_of),
+                   sum.time.least, sum.time.most, sum.time.mean(), sum.time.deviation(), sum.time.least_of,
+                   sum.time.most_of});
+    }
+  }
+
+  // Iterations.
+
+  struct StepSum {
+    std::int64_t locations = 0;
+    double least_wall = 0, wall = 0, most_wall = 0, mpi = 0, least_user = 0, user = 0, most_user = 0;
+  };
+
+  void add_loops() {
+    const std::size_t locations = source_.locations().size();
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < locations; ++i) all += source_.iterations(i);
+    if (all == 0) return;
+    const bool each = all <= most_iterations;
+    if (!each)
+      notes_.push_back(
+          fmt::format("{} iterations of all locations are too many for the database: each loop has them over all "
+                      "locations together",
+                      all));
+    auto& loops = tables_.of("Loop", {"TestRun_Loops", "Name", "Count"});
+    auto& clusters = tables_.of("Cluster", {"Loop_Clusters", "At", "Label", "Members", "First", "Last", "MeanWall"});
+    auto& iterations = tables_.of("Iteration", {"Loop_Iterations", "At", "Number", "Like", "Wall", "Mpi", "User"});
+    std::vector<std::int64_t> ids, counts;
+    const auto id_of = [&](std::size_t loop) {
+      // The count is known in the end: the row is written then, with this id.
+      while (ids.size() <= loop) ids.push_back(first_loop() + static_cast<std::int64_t>(ids.size()));
+      counts.resize(ids.size());
+      return ids[loop];
+    };
+    std::vector<std::vector<StepSum>> steps;
+    bool is_thinned = false;
+    for (std::size_t i = 0; i < locations; ++i) {
+      std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> cluster_ids;
+      source_.for_each_iteration(
+          i,
+          [&](const RunCluster& cluster) {
+            cluster_ids[{cluster.loop, cluster.label}] =
+                clusters.add({id_of(cluster.loop), location_ids_[i], cluster.label, cluster.members, cluster.first,
+                              cluster.last, value_of(cluster.mean_wall_s)});
+          },
+          [&](const RunIteration& one) {
+            const std::int64_t loop = id_of(one.loop);
+            counts[one.loop] = std::max(counts[one.loop], one.number + 1);
+            const auto like = cluster_ids.find({one.loop, one.cluster});
+            if (each)
+              iterations.add({loop, location_ids_[i], one.number,
+                              like == cluster_ids.end() ? Value() : Value(like->second), value_of(one.wall_s),
+                              value_of(one.mpi_s), value_of(one.user_s)});
+            if (one.number < 0 || one.number >= most_steps) {
+              is_thinned = true;
+              return;
+            }
+            if (steps.size() <= one.loop) steps.resize(one.loop + 1);
+            auto& of = steps[one.loop];
+            const auto place = static_cast<std::size_t>(one.number);
+            if (of.size() <= place) of.resize(place + 1);
+            StepSum& sum = of[place];
+            const bool is_first = sum.locations++ == 0;
+            sum.least_wall = is_first ? one.wall_s : std::min(sum.least_wall, one.wall_s);
+            sum.most_wall = is_first ? one.wall_s : std::max(sum.most_wall, one.wall_s);
+            sum.least_user = is_first ? one.user_s : std::min(sum.least_user, one.user_s);
+            sum.most_user = is_first ? one.user_s : std::max(sum.most_user, one.user_s);
+            sum.wall += one.wall_s;
+            sum.mpi += one.mpi_s;
+            sum.user += one.user_s;
+          });
+      options_.progress(i + 1, locations);
+    }
+    if (is_thinned)
+      notes_.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
+    auto& step_table = tables_.of("Step", {"Loop_Steps", "Number", "Locations", "MinWall", "MeanWall", "MaxWall",
+                                           "MeanMpi", "MinUser", "MeanUser", "MaxUser"});
+    for (std::size_t loop = 0; loop < ids.size(); ++loop) {
+      loops.add({run_, clean(source_.loops()[loop]), counts[loop]});
+      if (loop >= steps.size()) continue;
+      for (std::size_t number = 0; number < steps[loop].size(); ++number) {
+        const StepSum& sum = steps[loop][number];
+        if (sum.locations == 0) continue;
+        const auto n = static_cast<double>(sum.locations);
+        step_table.add({ids[loop], static_cast<std::int64_t>(number), sum.locations, value_of(sum.least_wall),
+                        value_of(sum.wall / n), value_of(sum.most_wall), value_of(sum.mpi / n),
+                        value_of(sum.least_user), value_of(sum.user / n), value_of(sum.most_user)});
+      }
+    }
+  }
+
+  std::int64_t first_loop() {
+    if (first_loop_ == 0)
+      first_loop_ = integer_of(connection_.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"Loop\"")) + 1;
+    return first_loop_;
+  }
+
+  void add_test_run() {
+    const RunFacts& facts = source_.facts();
+    tables_
+        .of("TestRun", {"ProgVersion_Runs", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall", "Mpi", "User",
+                        "NotOnCpu", "Refrain", "Complete"})
+        .add({version_, value_of(facts.start_us), facts.processes, clean(facts.experiment), facts.source, elapsed_,
+              run_wall_, run_mpi_, run_user_, run_off_, run_refrain_, std::int64_t{facts.complete}});
+  }
+
+  struct Place {
+    std::int64_t path = 0, function = 0, region = 0, call = 0, depth = 0;  ///< ids; 0: none
+    std::string path_name;
+  };
+  struct CallSum {
+    OverProcesses time, visits;
+    std::vector<bool> has;  ///< by process
+  };
+
+  Connection& connection_;
+  const properties::Model& model_;
+  RunSource& source_;
+  const AddOptions& options_;
+  ObjectTables tables_;
+  const std::vector<RunNode>& nodes_;
+  Columns columns_;
+  std::int64_t program_ = 0, version_ = 0, run_ = 0, first_loop_ = 0;
+  std::map<std::string, std::int64_t> functions_;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> regions_;  ///< by function, parent, name
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> calls_;                ///< by calling region and callee
+  std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::int64_t> paths_;  ///< by parent, name, kind
+  std::vector<Place> places_;
+  std::vector<bool> is_outermost_, is_outermost_call_;  ///< by node: none above it is of the same region, or call
+  std::vector<std::int64_t> metrics_, location_ids_, processes_;
+  std::vector<NodeSum> sums_;
+  std::map<std::int64_t, CallSum> call_sums_;
+  double run_wall_ = 0, run_mpi_ = 0, run_user_ = 0, run_off_ = 0, run_refrain_ = 0, elapsed_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+Added add_run(Connection& connection, const properties::Model& model, RunSource& source, const AddOptions& options) {
+  return Loader(connection, model, source, options).load();
+}
+
+}  // namespace refrain::database

@@ -1,0 +1,212 @@
+#include "offline/database/native_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <xxhash.h>
+
+#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/iterations.hpp"
+
+namespace refrain::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::int64_t> microseconds_of(const std::string& iso) {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (std::sscanf(iso.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
+    return std::nullopt;
+  const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                        std::chrono::day(static_cast<unsigned>(day))};
+  if (!ymd.ok()) return std::nullopt;
+  const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
+  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000;
+}
+
+/// When the executable was made, if the file that is there now may be the one that ran.
+std::optional<std::int64_t> compiled_us(const std::string& executable, std::optional<std::int64_t> start_us) {
+  std::error_code error;
+  const auto written = fs::last_write_time(executable, error);
+  if (error) return std::nullopt;
+  const auto since = std::chrono::file_clock::to_sys(written).time_since_epoch();
+  const std::int64_t us = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+  if (start_us && us > *start_us + 1'000'000) return std::nullopt;
+  return us;
+}
+
+class NativeRun : public RunSource {
+ public:
+  NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
+            const std::vector<NodeWaiting>& waiting)
+      : experiment_(experiment), severities_(experiment, tree) {
+    const experiment::Manifest& manifest = experiment->manifest();
+    facts_.executable = manifest.executable;
+    facts_.program = fs::path(manifest.executable).filename().string();
+    if (facts_.program.empty()) facts_.program = "unknown";
+    for (const auto& module : experiment->definitions().modules)
+      if (module.path == manifest.executable) facts_.build_id = module.build_id;
+    facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
+    std::error_code error;
+    facts_.experiment = fs::absolute(experiment->directory(), error).lexically_normal().string();
+    facts_.source = "refrain";
+    facts_.digest = digest_of_experiment(experiment->directory());
+    facts_.start_us = microseconds_of(manifest.started);
+    facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
+    facts_.processes = manifest.ranks;
+    facts_.complete = experiment->definitions().complete;
+    for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+      const analysis::TreeNode& node = tree.nodes[i];
+      RunNode row;
+      // What only the time rules define is no function.
+      const bool is_function = !node.name.starts_with('(') || node.kind == analysis::PathKind::User;
+      row.kind = !is_function || node.kind == analysis::PathKind::Other ? RunNode::Other
+                 : node.kind == analysis::PathKind::Mpi                 ? RunNode::Mpi
+                                                                        : RunNode::User;
+      row.parent = node.parent - 1;
+      row.name = node.name;
+      row.is_marked = node.marked;
+      row.error_s = node.standard_error_s;
+      if (i < waiting.size()) {
+        row.wait_s = waiting[i].seconds;
+        row.wait_error_s = waiting[i].error_s;
+        row.wait_confidence = waiting[i].confidence;
+        row.wait_kind = waiting[i].kind;
+      }
+      nodes_.push_back(std::move(row));
+    }
+    for (const analysis::MetricNode& metric : severities_.metrics()) metrics_.push_back({metric.name, metric.unit});
+    for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
+      const auto rank = experiment->rank(place, experiment::Depth::Run);
+      if (!rank) continue;
+      for (std::size_t i = 0; i < rank->locations.size(); ++i) {
+        locations_.push_back({rank->rank, rank->locations[i].thread, rank->locations[i].name});
+        places_.push_back({place, i});
+      }
+    }
+  }
+
+  const RunFacts& facts() const override { return facts_; }
+  const std::vector<RunNode>& nodes() const override { return nodes_; }
+  const std::vector<RunLocation>& locations() const override { return locations_; }
+  const std::vector<RunMetric>& metrics() const override { return metrics_; }
+  const std::vector<std::string>& loops() const override { return loops_; }
+
+  void for_each_node(std::size_t location, const TakeNode& take) override {
+    // Node 0 of the tree is its root, which nothing belongs to.
+    severities_.for_each_node(places_[location], [&](std::uint32_t node, std::span<const double> values) {
+      if (node > 0) take(node - 1, values);
+    });
+  }
+
+  std::int64_t iterations(std::size_t location) override {
+    const experiment::Location* of = open(location);
+    std::int64_t sum = 0;
+    if (of != nullptr)
+      for (const experiment::Loop& loop : of->loops) sum += loop.iterations;
+    return sum;
+  }
+
+  void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,
+                          const std::function<void(const RunIteration&)>& take) override {
+    const experiment::Location* of = open(location);
+    if (of == nullptr) return;
+    for (std::size_t l = 0; l < of->loops.size(); ++l) {
+      const std::size_t loop = loop_named(of->loops[l].name);
+      const analysis::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
+      constexpr std::array names{"wall", "mpi", "user"};
+      std::array<analysis::IterationValue, names.size()> values;
+      for (std::size_t m = 0; m < names.size(); ++m) values[m] = analysis::value_of_metric(profiles, names[m]);
+      std::map<std::int32_t, double> wall_of;
+      const auto value = [&](std::size_t m, std::int64_t number, std::int32_t cluster,
+                             std::span<const std::int64_t> row) {
+        return values[m] ? values[m](number, cluster, row) : unknown;
+      };
+      analysis::for_each_iteration(of->loops[l],
+                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                     wall_of[cluster] += value(0, number, cluster, row);
+                                   });
+      for (std::size_t c = 0; c < of->loops[l].clusters.size(); ++c) {
+        const experiment::Cluster& cluster = of->loops[l].clusters[c];
+        const auto sum = wall_of.find(static_cast<std::int32_t>(c));
+        take_cluster({loop, static_cast<std::int64_t>(c), cluster.members, cluster.first, cluster.last,
+                      sum == wall_of.end() || cluster.members == 0
+                          ? unknown
+                          : sum->second / static_cast<double>(cluster.members)});
+      }
+      analysis::for_each_iteration(of->loops[l],
+                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                     take({loop, number, cluster, value(0, number, cluster, row),
+                                           value(1, number, cluster, row), value(2, number, cluster, row)});
+                                   });
+    }
+  }
+
+ private:
+  const experiment::Location* open(std::size_t location) {
+    const auto& place = places_[location];
+    if (!open_ || open_place_ != place.place) open_ = experiment_->rank(place.place, experiment::Depth::Whole);
+    open_place_ = place.place;
+    if (!open_ || place.location >= open_->locations.size()) return nullptr;
+    const experiment::Location& of = open_->locations[place.location];
+    for (const experiment::Loop& loop : of.loops) loop_named(loop.name);
+    return &of;
+  }
+  std::size_t loop_named(const std::string& name) {
+    const auto at = std::ranges::find(loops_, name);
+    if (at != loops_.end()) return static_cast<std::size_t>(at - loops_.begin());
+    loops_.push_back(name);
+    return loops_.size() - 1;
+  }
+
+  std::shared_ptr<const experiment::Experiment> experiment_;
+  analysis::Severities severities_;
+  RunFacts facts_;
+  std::vector<RunNode> nodes_;
+  std::vector<RunLocation> locations_;
+  std::vector<analysis::LocationRef> places_;
+  std::vector<RunMetric> metrics_;
+  std::vector<std::string> loops_;
+  experiment::RankHandle open_;
+  std::size_t open_place_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Experiment>& experiment,
+                                      const analysis::CallTree& tree, const std::vector<NodeWaiting>& waiting) {
+  return std::make_unique<NativeRun>(experiment, tree, waiting);
+}
+
+std::string digest_of_experiment(const fs::path& directory) {
+  // What tools add later (metrics.json) makes no other run of it.
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "manifest.json" ||
+        ((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
+      files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  std::vector<char> buffer(1 << 20);
+  for (const fs::path& file : files) {
+    const std::string name = file.filename().string();
+    XXH3_128bits_update(state, name.data(), name.size() + 1);
+    std::ifstream in(file, std::ios::binary);
+    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
+      XXH3_128bits_update(state, buffer.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace refrain::database

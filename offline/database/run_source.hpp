@@ -1,0 +1,76 @@
+#pragma once
+/// A run as a database takes it, whatever it was measured with. Times are in seconds.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace refrain::database {
+
+inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+struct RunFacts {
+  std::string program, version;  ///< as the experiment has them
+  std::string executable, build_id, experiment, source, digest;
+  std::optional<std::int64_t> compiled_us, start_us;  ///< since 1970
+  std::int64_t processes = 1;
+  bool complete = true;
+};
+
+/// A node of the call tree.
+struct RunNode {
+  enum Kind : std::uint8_t { User, Mpi, Other } kind = User;  ///< as enum PathKind of the model
+  std::int32_t parent = -1;                                   ///< -1: at the top
+  std::string name;
+  bool is_marked = false;    ///< a loop or region of the program, in the function above it
+  double error_s = unknown;  ///< standard error of its time with all below it
+  double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
+  std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
+};
+
+struct RunLocation {
+  std::int64_t rank = 0, thread = 0;
+  std::string name;
+};
+
+struct RunMetric {
+  std::string name, unit;
+};
+
+struct RunIteration {
+  std::size_t loop;
+  std::int64_t number, cluster;  ///< cluster: -1: none
+  double wall_s, mpi_s, user_s;
+};
+
+struct RunCluster {
+  std::size_t loop;
+  std::int64_t label, members, first, last;
+  double mean_wall_s;
+};
+
+/// All members may throw what their reader throws.
+class RunSource {
+ public:
+  virtual ~RunSource() = default;
+  virtual const RunFacts& facts() const = 0;
+  virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
+  virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
+  virtual const std::vector<RunMetric>& metrics() const = 0;
+  /// Names of marked loops of any location.
+  virtual const std::vector<std::string>& loops() const = 0;
+
+  using TakeNode = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
+  /// Exclusive values of a location, of nodes that have any, ascending.
+  virtual void for_each_node(std::size_t location, const TakeNode& take) = 0;
+  /// Clusters first, then iterations in their order; each loop by itself. How many iterations there are of all loops.
+  virtual std::int64_t iterations(std::size_t location) = 0;
+  virtual void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,
+                                  const std::function<void(const RunIteration&)>& take) = 0;
+};
+
+}  // namespace refrain::database

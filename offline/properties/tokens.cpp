@@ -1,0 +1,188 @@
+#include "offline/properties/tokens.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "offline/properties/grammar.hpp"
+
+namespace refrain::properties {
+namespace {
+
+using Kind = Parser::token;
+
+enum class Where : unsigned char { Everywhere, BeforeParenthesis, BeforeColon };
+
+struct Keyword {
+  const char* word;  ///< in capital letters; keywords are written in any case
+  int kind;
+  Where where;
+};
+
+constexpr Keyword keywords[] = {
+    {"CLASS", Kind::CLASS, Where::Everywhere},
+    {"EXTENDS", Kind::EXTENDS, Where::Everywhere},
+    {"ENUM", Kind::ENUM, Where::Everywhere},
+    {"SETOF", Kind::SETOF, Where::Everywhere},
+    {"PROPERTY", Kind::PROPERTY, Where::Everywhere},
+    {"LET", Kind::LET, Where::Everywhere},
+    {"IN", Kind::IN, Where::Everywhere},
+    {"WITH", Kind::WITH, Where::Everywhere},
+    {"WHERE", Kind::WHERE, Where::Everywhere},
+    {"AND", Kind::AND, Where::Everywhere},
+    {"OR", Kind::OR, Where::Everywhere},
+    {"NOT", Kind::NOT, Where::Everywhere},
+    {"TRUE", Kind::TRUE, Where::Everywhere},
+    {"FALSE", Kind::FALSE, Where::Everywhere},
+    {"UNIQUE", Kind::UNIQUE, Where::BeforeParenthesis},
+    {"SUM", Kind::SUM, Where::BeforeParenthesis},
+    {"MIN", Kind::MIN, Where::BeforeParenthesis},
+    {"MAX", Kind::MAX, Where::BeforeParenthesis},
+    {"AVG", Kind::AVG, Where::BeforeParenthesis},
+    {"COUNT", Kind::COUNT, Where::BeforeParenthesis},
+    {"STDEV", Kind::STDEV, Where::BeforeParenthesis},
+    {"EXISTS", Kind::EXISTS, Where::BeforeParenthesis},
+    {"FORALL", Kind::FORALL, Where::BeforeParenthesis},
+    {"CONDITION", Kind::CONDITION, Where::BeforeColon},
+    {"CONFIDENCE", Kind::CONFIDENCE, Where::BeforeColon},
+    {"SEVERITY", Kind::SEVERITY, Where::BeforeColon},
+};
+
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+std::string uppercase(const std::string& text) {
+  std::string result = text;
+  std::ranges::transform(result, result.begin(), upper);
+  return result;
+}
+
+/// What a string literal stands for; `\x` is x.
+std::string unquoted(const std::string& literal) {
+  std::string result;
+  for (std::size_t i = 1; i + 1 < literal.size(); ++i) {
+    if (literal[i] == '\\') ++i;
+    result += literal[i];
+  }
+  return result;
+}
+
+/// A comment without its marks, in one line.
+std::string comment_text(std::string_view comment) {
+  comment.remove_prefix(2);
+  if (comment.ends_with("*/")) comment.remove_suffix(2);
+  std::string result;
+  for (const char c : comment) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r' || (c == '*' && result.empty());
+    if (!blank) result += c;
+    else if (!result.empty() && result.back() != ' ') result += ' ';
+  }
+  if (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
+void go_over(Position& at, std::string_view text) {
+  for (const char c : text) {
+    if (c == '\n') at = {at.line + 1, 1};
+    else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) ++at.column;
+  }
+}
+
+std::vector<Token> pieces(const Source& source) {
+  std::vector<Token> tokens;
+  Lexer lexer(source.text);
+  Position at;
+  std::size_t begin = 0, length = 0;
+  std::string comment;
+  int newlines = 0;  ///< since the last comment or token
+  for (int kind; (kind = lexer.next(length)) != 0; begin += length) {
+    const std::string text = source.text.substr(begin, length);
+    switch (kind) {
+      case SpaceBlank:
+        newlines += static_cast<int>(std::ranges::count(text, '\n'));
+        if (newlines > 1) comment.clear();
+        break;
+      case CommentBlank:
+        comment += (comment.empty() ? "" : " ") + comment_text(text);
+        newlines = 0;
+        break;
+      case OpenComment: throw SpecificationError(source, at, "this comment has no end: */ is missing");
+      case OpenText: throw SpecificationError(source, at, "this string has no end in its line: \" is missing");
+      case BadCharacter: {
+        const auto c = static_cast<unsigned char>(text[0]);
+        throw SpecificationError(source, at,
+                                 c > 0x20 && c < 0x7F
+                                     ? fmt::format("'{}' has no meaning here", text)
+                                     : fmt::format("a byte {:#04x} outside of a string or comment", c));
+      }
+      default:
+        tokens.push_back({kind, at, kind == Kind::TEXT ? unquoted(text) : text, std::move(comment)});
+        comment.clear();
+        newlines = 0;
+    }
+    go_over(at, text);
+  }
+  tokens.push_back({0, at, {}, {}});
+  return tokens;
+}
+
+void tell_keywords(std::vector<Token>& tokens) {
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind != Kind::NAME || (i > 0 && tokens[i - 1].kind == '.')) continue;
+    const std::string word = uppercase(tokens[i].text);
+    const auto* row = std::ranges::find_if(keywords, [&](const Keyword& k) { return word == k.word; });
+    if (row == std::end(keywords)) continue;
+    const int next = tokens[i + 1].kind;
+    if (row->where == Where::Everywhere || (row->where == Where::BeforeParenthesis && next == '(') ||
+        (row->where == Where::BeforeColon && next == ':'))
+      tokens[i].kind = row->kind;
+  }
+}
+
+/// No expression goes on with one of these after `(name)`: the name is that of a condition.
+bool follows_id(int kind) {
+  constexpr int kinds[] = {Kind::ARROW, Kind::NAME,   Kind::INTEGER, Kind::REAL, Kind::TEXT, Kind::NOT, Kind::TRUE,
+                           Kind::FALSE, Kind::UNIQUE, Kind::SUM,     Kind::MIN,  Kind::MAX,  Kind::AVG, Kind::COUNT,
+                           Kind::STDEV, Kind::EXISTS, Kind::FORALL,  '(',        '{'};
+  return std::ranges::find(kinds, kind) != std::end(kinds);
+}
+
+void tell_ids(std::vector<Token>& tokens) {
+  for (std::size_t i = 1; i + 3 < tokens.size(); ++i) {
+    const int before = tokens[i - 1].kind;
+    const bool may_be = before == ':' || before == Kind::OR || before == ',' || before == '(';
+    if (may_be && tokens[i].kind == '(' && tokens[i + 1].kind == Kind::NAME && tokens[i + 2].kind == ')' &&
+        follows_id(tokens[i + 3].kind))
+      tokens[i].kind = Kind::OPEN_ID;
+  }
+}
+
+/// `CONFIDENCE: MAX(a, b);` and `SEVERITY: MAX((id) -> a, b);` list entries, which an expression does not; MAX that is
+/// a part of a larger expression, or takes the maximum of a set, is not meant.
+void tell_lists(std::vector<Token>& tokens) {
+  for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
+    if (tokens[i].kind != Kind::MAX || tokens[i - 1].kind != ':' ||
+        (tokens[i - 2].kind != Kind::CONFIDENCE && tokens[i - 2].kind != Kind::SEVERITY))
+      continue;
+    int depth = 0;
+    bool is_list = true;
+    std::size_t k = i + 1;
+    for (; k < tokens.size(); ++k) {
+      const int kind = tokens[k].kind;
+      if (kind == '(' || kind == '{' || kind == Kind::OPEN_ID) ++depth;
+      else if ((kind == ')' || kind == '}') && --depth == 0) break;
+      else if (kind == Kind::WHERE && depth == 1) is_list = false;
+    }
+    if (is_list && k + 1 < tokens.size() && tokens[k + 1].kind == ';') tokens[i].kind = Kind::MAX_OF_LIST;
+  }
+}
+
+}  // namespace
+
+std::vector<Token> scan(const Source& source) {
+  std::vector<Token> tokens = pieces(source);
+  tell_keywords(tokens);
+  tell_ids(tokens);
+  tell_lists(tokens);
+  return tokens;
+}
+
+}  // namespace refrain::properties

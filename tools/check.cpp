@@ -1,0 +1,280 @@
+/// `refrain check`: whether a run is worse than others, or than properties allow. For continuous integration.
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+
+#include "offline/analysis/run_series.hpp"
+#include "offline/database/evaluation.hpp"
+#include "offline/report/json_writer.hpp"
+#include "tools/complaints.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/load_run.hpp"
+#include "tools/specifications.hpp"
+#include "tools/subcommands.hpp"
+
+namespace refrain::tools {
+namespace {
+
+constexpr const char* name = "check";
+
+struct Request {
+  std::string experiment, format = "text", basis;
+  std::vector<std::string> against, files;
+  double tolerance_percent = 3, threshold = 0.05;
+};
+
+/// A property that holds above the threshold.
+struct Outcome {
+  std::vector<analysis::RunDifference> comparisons;
+  std::optional<database::Evaluation> evaluation;
+  std::vector<std::string> notes;
+  std::size_t properties = 0;  ///< that were evaluated
+
+  bool is_slower() const { return std::ranges::any_of(comparisons, &analysis::RunDifference::is_slower); }
+};
+
+std::vector<const database::Found*> problems(const Outcome& outcome, double threshold) {
+  std::vector<const database::Found*> found;
+  if (outcome.evaluation)
+    for (const database::Found& of : outcome.evaluation->found)
+      if (of.severity > threshold) found.push_back(&of);
+  return found;
+}
+
+std::vector<analysis::RunSeries> series_of(const std::string& directory, double least_share) {
+  const auto experiment = experiment::Experiment::open(directory);
+  analysis::Symbolizer symbolizer;
+  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer);
+  auto series = series_of_run(*experiment, tree, least_share);
+  if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
+  return series;
+}
+
+void compare(const Request& request, Outcome& outcome) {
+  if (request.against.empty()) return;
+  const double tolerance = request.tolerance_percent / 100;
+  constexpr double part = 0.1;  // of what is tolerated may be left out
+  const auto now = series_of(request.experiment, tolerance);
+  std::vector<std::vector<analysis::RunSeries>> before;
+  for (const std::string& other : request.against) before.push_back(series_of(other, part * tolerance));
+  outcome.comparisons = compare_runs(now, before, {.tolerance = tolerance});
+  if (!now.empty() && now[0].loop.empty())
+    outcome.notes.emplace_back(
+        "no loop is marked: the times of the whole runs are compared, with the errors of their samples alone");
+  if (before.size() == 1)
+    outcome.notes.emplace_back(
+        "with one run to compare with, it is not known how much runs differ by chance; --against may be given several "
+        "times");
+  for (const auto& of : now) {
+    const auto is_it = [&](const auto& comparison) { return comparison.loop == of.loop && comparison.path == of.path; };
+    if (of.path.empty() && std::ranges::none_of(outcome.comparisons, is_it))
+      outcome.notes.push_back(fmt::format("loop {} was not compared: it needs {} iterations in all runs", of.loop,
+                                          analysis::fewest_iterations));
+  }
+}
+
+void evaluate(const Request& request, Outcome& outcome, const properties::Program& program) {
+  if (request.files.empty()) return;
+  const auto connection = database::Connection::open(":memory:", true);
+  load_experiment(request.experiment, *connection, *program.model, "", "", [](const std::string&) {});
+  database::Store store(*connection, *program.model);
+  database::EvaluationRequest evaluation;
+  evaluation.run = store.runs().at(0);
+  evaluation.basis = request.basis;
+  for (const auto& property : program.properties)
+    if (std::ranges::find(request.files, property.source) != request.files.end())
+      evaluation.only.push_back(property.name);
+  outcome.properties = evaluation.only.size();
+  if (!evaluation.only.empty()) outcome.evaluation = database::evaluate(*connection, program, evaluation);
+  if (outcome.evaluation)
+    for (const auto& of : outcome.evaluation->not_evaluated)
+      outcome.notes.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
+}
+
+std::string what(const analysis::RunDifference& of) {
+  if (of.loop.empty()) return of.path.empty() ? "the run" : of.path;
+  return of.path.empty() ? fmt::format("loop {}", of.loop) : of.path;
+}
+
+std::string seconds(double value) {
+  const double size = std::abs(value);
+  return size >= 1      ? fmt::format("{:.3f} s", value)
+         : size >= 1e-3 ? fmt::format("{:.3f} ms", value * 1e3)
+                        : fmt::format("{:.3f} us", value * 1e6);
+}
+
+std::string line_of(const analysis::RunDifference& of) {
+  const std::string of_before =
+      of.before > 0 ? fmt::format(" ({:+.1f} %)", 100 * (of.now / of.before - 1)) : std::string();
+  return fmt::format("{}: {} {}, before {}{}; {} to {} more (95 %), {:.1f} % of {}", what(of), seconds(of.now),
+                     of.loop.empty() ? "in all" : "per iteration", seconds(of.before), of_before, seconds(of.low),
+                     seconds(of.high), 100 * of.of_loop, of.loop.empty() ? "the run" : "the loop");
+}
+
+std::string line_of(const database::Found& of, const database::Evaluation& evaluation) {
+  std::vector<std::string> parts;
+  for (const auto& [parameter, object] : of.context)
+    if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
+  return fmt::format("{} of {}: {:.2f} % of the time of {}", of.property->name,
+                     parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", ")), 100 * of.severity,
+                     evaluation.basis);
+}
+
+/// One of a place and way of comparing: lower quartiles, and means only where these alone show it.
+std::vector<const analysis::RunDifference*> slower(const Outcome& outcome) {
+  std::vector<const analysis::RunDifference*> all;
+  for (const analysis::RunDifference& of : outcome.comparisons) {
+    const auto is_there = [&](const analysis::RunDifference* other) {
+      return other->loop == of.loop && other->path == of.path;
+    };
+    if (of.is_slower && std::ranges::none_of(all, is_there)) all.push_back(&of);
+  }
+  return all;
+}
+
+void print_text(const Outcome& outcome, const Request& request) {
+  for (const analysis::RunDifference* of : slower(outcome))
+    fmt::print("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
+  for (const database::Found* of : problems(outcome, request.threshold))
+    fmt::print("property: {}\n", line_of(*of, *outcome.evaluation));
+  for (const std::string& note : outcome.notes) fmt::print("note: {}\n", note);
+  const std::size_t compared = outcome.comparisons.size(),
+                    failures = slower(outcome).size() + problems(outcome, request.threshold).size();
+  fmt::print("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
+             outcome.properties, outcome.properties == 1 ? "y" : "ies",
+             failures == 0 ? "nothing is worse" : fmt::format("{} failed", failures));
+}
+
+void print_json(const Outcome& outcome, const Request& request) {
+  std::string text;
+  {
+    report::JsonWriter json(text, 2);
+    json.object([&] {
+      json.member("experiment", request.experiment);
+      json.member("against", request.against);
+      json.member("tolerance", request.tolerance_percent / 100);
+      json.member("threshold", request.threshold);
+      json.member("passed", slower(outcome).empty() && problems(outcome, request.threshold).empty());
+      json.member_array("comparisons", [&] {
+        for (const analysis::RunDifference& of : outcome.comparisons)
+          json.object([&] {
+            json.member("loop", of.loop);
+            json.member("path", of.path);
+            json.member("by", of.by_means ? "mean" : "lower_quartile");
+            json.member("before_s", of.before);
+            json.member("now_s", of.now);
+            json.member("standard_error_s", of.error);
+            json.member("difference_low_s", of.low);
+            json.member("difference_high_s", of.high);
+            json.member("share_of_loop", of.of_loop);
+            json.member("p", of.p);
+            json.member("significant", of.is_significant);
+            json.member("slower", of.is_slower);
+          });
+      });
+      json.member_array("properties", [&] {
+        for (const database::Found* of : problems(outcome, request.threshold))
+          json.object([&] {
+            json.member("name", of->property->name);
+            json.member_object("context", [&] {
+              for (const auto& [parameter, object] : of->context) json.member(parameter, object);
+            });
+            json.member("severity", of->severity);
+            json.member("confidence", of->confidence);
+          });
+      });
+      json.member("notes", outcome.notes);
+    });
+    json.end_document();
+  }
+  fmt::print("{}", text);
+}
+
+std::string xml(std::string_view text) {
+  std::string result;
+  for (const char c : text) switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default: result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  return result;
+}
+
+/// A test case for each place that was compared, and for each property that fails.
+void print_junit(const Outcome& outcome, const Request& request) {
+  const auto failed = slower(outcome);
+  std::vector<std::pair<std::string, std::string>> cases;  // name and failure
+  for (const analysis::RunDifference& of : outcome.comparisons) {
+    const std::string of_case = what(of);
+    if (std::ranges::any_of(cases, [&](const auto& other) { return other.first == of_case; })) continue;
+    const auto at = std::ranges::find_if(
+        failed, [&](const analysis::RunDifference* other) { return other->loop == of.loop && other->path == of.path; });
+    cases.emplace_back(of_case, at == failed.end() ? std::string() : line_of(**at));
+  }
+  for (const database::Found* of : problems(outcome, request.threshold))
+    cases.emplace_back(of->property->name, line_of(*of, *outcome.evaluation));
+  const auto failures = std::ranges::count_if(cases, [](const auto& of) { return !of.second.empty(); });
+  fmt::print(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"refrain check\" tests=\"{}\" "
+      "failures=\"{}\">\n",
+      cases.size(), failures);
+  for (const auto& [of_case, failure] : cases) {
+    fmt::print("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of_case));
+    if (failure.empty()) fmt::print("/>\n");
+    else fmt::print("><failure message=\"{}\"/></testcase>\n", xml(failure));
+  }
+  for (const std::string& note : outcome.notes) fmt::print("<system-out>{}</system-out>\n", xml(note));
+  fmt::print("</testsuite>\n</testsuites>\n");
+}
+
+int run(const Request& request) {
+  if (request.against.empty() && request.files.empty())
+    return complain(name, exit_usage, "nothing to check: --against EXPERIMENT, --properties FILE, or both");
+  const auto program = read_specifications(request.files);
+  if (!program) return exit_usage;
+  try {
+    Outcome outcome;
+    compare(request, outcome);
+    evaluate(request, outcome, *program);
+    if (request.format == "json") print_json(outcome, request);
+    else if (request.format == "junit") print_junit(outcome, request);
+    else print_text(outcome, request);
+    return slower(outcome).empty() && problems(outcome, request.threshold).empty() ? exit_ok : exit_failed_check;
+  } catch (const experiment::ReadError& error) {
+    return complain(name, exit_unreadable, error.what());
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+}  // namespace
+
+void add_check(Command root, Invocation& invocation) {
+  auto request = std::make_shared<Request>();
+  Command command =
+      root.add("check", "Say whether a run is slower than others, or has properties that it must not have");
+  command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
+  command.option("--against", request->against, "A run to compare with; may be repeated").type("EXPERIMENT").repeated();
+  command.option("--tolerance", request->tolerance_percent, "Percent of a loop's time by which anything may be slower")
+      .type("PERCENT")
+      .shows_default();
+  command.option("--properties", request->files, "Properties that must not hold above the threshold")
+      .type("FILE")
+      .repeated();
+  command.option("--threshold", request->threshold, "Severity above which a property is a failure")
+      .type("S")
+      .shows_default();
+  command.option("--basis", request->basis, "The region whose time severities are shares of (default: main)")
+      .type("REGION");
+  command.option("--format", request->format, "How to print").one_of({"text", "json", "junit"}).shows_default();
+  command.footer(
+      "Exit status: 0 nothing is worse, 3 something is, 1 wrong usage, 2 an experiment that cannot be read.");
+  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+}
+
+}  // namespace refrain::tools

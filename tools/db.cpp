@@ -1,0 +1,210 @@
+/// `refrain db`: experiments in a database.
+
+#include <algorithm>
+#include <cstdio>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <memory>
+
+#include "offline/database/store.hpp"
+#include "offline/report/json_writer.hpp"
+#include "tools/complaints.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/load_run.hpp"
+#include "tools/specifications.hpp"
+#include "tools/subcommands.hpp"
+
+namespace refrain::tools {
+namespace {
+
+constexpr const char* name = "db";
+
+struct Request {
+  std::string database = usual_database, program, version, target, format = "text";
+  std::vector<std::string> experiments, runs;
+  bool all = false;
+};
+
+const properties::Model& model() {
+  static const properties::Program program = properties::compile({properties::builtin_model()});
+  return *program.model;
+}
+
+int add(const Request& request) {
+  try {
+    const auto connection = database::Connection::open(request.database, true);
+    int code = exit_ok;
+    for (const std::string& experiment : request.experiments) {
+      try {
+        const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
+                                              [](const std::string& line) { complain(name, exit_ok, line); });
+        fmt::print("{}: run {}{}\n", experiment, loaded.run,
+                   loaded.is_new ? "" : ", which was in the database already");
+        std::fflush(stdout);
+        for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
+        if (loaded.is_new && !loaded.notes.empty() && code == exit_ok) code = exit_damaged;
+      } catch (const experiment::ReadError& error) {
+        code = complain(name, exit_unreadable, error.what());
+      }
+    }
+    connection->analyze();
+    return code;
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+void print_runs(const std::vector<database::StoredRun>& runs, const std::string& format) {
+  const auto start = [](const database::StoredRun& run) {
+    return run.start_us == 0
+               ? std::string("?")
+               : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(run.start_us / 1'000'000)));
+  };
+  if (format == "json") {
+    std::string text;
+    {
+      report::JsonWriter json(text, 2);
+      json.object([&] {
+        json.member_array("runs", [&] {
+          for (const auto& run : runs)
+            json.object([&] {
+              json.member("run", run.run);
+              json.member("program", run.program);
+              json.member("version", run.version);
+              json.member("processes", run.processes);
+              json.member("started", start(run));
+              json.member("elapsed_s", run.elapsed_s);
+              json.member("experiment", run.experiment);
+              json.member("source", run.source);
+            });
+        });
+      });
+      json.end_document();
+    }
+    fmt::print("{}", text);
+    return;
+  }
+  if (runs.empty()) return;
+  std::size_t program = 7, version = 7;
+  const auto short_version = [](const std::string& text) {
+    return text.size() > 16 ? text.substr(0, 13) + "..." : text;
+  };
+  for (const auto& run : runs) {
+    program = std::max(program, run.program.size());
+    version = std::max(version, short_version(run.version).size());
+  }
+  fmt::print("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10}  {}\n", "run", "program", program, "version", version,
+             "procs", "started (UTC)", "elapsed s", "experiment");
+  for (const auto& run : runs)
+    fmt::print("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10.3f}  {}\n", run.run, run.program, program,
+               short_version(run.version), version, run.processes, start(run), run.elapsed_s, run.experiment);
+}
+
+int list(const Request& request) {
+  try {
+    const auto connection = database::Connection::open(request.database, false);
+    database::Store store(*connection, model());
+    store.check();
+    print_runs(store.runs({request.program, request.version, {}}), request.format);
+    return exit_ok;
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+int remove(const Request& request) {
+  try {
+    const auto connection = database::Connection::open(request.database, false);
+    database::Store store(*connection, model());
+    store.check();
+    database::Writing writing(*connection, [&] {
+      complain(name, exit_ok, fmt::format("{}: waiting for another process that writes", connection->name()));
+    });
+    std::vector<database::StoredRun> chosen;
+    const auto all = store.runs({request.program, request.version, {}});
+    for (const std::string& word : request.runs) {
+      const auto found = std::ranges::find_if(
+          all, [&](const auto& run) { return std::to_string(run.run) == word || run.experiment == word; });
+      if (found == all.end())
+        throw database::DatabaseError(fmt::format("{}: there is no run {}", connection->name(), word));
+      chosen.push_back(*found);
+    }
+    if (request.runs.empty() && (!request.program.empty() || !request.version.empty())) chosen = all;
+    if (chosen.empty()) throw database::DatabaseError("nothing to remove: name runs, or --program or --version");
+    for (const auto& run : chosen) store.remove(run);
+    writing.commit();
+    for (const auto& run : chosen) fmt::print("removed run {}\n", run.run);
+    return exit_ok;
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+int copy(const Request& request) {
+  try {
+    const auto from = database::Connection::open(request.database, false);
+    database::Store(*from, model()).check();
+    const auto to = database::Connection::open(request.target, true);
+    if (to->has_table("refrain_about"))
+      throw database::DatabaseError(
+          fmt::format("{}: there are experiments in it already; an export needs an empty database", to->name()));
+    database::Writing writing(*to, [] {});
+    database::Store(*to, model()).prepare();
+    std::vector<std::pair<std::string, std::vector<std::string>>> tables{
+        {"refrain_runs", {"run", "digest", "added"}}, {"refrain_rows", {"run", "name", "first", "last"}}};
+    for (const properties::Table& table : model().tables()) {
+      std::vector<std::string> columns{"id"};
+      if (table.has_class) columns.emplace_back("class");
+      for (const auto& column : table.columns) columns.push_back(column.name);
+      tables.emplace_back(table.name, std::move(columns));
+    }
+    for (const auto& [table, columns] : tables) {
+      std::string names;
+      for (const std::string& column : columns) names += (names.empty() ? "" : ", ") + properties::quoted_name(column);
+      const auto appender = to->append(table, columns);
+      from->query(fmt::format("SELECT {} FROM {}", names, properties::quoted_name(table)),
+                  [&](std::span<const database::Value> row) { appender->row(row); });
+      appender->finish();
+    }
+    writing.commit();
+    to->analyze();
+    return exit_ok;
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+}  // namespace
+
+void add_db(Command root, Invocation& invocation) {
+  auto request = std::make_shared<Request>();
+  Command db = root.add("db", "Keep experiments in a database");
+  db.needs_command();
+  const auto common = [&](Command command) {
+    command.option("--database", request->database, "File of SQLite, or postgresql://...")
+        .type("DATABASE")
+        .shows_default();
+    command.option("--program", request->program, "Name of the program; it is the executable's otherwise").type("NAME");
+    command.option("--version", request->version, "Its version; it is the build-id otherwise").type("NAME");
+  };
+  Command add_command = db.add("add", "Add experiments; one that is there already is recognised");
+  add_command.option("experiment", request->experiments, "Experiment directories").type("EXPERIMENT").required();
+  common(add_command);
+  add_command.when_chosen([request, &invocation] { invocation.exit_code = add(*request); });
+  Command list_command = db.add("list", "List what is in a database");
+  common(list_command);
+  list_command.option("--format", request->format, "How to print").one_of({"text", "json"}).shows_default();
+  list_command.when_chosen([request, &invocation] { invocation.exit_code = list(*request); });
+  Command remove_command = db.add("remove", "Remove runs: by number or directory, or all of a program or version");
+  remove_command.option("run", request->runs, "Runs").type("RUN");
+  common(remove_command);
+  remove_command.when_chosen([request, &invocation] { invocation.exit_code = remove(*request); });
+  Command export_command = db.add("export", "Copy a database into an empty one, of the other kind, too");
+  export_command.option("target", request->target, "The empty database").type("DATABASE").required();
+  export_command.option("--database", request->database, "File of SQLite, or postgresql://...")
+      .type("DATABASE")
+      .shows_default();
+  export_command.when_chosen([request, &invocation] { invocation.exit_code = copy(*request); });
+}
+
+}  // namespace refrain::tools

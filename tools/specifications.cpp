@@ -1,0 +1,24 @@
+#include "tools/specifications.hpp"
+
+#include <fmt/format.h>
+
+namespace refrain::tools {
+
+std::optional<properties::Program> read_specifications(const std::vector<std::string>& files) {
+  try {
+    std::vector<properties::Source> sources;
+    for (const std::string& file : files) sources.push_back(properties::read_source(file));
+    return properties::compile_with_builtin(sources);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return std::nullopt;
+  }
+}
+
+std::vector<std::string> property_names(const properties::Program& program) {
+  std::vector<std::string> names;
+  for (const properties::Property& property : program.properties) names.push_back(property.name);
+  return names;
+}
+
+}  // namespace refrain::tools
