@@ -8,7 +8,7 @@
 #include "offline/properties/sql.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/specifications.hpp"
+#include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {

@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
+#include <set>
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
-#include "offline/report/json_writer.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/load_run.hpp"
-#include "tools/specifications.hpp"
+#include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -24,16 +24,22 @@ struct Request {
   std::string experiment, format = "text", basis;
   std::vector<std::string> against, files;
   double tolerance_percent = 3, threshold = 0.05;
+  bool all = false;  ///< every comparison is shown
 };
 
-/// A property that holds above the threshold.
+std::string seconds(double value) {
+  const double size = std::abs(value);
+  return size >= 1      ? fmt::format("{:.3f} s", value)
+         : size >= 1e-3 ? fmt::format("{:.3f} ms", value * 1e3)
+                        : fmt::format("{:.3f} us", value * 1e6);
+}
+
 struct Outcome {
   std::vector<analysis::RunDifference> comparisons;
   std::optional<database::Evaluation> evaluation;
   std::vector<std::string> notes;
-  std::size_t properties = 0;  ///< that were evaluated
-
-  bool is_slower() const { return std::ranges::any_of(comparisons, &analysis::RunDifference::is_slower); }
+  std::vector<std::string> not_checked;  ///< what was asked for and could not be told
+  std::size_t properties = 0;            ///< that were evaluated
 };
 
 std::vector<const database::Found*> problems(const Outcome& outcome, double threshold) {
@@ -44,42 +50,82 @@ std::vector<const database::Found*> problems(const Outcome& outcome, double thre
   return found;
 }
 
-std::vector<analysis::RunSeries> series_of(const std::string& directory, double least_share) {
+struct Run {
+  std::int32_t processes = 0;
+  std::vector<analysis::RunSeries> series;
+  bool has_loop(const std::string& name) const {
+    return std::ranges::any_of(series, [&](const auto& of) { return of.loop == name; });
+  }
+};
+
+Run read_run(const std::string& directory, double least_share) {
   const auto experiment = experiment::Experiment::open(directory);
   analysis::Symbolizer symbolizer;
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer);
-  auto series = series_of_run(*experiment, tree, least_share);
+  Run run{experiment->definitions().ranks_expected, series_of_run(*experiment, tree, least_share)};
   if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
-  return series;
+  return run;
+}
+
+/// Why the loop of all runs was not compared; empty: it was.
+std::string why_not(const std::string& loop, const Run& now, const std::vector<Run>& before, const Outcome& outcome) {
+  const auto is_it = [&](const auto& comparison) { return comparison.loop == loop && comparison.path.empty(); };
+  if (std::ranges::any_of(outcome.comparisons, is_it)) return {};
+  if (loop.empty())
+    return fmt::format(
+        "no loop is marked, so {} runs to compare with are needed: nothing is known of errors within runs",
+        analysis::fewest_runs);
+  const bool everywhere =
+      now.has_loop(loop) && std::ranges::all_of(before, [&](const Run& run) { return run.has_loop(loop); });
+  return everywhere ? fmt::format("loop {} was not compared: it needs {} iterations in all runs", loop,
+                                  analysis::fewest_iterations)
+                    : fmt::format("loop {} was not compared: not all runs have it", loop);
 }
 
 void compare(const Request& request, Outcome& outcome) {
   if (request.against.empty()) return;
   const double tolerance = request.tolerance_percent / 100;
   constexpr double part = 0.1;  // of what is tolerated may be left out
-  const auto now = series_of(request.experiment, tolerance);
-  std::vector<std::vector<analysis::RunSeries>> before;
-  for (const std::string& other : request.against) before.push_back(series_of(other, part * tolerance));
-  outcome.comparisons = compare_runs(now, before, {.tolerance = tolerance});
-  if (!now.empty() && now[0].loop.empty())
-    outcome.notes.emplace_back(
-        "no loop is marked: the times of the whole runs are compared, with the errors of their samples alone");
-  if (before.size() == 1)
-    outcome.notes.emplace_back(
-        "with one run to compare with, it is not known how much runs differ by chance; --against may be given several "
-        "times");
-  for (const auto& of : now) {
-    const auto is_it = [&](const auto& comparison) { return comparison.loop == of.loop && comparison.path == of.path; };
-    if (of.path.empty() && std::ranges::none_of(outcome.comparisons, is_it))
-      outcome.notes.push_back(fmt::format("loop {} was not compared: it needs {} iterations in all runs", of.loop,
-                                          analysis::fewest_iterations));
+  const Run now = read_run(request.experiment, tolerance);
+  std::vector<Run> before;
+  std::vector<std::vector<analysis::RunSeries>> series;
+  for (const std::string& other : request.against) {
+    before.push_back(read_run(other, part * tolerance));
+    series.push_back(before.back().series);
+    if (before.back().processes != now.processes) {
+      outcome.not_checked.push_back(fmt::format("{} has {} processes and {} has {}: their times are not compared",
+                                                request.experiment, now.processes, other, before.back().processes));
+      return;
+    }
   }
+  outcome.comparisons = compare_runs(now.series, series, {.tolerance = tolerance});
+  std::set<std::string> loops;
+  for (const auto& of : now.series) loops.insert(of.loop);
+  for (const auto& of : before.front().series) loops.insert(of.loop);
+  for (const std::string& loop : loops)
+    if (std::string why = why_not(loop, now, before, outcome); !why.empty() && (!loop.empty() || loops.size() == 1))
+      outcome.not_checked.push_back(std::move(why));
+  for (const auto& of : now.series) {
+    const auto is_it = [&](const auto& comparison) { return comparison.loop == of.loop && comparison.path == of.path; };
+    if (!of.path.empty() && now.has_loop(of.loop) && std::ranges::none_of(outcome.comparisons, is_it) &&
+        !outcome.comparisons.empty())
+      outcome.notes.push_back(fmt::format("{} is new: {} has {} of it", of.path,
+                                          of.loop.empty() ? "the run" : "an iteration of " + of.loop,
+                                          seconds(of.mean.value)));
+  }
+  if (before.size() < analysis::fewest_runs && !outcome.comparisons.empty())
+    outcome.notes.push_back(
+        fmt::format("with fewer than {} runs to compare with it is not known how much runs differ by chance; --against "
+                    "may be given several times",
+                    analysis::fewest_runs));
 }
 
 void evaluate(const Request& request, Outcome& outcome, const properties::Program& program) {
   if (request.files.empty()) return;
   const auto connection = database::Connection::open(":memory:", true);
-  load_experiment(request.experiment, *connection, *program.model, "", "", [](const std::string&) {});
+  const Loaded loaded =
+      load_experiment(request.experiment, *connection, *program.model, "", "", [](const std::string&) {});
+  outcome.notes.insert(outcome.notes.end(), loaded.notes.begin(), loaded.notes.end());
   database::Store store(*connection, *program.model);
   database::EvaluationRequest evaluation;
   evaluation.run = store.runs().at(0);
@@ -91,19 +137,12 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
   if (!evaluation.only.empty()) outcome.evaluation = database::evaluate(*connection, program, evaluation);
   if (outcome.evaluation)
     for (const auto& of : outcome.evaluation->not_evaluated)
-      outcome.notes.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
+      outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
 std::string what(const analysis::RunDifference& of) {
   if (of.loop.empty()) return of.path.empty() ? "the run" : of.path;
   return of.path.empty() ? fmt::format("loop {}", of.loop) : of.path;
-}
-
-std::string seconds(double value) {
-  const double size = std::abs(value);
-  return size >= 1      ? fmt::format("{:.3f} s", value)
-         : size >= 1e-3 ? fmt::format("{:.3f} ms", value * 1e3)
-                        : fmt::format("{:.3f} us", value * 1e6);
 }
 
 std::string line_of(const analysis::RunDifference& of) {
@@ -135,62 +174,69 @@ std::vector<const analysis::RunDifference*> slower(const Outcome& outcome) {
   return all;
 }
 
+int exit_code_of(const Outcome& outcome, double threshold) {
+  if (!slower(outcome).empty() || !problems(outcome, threshold).empty()) return exit_failed_check;
+  return outcome.not_checked.empty() ? exit_ok : exit_usage;
+}
+
 void print_text(const Outcome& outcome, const Request& request) {
   for (const analysis::RunDifference* of : slower(outcome))
     fmt::print("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
   for (const database::Found* of : problems(outcome, request.threshold))
     fmt::print("property: {}\n", line_of(*of, *outcome.evaluation));
+  if (request.all)
+    for (const analysis::RunDifference& of : outcome.comparisons)
+      if (!of.is_slower && !of.by_means)
+        fmt::print("{}: {}\n", of.is_significant ? "differs" : "as before", line_of(of));
+  for (const std::string& why : outcome.not_checked) fmt::print("not checked: {}\n", why);
   for (const std::string& note : outcome.notes) fmt::print("note: {}\n", note);
   const std::size_t compared = outcome.comparisons.size(),
                     failures = slower(outcome).size() + problems(outcome, request.threshold).size();
   fmt::print("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
              outcome.properties, outcome.properties == 1 ? "y" : "ies",
-             failures == 0 ? "nothing is worse" : fmt::format("{} failed", failures));
+             failures > 0                  ? fmt::format("{} failed", failures)
+             : outcome.not_checked.empty() ? "nothing is worse"
+                                           : "nothing that was checked is worse");
 }
 
 void print_json(const Outcome& outcome, const Request& request) {
-  std::string text;
-  {
-    report::JsonWriter json(text, 2);
-    json.object([&] {
-      json.member("experiment", request.experiment);
-      json.member("against", request.against);
-      json.member("tolerance", request.tolerance_percent / 100);
-      json.member("threshold", request.threshold);
-      json.member("passed", slower(outcome).empty() && problems(outcome, request.threshold).empty());
-      json.member_array("comparisons", [&] {
-        for (const analysis::RunDifference& of : outcome.comparisons)
-          json.object([&] {
-            json.member("loop", of.loop);
-            json.member("path", of.path);
-            json.member("by", of.by_means ? "mean" : "lower_quartile");
-            json.member("before_s", of.before);
-            json.member("now_s", of.now);
-            json.member("standard_error_s", of.error);
-            json.member("difference_low_s", of.low);
-            json.member("difference_high_s", of.high);
-            json.member("share_of_loop", of.of_loop);
-            json.member("p", of.p);
-            json.member("significant", of.is_significant);
-            json.member("slower", of.is_slower);
-          });
-      });
-      json.member_array("properties", [&] {
-        for (const database::Found* of : problems(outcome, request.threshold))
-          json.object([&] {
-            json.member("name", of->property->name);
-            json.member_object("context", [&] {
-              for (const auto& [parameter, object] : of->context) json.member(parameter, object);
-            });
-            json.member("severity", of->severity);
-            json.member("confidence", of->confidence);
-          });
-      });
-      json.member("notes", outcome.notes);
+  print_json_object(2, [&](report::JsonWriter& json) {
+    json.member("experiment", request.experiment);
+    json.member("against", request.against);
+    json.member("tolerance", request.tolerance_percent / 100);
+    json.member("threshold", request.threshold);
+    json.member("passed", exit_code_of(outcome, request.threshold) == exit_ok);
+    json.member_array("comparisons", [&] {
+      for (const analysis::RunDifference& of : outcome.comparisons)
+        json.object([&] {
+          json.member("loop", of.loop);
+          json.member("path", of.path);
+          json.member("by", of.by_means ? "mean" : "lower_quartile");
+          json.member("before_s", of.before);
+          json.member("now_s", of.now);
+          json.member("standard_error_s", of.error);
+          json.member("difference_low_s", of.low);
+          json.member("difference_high_s", of.high);
+          json.member("share_of_loop", of.of_loop);
+          json.member("p", of.p);
+          json.member("significant", of.is_significant);
+          json.member("slower", of.is_slower);
+        });
     });
-    json.end_document();
-  }
-  fmt::print("{}", text);
+    json.member_array("properties", [&] {
+      for (const database::Found* of : problems(outcome, request.threshold))
+        json.object([&] {
+          json.member("name", of->property->name);
+          json.member_object("context", [&] {
+            for (const auto& [parameter, object] : of->context) json.member(parameter, object);
+          });
+          json.member("severity", of->severity);
+          json.member("confidence", of->confidence);
+        });
+    });
+    json.member("not_checked", outcome.not_checked);
+    json.member("notes", outcome.notes);
+  });
 }
 
 std::string xml(std::string_view text) {
@@ -221,13 +267,16 @@ void print_junit(const Outcome& outcome, const Request& request) {
   const auto failures = std::ranges::count_if(cases, [](const auto& of) { return !of.second.empty(); });
   fmt::print(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"refrain check\" tests=\"{}\" "
-      "failures=\"{}\">\n",
-      cases.size(), failures);
+      "failures=\"{}\" errors=\"{}\">\n",
+      cases.size() + outcome.not_checked.size(), failures, outcome.not_checked.size());
   for (const auto& [of_case, failure] : cases) {
     fmt::print("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of_case));
     if (failure.empty()) fmt::print("/>\n");
     else fmt::print("><failure message=\"{}\"/></testcase>\n", xml(failure));
   }
+  for (const std::string& why : outcome.not_checked)
+    fmt::print("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
+               xml(request.experiment), xml(why));
   for (const std::string& note : outcome.notes) fmt::print("<system-out>{}</system-out>\n", xml(note));
   fmt::print("</testsuite>\n</testsuites>\n");
 }
@@ -244,7 +293,7 @@ int run(const Request& request) {
     if (request.format == "json") print_json(outcome, request);
     else if (request.format == "junit") print_junit(outcome, request);
     else print_text(outcome, request);
-    return slower(outcome).empty() && problems(outcome, request.threshold).empty() ? exit_ok : exit_failed_check;
+    return exit_code_of(outcome, request.threshold);
   } catch (const experiment::ReadError& error) {
     return complain(name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
@@ -271,9 +320,12 @@ void add_check(Command root, Invocation& invocation) {
       .shows_default();
   command.option("--basis", request->basis, "The region whose time severities are shares of (default: main)")
       .type("REGION");
+  command.flag("--all", request->all, "Show every comparison, with its confidence interval");
   command.option("--format", request->format, "How to print").one_of({"text", "json", "junit"}).shows_default();
   command.footer(
-      "Exit status: 0 nothing is worse, 3 something is, 1 wrong usage, 2 an experiment that cannot be read.");
+      "Exit status: 0 nothing is worse, 3 something is, 1 wrong usage, or a part of what was asked for cannot be "
+      "told,\n"
+      "2 an experiment that cannot be read.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

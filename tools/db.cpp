@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "offline/database/native_run.hpp"
 #include "offline/database/store.hpp"
-#include "offline/report/json_writer.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/load_run.hpp"
-#include "tools/specifications.hpp"
+#include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -34,12 +34,14 @@ int add(const Request& request) {
   try {
     const auto connection = database::Connection::open(request.database, true);
     int code = exit_ok;
+    bool any = false;
     for (const std::string& experiment : request.experiments) {
       try {
         const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
                                               [](const std::string& line) { complain(name, exit_ok, line); });
         fmt::print("{}: run {}{}\n", experiment, loaded.run,
                    loaded.is_new ? "" : ", which was in the database already");
+        any = any || loaded.is_new;
         std::fflush(stdout);
         for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
         if (loaded.is_new && !loaded.notes.empty() && code == exit_ok) code = exit_damaged;
@@ -47,7 +49,11 @@ int add(const Request& request) {
         code = complain(name, exit_unreadable, error.what());
       }
     }
-    connection->analyze();
+    // Where somebody else writes, their statistics will do.
+    if (any) try {
+        connection->analyze();
+      } catch (const database::DatabaseError&) {
+      }
     return code;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
@@ -61,27 +67,21 @@ void print_runs(const std::vector<database::StoredRun>& runs, const std::string&
                : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(run.start_us / 1'000'000)));
   };
   if (format == "json") {
-    std::string text;
-    {
-      report::JsonWriter json(text, 2);
-      json.object([&] {
-        json.member_array("runs", [&] {
-          for (const auto& run : runs)
-            json.object([&] {
-              json.member("run", run.run);
-              json.member("program", run.program);
-              json.member("version", run.version);
-              json.member("processes", run.processes);
-              json.member("started", start(run));
-              json.member("elapsed_s", run.elapsed_s);
-              json.member("experiment", run.experiment);
-              json.member("source", run.source);
-            });
-        });
+    print_json_object(2, [&](report::JsonWriter& json) {
+      json.member_array("runs", [&] {
+        for (const auto& run : runs)
+          json.object([&] {
+            json.member("run", run.run);
+            json.member("program", run.program);
+            json.member("version", run.version);
+            json.member("processes", run.processes);
+            json.member("started", start(run));
+            json.member("elapsed_s", run.elapsed_s);
+            json.member("experiment", run.experiment);
+            json.member("source", run.source);
+          });
       });
-      json.end_document();
-    }
-    fmt::print("{}", text);
+    });
     return;
   }
   if (runs.empty()) return;
@@ -123,11 +123,12 @@ int remove(const Request& request) {
     std::vector<database::StoredRun> chosen;
     const auto all = store.runs({request.program, request.version, {}});
     for (const std::string& word : request.runs) {
-      const auto found = std::ranges::find_if(
-          all, [&](const auto& run) { return std::to_string(run.run) == word || run.experiment == word; });
-      if (found == all.end())
+      const std::string directory = database::name_of_directory(word);
+      const std::size_t before = chosen.size();
+      for (const auto& run : all)
+        if (std::to_string(run.run) == word || run.experiment == directory) chosen.push_back(run);
+      if (chosen.size() == before)
         throw database::DatabaseError(fmt::format("{}: there is no run {}", connection->name(), word));
-      chosen.push_back(*found);
     }
     if (request.runs.empty() && (!request.program.empty() || !request.version.empty())) chosen = all;
     if (chosen.empty()) throw database::DatabaseError("nothing to remove: name runs, or --program or --version");
@@ -143,6 +144,7 @@ int remove(const Request& request) {
 int copy(const Request& request) {
   try {
     const auto from = database::Connection::open(request.database, false);
+    from->execute(from->dialect() == properties::Dialect::Sqlite ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ");
     database::Store(*from, model()).check();
     const auto to = database::Connection::open(request.target, true);
     if (to->has_table("refrain_about"))
@@ -181,9 +183,7 @@ void add_db(Command root, Invocation& invocation) {
   Command db = root.add("db", "Keep experiments in a database");
   db.needs_command();
   const auto common = [&](Command command) {
-    command.option("--database", request->database, "File of SQLite, or postgresql://...")
-        .type("DATABASE")
-        .shows_default();
+    add_database_option(command, request->database);
     command.option("--program", request->program, "Name of the program; it is the executable's otherwise").type("NAME");
     command.option("--version", request->version, "Its version; it is the build-id otherwise").type("NAME");
   };
@@ -201,9 +201,7 @@ void add_db(Command root, Invocation& invocation) {
   remove_command.when_chosen([request, &invocation] { invocation.exit_code = remove(*request); });
   Command export_command = db.add("export", "Copy a database into an empty one, of the other kind, too");
   export_command.option("target", request->target, "The empty database").type("DATABASE").required();
-  export_command.option("--database", request->database, "File of SQLite, or postgresql://...")
-      .type("DATABASE")
-      .shows_default();
+  add_database_option(export_command, request->database);
   export_command.when_chosen([request, &invocation] { invocation.exit_code = copy(*request); });
 }
 

@@ -1,9 +1,11 @@
 #include "tools/load_run.hpp"
 
 #include <ctime>
+#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
 #include "offline/report/node_waits.hpp"
 #include "tools/first_findings.hpp"
@@ -11,47 +13,91 @@
 
 namespace refrain::tools {
 
-Loaded load_experiment(const std::string& directory, database::Connection& connection, const properties::Model& model,
-                       const std::string& program, const std::string& version,
-                       const std::function<void(const std::string&)>& notify) {
-  constexpr std::chrono::seconds most_for_events(60);
+namespace {
+
+/// What to put into the database, read before it is locked.
+struct Reading {
+  std::string name;
+  std::function<std::string()> digest;
+  std::function<std::unique_ptr<database::RunSource>()> read;
+  std::function<std::vector<std::string>()> damage = [] { return std::vector<std::string>(); };
+};
+
+Loaded load(const Reading& reading, database::Connection& connection, const properties::Model& model,
+            const std::string& program, const std::string& version,
+            const std::function<void(const std::string&)>& notify) {
   database::Store store(connection, model);
-  const std::string digest = database::digest_of_experiment(directory);
+  const std::string digest = reading.digest();
   if (connection.has_table("refrain_about"))
     if (const auto known = store.run_with(digest)) return {false, *known, {}};
-  const auto experiment = experiment::Experiment::open(directory);
-  FirstFindings findings = first_findings(directory, most_for_events, OnSignal::EndsProcess);
-  analysis::Symbolizer symbolizer;
-  analysis::MinimumWaits minima(experiment->definitions());
-  analysis::CallTreeOptions options;
-  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
-  ProgressLine line;
-  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
-  std::vector<database::NodeWaiting> waiting;
-  for (const report::NodeWait& of : report::waits_of(tree, findings.waits, minima.any() ? &minima : nullptr)) {
-    database::NodeWaiting& row = waiting.emplace_back();
-    if (of.method == report::NodeWait::Method::None) continue;
-    row = {of.seconds, of.error_s, of.confidence, of.kind};
-  }
-  const auto source = database::native_run(experiment, tree, waiting);
+  const auto source = reading.read();
 
   database::Writing writing(
       connection, [&] { notify(fmt::format("{}: waiting for another process that writes", connection.name())); });
   store.prepare();
   // Another process may have been faster.
   if (const auto known = store.run_with(digest)) return {false, *known, {}};
-  database::AddOptions of_run;
-  of_run.program = program;
-  of_run.version = version;
-  of_run.added = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  of_run.progress = [&](std::size_t done, std::size_t all) {
-    line.show([&] { return fmt::format("{}: {} of {} locations", directory, done, all); });
+  ProgressLine line;
+  database::AddOptions options;
+  options.program = program;
+  options.version = version;
+  options.added = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  options.progress = [&](std::size_t done, std::size_t all) {
+    line.show([&] { return fmt::format("{}: {} of {} locations", reading.name, done, all); });
   };
-  database::Added added = add_run(connection, model, *source, of_run);
+  database::Added added = add_run(connection, model, *source, options);
   writing.commit();
   line.end();
-  for (const std::string& damage : experiment->damage()) added.notes.push_back(damage);
+  for (const std::string& damage : reading.damage()) added.notes.push_back(damage);
   return {true, added.run, std::move(added.notes)};
+}
+
+/// An experiment of Refrain, with what its events and durations of calls tell of waiting.
+class Native {
+ public:
+  explicit Native(const std::string& directory) : directory_(directory) {}
+
+  Reading reading() {
+    return {directory_, [this] { return database::digest_of_experiment(directory_); }, [this] { return read(); },
+            [this] { return experiment_->damage(); }};
+  }
+
+ private:
+  std::unique_ptr<database::RunSource> read() {
+    constexpr std::chrono::seconds most_for_events(60);
+    experiment_ = experiment::Experiment::open(directory_);
+    const FirstFindings findings = first_findings(directory_, most_for_events, OnSignal::EndsProcess);
+    analysis::Symbolizer symbolizer;
+    analysis::MinimumWaits minima(experiment_->definitions());
+    analysis::CallTreeOptions options;
+    options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+    tree_ = build_call_tree(*experiment_, symbolizer, options);
+    for (const report::NodeWait& of : report::waits_of(tree_, findings.waits, minima.any() ? &minima : nullptr)) {
+      database::NodeWaiting& row = waiting_.emplace_back();
+      if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
+    }
+    return database::native_run(experiment_, tree_, waiting_);
+  }
+
+  std::string directory_;
+  std::shared_ptr<const experiment::Experiment> experiment_;
+  analysis::CallTree tree_;
+  std::vector<database::NodeWaiting> waiting_;
+};
+
+}  // namespace
+
+Loaded load_experiment(const std::string& name, database::Connection& connection, const properties::Model& model,
+                       const std::string& program, const std::string& version,
+                       const std::function<void(const std::string&)>& notify) {
+  if (std::error_code error; std::filesystem::is_regular_file(name, error)) {
+    std::unique_ptr<database::RunSource> source = database::cubex_run(name);
+    const std::string digest = source->facts().digest;
+    return load({name, [&] { return digest; }, [&] { return std::move(source); }}, connection, model, program, version,
+                notify);
+  }
+  Native native(name);
+  return load(native.reading(), connection, model, program, version, notify);
 }
 
 }  // namespace refrain::tools

@@ -1,5 +1,5 @@
 #pragma once
-/// An experiment on its way into a database.
+/// An experiment, or the profile of another tool, on its way into a database.
 
 #include <functional>
 #include <string>
@@ -14,8 +14,9 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-/// Throws what reading the experiment or the database throws. `notify` gets lines for people.
-Loaded load_experiment(const std::string& directory, database::Connection& connection, const properties::Model& model,
+/// `name`: an experiment directory, or a .cubex file. Throws what reading the experiment or the database throws.
+/// `notify` gets lines for people.
+Loaded load_experiment(const std::string& name, database::Connection& connection, const properties::Model& model,
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify);
 

@@ -7,11 +7,10 @@
 #include <memory>
 
 #include "offline/database/evaluation.hpp"
-#include "offline/report/json_writer.hpp"
 #include "tools/complaints.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/progress_line.hpp"
-#include "tools/specifications.hpp"
+#include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -37,9 +36,9 @@ std::string context_text(const database::Found& found, const database::Evaluatio
 }
 
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
-  if (evaluation.found.empty() || !(evaluation.found[0].severity > 0))
-    return "No property was found: there is no bottleneck.";
-  const database::Found& most = evaluation.found[0];
+  const database::Found* bottleneck = bottleneck_of(evaluation);
+  if (bottleneck == nullptr) return "No property was found: there is no bottleneck.";
+  const database::Found& most = *bottleneck;
   return most.severity > threshold
              ? fmt::format(
                    "The bottleneck is {} of {}: {:.1f} % of the time of {}, a problem, as it is more than {:.3g} %.",
@@ -73,9 +72,7 @@ void print_text(const database::Evaluation& evaluation, const Request& request) 
 }
 
 void print_json(const database::Evaluation& evaluation, double threshold) {
-  std::string text;
-  {
-    report::JsonWriter json(text, 2);
+  print_json_object(2, [&](report::JsonWriter& json) {
     const auto members = [&](const database::Found& of) {
       json.member("name", of.property->name);
       json.member_object("context", [&] {
@@ -84,33 +81,30 @@ void print_json(const database::Evaluation& evaluation, double threshold) {
       json.member("severity", of.severity);
       json.member("confidence", of.confidence);
     };
-    json.object([&] {
-      json.member("run", evaluation.run.run);
-      json.member("program", evaluation.run.program);
-      json.member("version", evaluation.run.version);
-      json.member("experiment", evaluation.run.experiment);
-      json.member("basis", evaluation.basis);
-      json.member("threshold", threshold);
-      json.member("sentence", sentence(evaluation, threshold));
-      if (!evaluation.found.empty())
-        json.member_object("bottleneck", [&] {
-          members(evaluation.found[0]);
-          json.member("problem", evaluation.found[0].severity > threshold);
-        });
-      json.member_array("properties", [&] {
-        for (const database::Found& of : evaluation.found) json.object([&] { members(of); });
+
+    json.member("run", evaluation.run.run);
+    json.member("program", evaluation.run.program);
+    json.member("version", evaluation.run.version);
+    json.member("experiment", evaluation.run.experiment);
+    json.member("basis", evaluation.basis);
+    json.member("threshold", threshold);
+    json.member("sentence", sentence(evaluation, threshold));
+    if (const database::Found* bottleneck = bottleneck_of(evaluation))
+      json.member_object("bottleneck", [&] {
+        members(*bottleneck);
+        json.member("problem", bottleneck->severity > threshold);
       });
-      json.member_array("not_evaluated", [&] {
-        for (const database::NotEvaluated& of : evaluation.not_evaluated)
-          json.object([&] {
-            json.member("name", of.name);
-            json.member("why", of.why);
-          });
-      });
+    json.member_array("properties", [&] {
+      for (const database::Found& of : evaluation.found) json.object([&] { members(of); });
     });
-    json.end_document();
-  }
-  fmt::print("{}", text);
+    json.member_array("not_evaluated", [&] {
+      for (const database::NotEvaluated& of : evaluation.not_evaluated)
+        json.object([&] {
+          json.member("name", of.name);
+          json.member("why", of.why);
+        });
+    });
+  });
 }
 
 int run(const Request& request) {
@@ -153,9 +147,7 @@ int run(const Request& request) {
 void add_properties(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("properties", "Evaluate performance properties of a run in a database");
-  command.option("--database", request->database, "File of SQLite, or postgresql://...")
-      .type("DATABASE")
-      .shows_default();
+  add_database_option(command, request->database);
   command.option("--program", request->program, "Only runs of this program").type("NAME");
   command.option("--version", request->version, "Only runs of this version").type("NAME");
   command.option("--run", request->run, "This run (default: the last one that was added)").type("N");

@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   add_analyze(root, invocation);
   add_export(root, invocation);
   add_properties(root, invocation);
+  add_scaling(root, invocation);
   add_check(root, invocation);
   add_db(root, invocation);
   add_asl(root, invocation);

@@ -9,7 +9,6 @@ namespace refrain::analysis {
 namespace {
 
 constexpr std::size_t most_batches = 20, fewest_in_batch = 4;
-constexpr std::size_t fewest_for_means = 3;  ///< runs
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -72,37 +71,38 @@ double incomplete_beta(double a, double b, double x) {
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-struct WelchTest {
+struct RunTest {
   double before = 0, difference = 0, error = 0, degrees = 1, p = 1;
 };
 
-/// Welch's test of one run against others, one-sided. With several others what differs from run to run is in it.
-WelchTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
+/// One-sided. Against enough other runs Student's test of one run against the mean of the others: what differs from run
+/// to run has in it what differs within them, but it may be small by chance, so the error within this run is the least.
+/// Against fewer runs Welch's test against the slowest one of them.
+RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   std::vector<double> values;
   for (const BatchValue& of : before) values.push_back(of.value);
-  const double runs = static_cast<double>(values.size());
-  WelchTest test;
-  test.before = mean_of(values);
-  test.difference = now.value - test.before;
-  double of_runs = 0, degrees_of_runs = 0;
-  if (values.size() > 1) {
-    // What differs between runs differs between this run and their mean, too.
-    of_runs = variance_of(values) * (1 + 1 / runs);
-    degrees_of_runs = runs - 1;
+  RunTest test;
+  double variance = now.error * now.error;
+  if (values.size() >= fewest_runs) {
+    const auto runs = static_cast<double>(values.size());
+    test.before = mean_of(values);
+    test.degrees = runs - 1;
+    variance = std::max(variance, variance_of(values) * (1 + 1 / runs));
   } else {
-    of_runs = before[0].error * before[0].error;
-    degrees_of_runs = std::max(before[0].batches - 1, 1);
+    const BatchValue& slowest = *std::ranges::max_element(before, {}, &BatchValue::value);
+    test.before = slowest.value;
+    const double theirs = slowest.error * slowest.error, own = variance;
+    variance += theirs;
+    test.degrees =
+        variance > 0
+            ? variance * variance /
+                  (own * own / std::max(now.batches - 1, 1) + theirs * theirs / std::max(slowest.batches - 1, 1))
+            : 1;
   }
-  const double own = now.error * now.error, degrees = std::max(now.batches - 1, 1);
-  const double variance = own + of_runs;
+  test.difference = now.value - test.before;
   test.error = std::sqrt(variance);
-  if (!(variance > 0)) {
-    // Times that do not vary at all: any difference is one.
-    test.p = test.difference > 0 ? 0 : 1;
-    return test;
-  }
-  test.degrees = variance * variance / (own * own / degrees + of_runs * of_runs / degrees_of_runs);
-  test.p = student_above(test.difference / test.error, test.degrees);
+  // Times that do not vary at all: any difference is one.
+  test.p = test.error > 0 ? student_above(test.difference / test.error, test.degrees) : test.difference > 0 ? 0 : 1;
   return test;
 }
 
@@ -166,21 +166,18 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
     for (const auto& run : before) {
       const auto same = std::ranges::find_if(
           run, [&](const RunSeries& series) { return series.loop == of.loop && series.path == of.path; });
-      // A call path that a run does not have took no time in it.
-      if (same != run.end()) {
-        lower.push_back(same->lower);
-        mean.push_back(same->mean);
-      } else if (!of.path.empty() &&
-                 std::ranges::any_of(run, [&](const RunSeries& series) { return series.loop == of.loop; })) {
-        lower.push_back({0, 0, of.lower.batches});
-        mean.push_back({0, 0, of.mean.batches});
-      }
+      if (same == run.end()) continue;
+      lower.push_back(same->lower);
+      mean.push_back(same->mean);
     }
-    const bool enough =
-        of.lower.batches > 0 && std::ranges::all_of(lower, [](const BatchValue& value) { return value.batches > 0; });
-    if (lower.empty() || lower.size() < before.size() || !enough) continue;
+    const auto is_known = [](const BatchValue& value) {
+      return value.batches > 0 && std::isfinite(value.value) && std::isfinite(value.error);
+    };
+    if (lower.empty() || lower.size() < before.size() || !is_known(of.lower) || !is_known(of.mean)) continue;
+    if (!std::ranges::all_of(lower, is_known) || !std::ranges::all_of(mean, is_known)) continue;
+    if (of.loop.empty() && before.size() < fewest_runs) continue;
     const double time = loop_time(of.loop);
-    const auto add = [&](const WelchTest& test, const BatchValue& value, bool by_means) {
+    const auto add = [&](const RunTest& test, const BatchValue& value, bool by_means) {
       RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p,
                                0,       0,       0,           false,       false,      by_means};
       constexpr double one_sided = 0.025;
@@ -192,7 +189,7 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
       candidates.push_back({comparisons.size() - 1, test.p, by_means});
     };
     add(test_of(of.lower, lower), of.lower, false);
-    if (before.size() >= fewest_for_means) add(test_of(of.mean, mean), of.mean, true);
+    if (before.size() >= fewest_runs) add(test_of(of.mean, mean), of.mean, true);
   }
   // Holm: the smallest p is compared with the rate divided by all tests, the next one by one less, until one is above.
   std::ranges::stable_sort(candidates, {}, &Candidate::p);

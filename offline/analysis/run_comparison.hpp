@@ -23,13 +23,15 @@ struct BatchValue {
 
 struct RunSeries {
   std::string loop;  ///< empty: there is no loop, and the values are of the whole run
-  std::string path;  ///< of call paths in it, names with " > " between; empty: all of the loop
+  std::string path;  ///< of call paths in it: names from the loop on, with " > " between; empty: all of the loop
   std::int64_t iterations = 0;
   BatchValue lower, mean;  ///< seconds, per iteration
 };
 
 /// Of fewer iterations nothing is said.
 inline constexpr std::size_t fewest_iterations = 16;
+/// Of fewer runs it is not known how much runs differ by chance.
+inline constexpr std::size_t fewest_runs = 4;
 
 /// Of times that follow each other. `batches` is 0 when there are too few.
 RunSeries series_of_times(std::span<const double> seconds);
@@ -50,7 +52,8 @@ struct RunComparisonOptions {
   double false_alarms = 0.01;  ///< rate, of all tests of a comparison together (Holm 1979)
 };
 
-/// `before`: of other runs, each with series of the same names; what not all of them have is left out.
+/// `before`: of other runs, each with series of the same names; what not all of them have is left out: a call path that
+/// is new makes its loop slower. Without a loop nothing is known of errors within runs, so fewest_runs are needed.
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
                                         const RunComparisonOptions& options = {});
 

@@ -14,18 +14,21 @@ constexpr std::size_t most_ranks = 16;
 /// A loop that is longer has its first iterations compared.
 constexpr std::int64_t most_iterations = 1'000'000;
 
-std::string path_name(const CallTree& tree, std::uint32_t node) {
-  std::string result;
-  for (const std::string& name : path_to(tree, node)) result += (result.empty() ? "" : " > ") + name;
+/// Names of the nodes below `top`, down to `node`; 0: from the root.
+std::string path_name(const CallTree& tree, std::uint32_t node, std::uint32_t top = 0) {
+  std::string result = tree.nodes[node].name;
+  for (std::int32_t at = tree.nodes[node].parent; at > 0 && static_cast<std::uint32_t>(at) != top;
+       at = tree.nodes[static_cast<std::size_t>(at)].parent)
+    result = tree.nodes[static_cast<std::size_t>(at)].name + " > " + result;
   return result;
 }
 
 /// A call path of a loop, or all of it.
 struct Wanted {
   std::string path;
-  std::uint32_t node = 0;
-  double sampling_error =
-      0;  ///< of its time, as a part of it: how iterations share out samples, which all of them have in common
+  std::vector<std::uint32_t> nodes;  ///< several where the loop is marked in several places; none: all of it
+  /// Of its time, as a part of it: iterations share samples out, and all of them have the same ones.
+  double sampling_error = 0;
   PathSelection selection;
   std::vector<double> sums;  ///< by iteration
 };
@@ -35,41 +38,49 @@ struct OfLoop {
   std::vector<std::int64_t> counts;  ///< locations, by iteration
 };
 
-/// Nodes of the tree that are this marked loop.
-std::vector<std::uint32_t> nodes_of_loop(const CallTree& tree, const std::string& loop) {
-  std::vector<std::uint32_t> nodes;
-  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
-    if (tree.nodes[i].marked && tree.nodes[i].name == loop) nodes.push_back(static_cast<std::uint32_t>(i));
-  return nodes;
+/// By node the node of the tree that is this marked loop, above it; 0: none is.
+std::vector<std::uint32_t> loop_above(const CallTree& tree, const std::string& loop) {
+  std::vector<std::uint32_t> above(tree.nodes.size());
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+    const auto parent = static_cast<std::uint32_t>(tree.nodes[i].parent);
+    const bool is_loop = parent != 0 && tree.nodes[parent].marked && tree.nodes[parent].name == loop;
+    above[i] = is_loop ? parent : above[parent];
+  }
+  return above;
+}
+
+/// What leads below these nodes.
+PathSelection select(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
+  std::vector<bool> chosen(tree.nodes.size());
+  for (const std::uint32_t node : nodes) chosen[node] = true;
+  for (std::size_t i = 1; i < chosen.size(); ++i)
+    chosen[i] = chosen[i] || chosen[static_cast<std::size_t>(tree.nodes[i].parent)];
+  PathSelection selection;
+  selection.paths.resize(tree.node_of.size());
+  for (std::size_t path = 0; path < tree.node_of.size(); ++path)
+    selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
+  return selection;
 }
 
 OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_share) {
   OfLoop of;
-  Wanted& all = of.wanted.emplace_back();
-  all.selection.everything = true;
-  const std::vector<std::uint32_t> roots = nodes_of_loop(tree, loop);
+  of.wanted.emplace_back().selection.everything = true;
+  const std::vector<std::uint32_t> above = loop_above(tree, loop);
+  std::map<std::string, std::vector<std::uint32_t>> by_path;
   double time = 0;
-  for (const std::uint32_t root : roots) time += tree.nodes[root].inclusive_s;
-  std::vector<bool> below(tree.nodes.size());
-  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
-    const auto parent = static_cast<std::size_t>(tree.nodes[i].parent);
-    below[i] = below[parent] || std::ranges::find(roots, static_cast<std::uint32_t>(parent)) != roots.end();
-    if (!below[i] || tree.nodes[i].inclusive_s < least_share * time) continue;
-    Wanted& wanted = of.wanted.emplace_back();
-    wanted.node = static_cast<std::uint32_t>(i);
-    wanted.path = path_name(tree, wanted.node);
-    if (tree.nodes[i].inclusive_s > 0)
-      wanted.sampling_error = tree.nodes[i].standard_error_s / tree.nodes[i].inclusive_s;
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
+    if (tree.nodes[i].marked && tree.nodes[i].name == loop) time += tree.nodes[i].inclusive_s;
+    if (above[i] != 0) by_path[path_name(tree, i, above[i])].push_back(i);
   }
-  for (Wanted& wanted : of.wanted) {
-    if (wanted.node == 0) continue;
-    std::vector<bool> chosen(tree.nodes.size());
-    chosen[wanted.node] = true;
-    for (std::size_t i = wanted.node + 1; i < chosen.size(); ++i)
-      chosen[i] = chosen[static_cast<std::size_t>(tree.nodes[i].parent)];
-    wanted.selection.paths.resize(tree.node_of.size());
-    for (std::size_t path = 0; path < tree.node_of.size(); ++path)
-      wanted.selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
+  for (auto& [path, nodes] : by_path) {
+    double inclusive = 0, squares = 0;
+    for (const std::uint32_t node : nodes) {
+      inclusive += tree.nodes[node].inclusive_s;
+      squares += tree.nodes[node].standard_error_s * tree.nodes[node].standard_error_s;
+    }
+    if (!(inclusive > 0) || inclusive < least_share * time) continue;
+    PathSelection selection = select(tree, nodes);
+    of.wanted.push_back({path, std::move(nodes), std::sqrt(squares) / inclusive, std::move(selection), {}});
   }
   return of;
 }
@@ -79,8 +90,8 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
   const IterationProfiles profiles(definitions, rank, location, number);
   std::vector<IterationValue> values;
   for (const Wanted& wanted : of.wanted)
-    values.push_back(wanted.node == 0 ? value_of_metric(profiles, "wall")
-                                      : value_of_callpaths(profiles, wanted.selection, "wall"));
+    values.push_back(wanted.nodes.empty() ? value_of_metric(profiles, "wall")
+                                          : value_of_callpaths(profiles, wanted.selection, "wall"));
   for_each_iteration(location.loops[number],
                      [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
                        if (iteration < 0 || iteration >= most_iterations) return;
@@ -94,17 +105,18 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
                      });
 }
 
+/// Of the run, the mean of its locations. What differs within it is not known.
 std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share) {
-  constexpr int many = 1000;  // samples, of which the errors are
   std::vector<RunSeries> all;
+  const auto locations = static_cast<double>(std::max<std::size_t>(tree.locations.size(), 1));
   const auto add = [&](std::string path, double seconds, double error) {
-    const BatchValue value{seconds, error, many};
+    const BatchValue value{seconds / locations, error / locations, 1};
     all.push_back({{}, std::move(path), 1, value, value});
   };
   add({}, tree.totals.wall_s, 0);
-  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
     if (tree.nodes[i].inclusive_s >= least_share * tree.totals.wall_s)
-      add(path_name(tree, static_cast<std::uint32_t>(i)), tree.nodes[i].inclusive_s, tree.nodes[i].standard_error_s);
+      add(path_name(tree, i), tree.nodes[i].inclusive_s, tree.nodes[i].standard_error_s);
   return all;
 }
 
@@ -130,7 +142,8 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
     for (Wanted& wanted : of.wanted) {
       std::vector<double> seconds;
       for (std::size_t i = 0; i < of.counts.size(); ++i)
-        if (of.counts[i] > 0) seconds.push_back(wanted.sums[i] / static_cast<double>(of.counts[i]));
+        if (const double mean = wanted.sums[i] / static_cast<double>(of.counts[i]); std::isfinite(mean))
+          seconds.push_back(mean);
       RunSeries& series = all.emplace_back(series_of_times(seconds));
       series.loop = name;
       series.path = wanted.path;

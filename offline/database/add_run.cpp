@@ -4,75 +4,22 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <tuple>
 
+#include "offline/database/loop_rows.hpp"
+#include "offline/database/process_spread.hpp"
 #include "offline/database/timing_types.hpp"
+#include "offline/experiment/clean_text.hpp"
 
 namespace refrain::database {
 namespace {
 
+using experiment::clean_text;
 using properties::quoted_text;
 
-/// A database stays small, however long a run was.
-constexpr std::int64_t most_iterations = 2'000'000;  ///< of one location each
-constexpr std::int64_t most_steps = 1'000'000;       ///< of a loop
-
-Value value_of(double number) { return std::isfinite(number) ? Value(number) : Value(); }
 Value value_of(std::optional<std::int64_t> number) { return number ? Value(*number) : Value(); }
-
-/// UTF-8 as it is; other bytes, which PostgreSQL would refuse, become '?'.
-std::string clean(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xC2 && lead < 0xE0 ? 2
-                               : lead >= 0xE0 && lead < 0xF0 ? 3
-                               : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                             : 0;
-    bool is_good = length > 0 && lead != 0 && i + length <= text.size();
-    std::uint32_t code = length == 1 ? lead : length == 2 ? lead & 0x1FU : length == 3 ? lead & 0x0FU : lead & 0x07U;
-    for (std::size_t k = 1; is_good && k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      is_good = (next & 0xC0) == 0x80;
-      code = code << 6 | (next & 0x3FU);
-    }
-    if (length == 3) is_good = is_good && code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
-    if (length == 4) is_good = is_good && code >= 0x10000 && code <= 0x10FFFF;
-    if (is_good) result += text.substr(i, length);
-    else result += '?';
-    i += is_good ? length : 1;
-  }
-  return result;
-}
-
-/// Least, largest, mean and deviation over processes, and which processes have the extremes.
-struct OverProcesses {
-  double count = 0, sum = 0, squares = 0, least = 0, most = 0;
-  std::int64_t least_of = 0, most_of = 0;
-
-  void add(double value, std::int64_t process) {
-    if (count == 0 || value < least) {
-      least = value;
-      least_of = process;
-    }
-    if (count == 0 || value > most) {
-      most = value;
-      most_of = process;
-    }
-    ++count;
-    sum += value;
-    squares += value * value;
-  }
-  /// Those that have not had a row have nothing.
-  void add_idle(const std::vector<std::int64_t>& processes, const std::vector<bool>& has) {
-    for (std::size_t i = 0; i < processes.size(); ++i)
-      if (i >= has.size() || !has[i]) add(0, processes[i]);
-  }
-  double mean() const { return count > 0 ? sum / count : unknown; }
-  double deviation() const { return count > 0 ? std::sqrt(std::max(squares / count - mean() * mean(), 0.0)) : unknown; }
-};
 
 class Loader {
  public:
@@ -96,7 +43,7 @@ class Loader {
     for (std::size_t i = 0; i < source_.locations().size();) i = add_process(i);
     add_timings();
     add_calls();
-    add_loops();
+    add_loops(connection_, tables_, source_, {run_, location_ids_, options_.progress}, notes_);
     add_test_run();
     tables_.finish(run_, {"TestRun", "TotalTiming", "TypedTiming", "WaitTiming", "CallTiming", "Location", "PathTiming",
                           "Severity", "Loop", "Step", "Iteration", "Cluster"});
@@ -138,12 +85,15 @@ class Loader {
     return column < 0 ? 0 : values[static_cast<std::size_t>(column)];
   }
 
+  /// Missing when the run does not tell.
+  static Value if_known(double value, std::ptrdiff_t column) { return column < 0 ? Value() : value_of(value); }
+
   // What versions and runs share.
 
   void add_version() {
     const RunFacts& facts = source_.facts();
-    const std::string program = clean(options_.program.empty() ? facts.program : options_.program);
-    const std::string version = clean(options_.version.empty() ? facts.version : options_.version);
+    const std::string program = clean_text(options_.program.empty() ? facts.program : options_.program);
+    const std::string version = clean_text(options_.version.empty() ? facts.version : options_.version);
     auto& programs = tables_.of("Program", {"Name"});
     const Value known =
         connection_.one(fmt::format("SELECT \"id\" FROM \"Program\" WHERE \"Name\" = {}", quoted_text(program)));
@@ -158,7 +108,7 @@ class Loader {
       version_ = integer_of(same);
       return;
     }
-    const std::int64_t code = codes.add({clean(facts.executable), facts.build_id});
+    const std::int64_t code = codes.add({clean_text(facts.executable), facts.build_id});
     version_ = versions.add({id, version, value_of(facts.compiled_us ? facts.compiled_us : facts.start_us), code});
   }
 
@@ -211,12 +161,19 @@ class Loader {
   /// Of each node its call path, function, region and call.
   void place_nodes() {
     places_.resize(nodes_.size());
+    std::set<std::tuple<std::int64_t, std::string, std::int64_t>> of_this_run;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const RunNode& node = nodes_[i];
       Place& place = places_[i];
       const Place above = node.parent < 0 ? Place{} : places_[static_cast<std::size_t>(node.parent)];
-      const std::string name = clean(node.name);
-      const std::string path = above.path == 0 ? name : above.path_name + " > " + name;
+      const std::string name = clean_text(node.name);
+      const std::int64_t kind = enumerator("PathKind", node.is_marked                ? "MarkedPath"
+                                                       : node.kind == RunNode::Mpi   ? "MpiPath"
+                                                       : node.kind == RunNode::Other ? "OtherPath"
+                                                                                     : "UserPath");
+      std::string path = above.path == 0 ? name : above.path_name + " > " + name;
+      // Names that differ in bytes which are no UTF-8.
+      while (!of_this_run.emplace(above.path, path, kind).second) path += '?';
       if (node.kind != RunNode::Other) {
         place.function =
             node.is_marked && above.function != 0 ? above.function : function(name, node.kind == RunNode::Mpi);
@@ -230,12 +187,11 @@ class Loader {
           place.call = call->second;
         }
       }
-      const auto [known, is_new] = paths_.try_emplace({above.path, path, static_cast<std::int64_t>(node.kind)});
+      const auto [known, is_new] = paths_.try_emplace({above.path, path, kind});
       if (is_new)
-        known->second =
-            tables_.of("CallPath", {"ProgVersion_CallPaths", "Name", "Parent", "Callee", "Kind", "Depth"})
-                .add({version_, path, above.path == 0 ? Value() : Value(above.path),
-                      place.function == 0 ? Value() : Value(place.function), std::int64_t{node.kind}, above.depth + 1});
+        known->second = tables_.of("CallPath", {"ProgVersion_CallPaths", "Name", "Parent", "Callee", "Kind", "Depth"})
+                            .add({version_, path, above.path == 0 ? Value() : Value(above.path),
+                                  place.function == 0 ? Value() : Value(place.function), kind, above.depth + 1});
       place.path = known->second;
       place.path_name = path;
       place.depth = above.depth + 1;
@@ -253,8 +209,9 @@ class Loader {
     connection_.query("SELECT \"id\", \"Name\" FROM \"Metric\"",
                       [&](std::span<const Value> row) { known[text_of(row[1])] = integer_of(row[0]); });
     for (const RunMetric& metric : source_.metrics()) {
-      const auto [at, is_new] = known.try_emplace(clean(metric.name));
-      if (is_new) at->second = tables_.of("Metric", {"Name", "Unit"}).add({clean(metric.name), clean(metric.unit)});
+      const auto [at, is_new] = known.try_emplace(clean_text(metric.name));
+      if (is_new)
+        at->second = tables_.of("Metric", {"Name", "Unit"}).add({clean_text(metric.name), clean_text(metric.unit)});
       metrics_.push_back(at->second);
     }
   }
@@ -295,8 +252,9 @@ class Loader {
         for (std::size_t m = 0; m < values.size(); ++m)
           if (values[m] != 0) cells.emplace_back(node, m, values[m]);
       });
-      const std::int64_t location = location_table.add(
-          {run_, rank, locations[i].thread, clean(locations[i].name), wall, mpi, user, off, refrain});
+      const std::int64_t location =
+          location_table.add({run_, rank, locations[i].thread, clean_text(locations[i].name), wall, mpi, user,
+                              if_known(off, columns_.not_on_cpu), if_known(refrain, columns_.refrain)});
       location_ids_.push_back(location);
       for (const auto& [node, m, value] : cells)
         severities.add({places_[node].path, run_, metrics_[m], location, value_of(value)});
@@ -335,7 +293,7 @@ class Loader {
   /// Of regions and call paths.
   void add_timings() {
     struct RegionSum {
-      double exclusive = 0, inclusive = 0, overhead = 0, error_squares = 0;
+      double exclusive = 0, inclusive = 0, overhead = 0, error_squares = 0;  // NaN: the error is not known
       std::map<std::int64_t, double> types;
       std::map<std::int64_t, std::pair<double, double>> waits;  // seconds, squares of errors
     };
@@ -359,7 +317,7 @@ class Loader {
       own.exclusive += sums_[n].time;
       if (is_outermost_[n]) {
         own.inclusive += inclusive[n];
-        if (std::isfinite(node.error_s)) own.error_squares += node.error_s * node.error_s;
+        own.error_squares += node.error_s * node.error_s;
       }
       if (node.kind != RunNode::Mpi) continue;
       const char* type = timing_type_of(node.name);
@@ -378,7 +336,7 @@ class Loader {
     auto& typed = tables_.of("TypedTiming", {"Region_TypTimes", "Run", "Type", "Time"});
     auto& waits = tables_.of("WaitTiming", {"Region_Waits", "Run", "Kind", "Time", "Error"});
     for (const auto& [region, sum] : regions) {
-      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, std::sqrt(sum.error_squares)});
+      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(std::sqrt(sum.error_squares))});
       for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
       for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
     }
@@ -391,14 +349,16 @@ class Loader {
       // Processes without it have nothing.
       const double processes = static_cast<double>(processes_.size());
       const double least = sum.inclusive.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
-      const bool is_counted = node.kind == RunNode::Mpi;
-      const auto counted = [&](double value) { return is_counted ? Value(value) : Value(); };
+      const auto counted = [&](double value, std::ptrdiff_t column) {
+        return node.kind == RunNode::Mpi ? if_known(value, column) : Value();
+      };
       const bool waits_here = std::isfinite(node.wait_s);
       paths.add({places_[n].path, run_, sum.time, inclusive[n], value_of(node.error_s), least, inclusive[n] / processes,
-                 std::max(sum.inclusive.most, 0.0), counted(sum.visits), counted(sum.messages), counted(sum.sent),
-                 counted(sum.received), counted(sum.read), counted(sum.written), value_of(node.wait_s),
-                 value_of(node.wait_error_s), value_of(node.wait_confidence),
-                 waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
+                 std::max(sum.inclusive.most, 0.0), counted(sum.visits, columns_.visits),
+                 counted(sum.messages, columns_.messages), counted(sum.sent, columns_.sent),
+                 counted(sum.received, columns_.received), counted(sum.read, columns_.read),
+                 counted(sum.written, columns_.written), value_of(node.wait_s), value_of(node.wait_error_s),
+                 value_of(node.wait_confidence), waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
     }
   }
 
@@ -433,104 +393,14 @@ class Loader {
     }
   }
 
-  // Iterations.
-
-  struct StepSum {
-    std::int64_t locations = 0;
-    double least_wall = 0, wall = 0, most_wall = 0, mpi = 0, least_user = 0, user = 0, most_user = 0;
-  };
-
-  void add_loops() {
-    const std::size_t locations = source_.locations().size();
-    std::int64_t all = 0;
-    for (std::size_t i = 0; i < locations; ++i) all += source_.iterations(i);
-    if (all == 0) return;
-    const bool each = all <= most_iterations;
-    if (!each)
-      notes_.push_back(
-          fmt::format("{} iterations of all locations are too many for the database: each loop has them over all "
-                      "locations together",
-                      all));
-    auto& loops = tables_.of("Loop", {"TestRun_Loops", "Name", "Count"});
-    auto& clusters = tables_.of("Cluster", {"Loop_Clusters", "At", "Label", "Members", "First", "Last", "MeanWall"});
-    auto& iterations = tables_.of("Iteration", {"Loop_Iterations", "At", "Number", "Like", "Wall", "Mpi", "User"});
-    std::vector<std::int64_t> ids, counts;
-    const auto id_of = [&](std::size_t loop) {
-      // The count is known in the end: the row is written then, with this id.
-      while (ids.size() <= loop) ids.push_back(first_loop() + static_cast<std::int64_t>(ids.size()));
-      counts.resize(ids.size());
-      return ids[loop];
-    };
-    std::vector<std::vector<StepSum>> steps;
-    bool is_thinned = false;
-    for (std::size_t i = 0; i < locations; ++i) {
-      std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> cluster_ids;
-      source_.for_each_iteration(
-          i,
-          [&](const RunCluster& cluster) {
-            cluster_ids[{cluster.loop, cluster.label}] =
-                clusters.add({id_of(cluster.loop), location_ids_[i], cluster.label, cluster.members, cluster.first,
-                              cluster.last, value_of(cluster.mean_wall_s)});
-          },
-          [&](const RunIteration& one) {
-            const std::int64_t loop = id_of(one.loop);
-            counts[one.loop] = std::max(counts[one.loop], one.number + 1);
-            const auto like = cluster_ids.find({one.loop, one.cluster});
-            if (each)
-              iterations.add({loop, location_ids_[i], one.number,
-                              like == cluster_ids.end() ? Value() : Value(like->second), value_of(one.wall_s),
-                              value_of(one.mpi_s), value_of(one.user_s)});
-            if (one.number < 0 || one.number >= most_steps) {
-              is_thinned = true;
-              return;
-            }
-            if (steps.size() <= one.loop) steps.resize(one.loop + 1);
-            auto& of = steps[one.loop];
-            const auto place = static_cast<std::size_t>(one.number);
-            if (of.size() <= place) of.resize(place + 1);
-            StepSum& sum = of[place];
-            const bool is_first = sum.locations++ == 0;
-            sum.least_wall = is_first ? one.wall_s : std::min(sum.least_wall, one.wall_s);
-            sum.most_wall = is_first ? one.wall_s : std::max(sum.most_wall, one.wall_s);
-            sum.least_user = is_first ? one.user_s : std::min(sum.least_user, one.user_s);
-            sum.most_user = is_first ? one.user_s : std::max(sum.most_user, one.user_s);
-            sum.wall += one.wall_s;
-            sum.mpi += one.mpi_s;
-            sum.user += one.user_s;
-          });
-      options_.progress(i + 1, locations);
-    }
-    if (is_thinned)
-      notes_.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
-    auto& step_table = tables_.of("Step", {"Loop_Steps", "Number", "Locations", "MinWall", "MeanWall", "MaxWall",
-                                           "MeanMpi", "MinUser", "MeanUser", "MaxUser"});
-    for (std::size_t loop = 0; loop < ids.size(); ++loop) {
-      loops.add({run_, clean(source_.loops()[loop]), counts[loop]});
-      if (loop >= steps.size()) continue;
-      for (std::size_t number = 0; number < steps[loop].size(); ++number) {
-        const StepSum& sum = steps[loop][number];
-        if (sum.locations == 0) continue;
-        const auto n = static_cast<double>(sum.locations);
-        step_table.add({ids[loop], static_cast<std::int64_t>(number), sum.locations, value_of(sum.least_wall),
-                        value_of(sum.wall / n), value_of(sum.most_wall), value_of(sum.mpi / n),
-                        value_of(sum.least_user), value_of(sum.user / n), value_of(sum.most_user)});
-      }
-    }
-  }
-
-  std::int64_t first_loop() {
-    if (first_loop_ == 0)
-      first_loop_ = integer_of(connection_.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"Loop\"")) + 1;
-    return first_loop_;
-  }
-
   void add_test_run() {
     const RunFacts& facts = source_.facts();
     tables_
-        .of("TestRun", {"ProgVersion_Runs", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall", "Mpi", "User",
-                        "NotOnCpu", "Refrain", "Complete"})
-        .add({version_, value_of(facts.start_us), facts.processes, clean(facts.experiment), facts.source, elapsed_,
-              run_wall_, run_mpi_, run_user_, run_off_, run_refrain_, std::int64_t{facts.complete}});
+        .of("TestRun", {"ProgVersion_Runs", "Version", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall",
+                        "Mpi", "User", "NotOnCpu", "Refrain", "Complete"})
+        .add({version_, version_, value_of(facts.start_us), facts.processes, clean_text(facts.experiment), facts.source,
+              elapsed_, run_wall_, run_mpi_, run_user_, if_known(run_off_, columns_.not_on_cpu),
+              if_known(run_refrain_, columns_.refrain), std::int64_t{facts.complete}});
   }
 
   struct Place {
@@ -549,7 +419,7 @@ class Loader {
   ObjectTables tables_;
   const std::vector<RunNode>& nodes_;
   Columns columns_;
-  std::int64_t program_ = 0, version_ = 0, run_ = 0, first_loop_ = 0;
+  std::int64_t program_ = 0, version_ = 0, run_ = 0;
   std::map<std::string, std::int64_t> functions_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> regions_;  ///< by function, parent, name
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> calls_;                ///< by calling region and callee

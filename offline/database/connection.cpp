@@ -46,6 +46,8 @@ double real_of(const Value& value) {
   return std::nan("");
 }
 
+Value value_of(double number) { return std::isfinite(number) ? Value(number) : Value(); }
+
 std::string text_of(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text == nullptr ? std::string() : *text;

@@ -133,6 +133,32 @@ std::string missing_objects(Connection& connection, const Property& property, co
 
 }  // namespace
 
+const Found* bottleneck_of(const Evaluation& evaluation) {
+  constexpr double least = 0.5, least_confidence = 0.5;
+  const auto is_more_than_a_hint = [](const Found& found) { return found.confidence >= least_confidence; };
+  const auto first = std::ranges::find_if(evaluation.found, is_more_than_a_hint);
+  if (first == evaluation.found.end() || !(first->severity > 0)) return nullptr;
+  const Found* most = &*first;
+  const auto is_elsewhere = [&](const Found& other) {
+    for (const auto& [parameter, object] : most->context)
+      for (const auto& [same, there] : other.context)
+        if (parameter == same && object != there) return true;
+    return false;
+  };
+  for (bool has_moved = true; has_moved;) {
+    has_moved = false;
+    // They are in the order of their severities.
+    for (const Found& other : evaluation.found)
+      if (other.property->refines == most->property->name && other.severity >= least * most->severity &&
+          is_more_than_a_hint(other) && !is_elsewhere(other)) {
+        most = &other;
+        has_moved = true;
+        break;
+      }
+  }
+  return most;
+}
+
 properties::Contexts contexts_of(const Property& property, const Model& model, const StoredRun& run,
                                  std::int64_t basis) {
   properties::Contexts contexts;

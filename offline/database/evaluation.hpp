@@ -36,6 +36,10 @@ struct EvaluationRequest {
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
+/// The most severe property of those that are more than a hint (a confidence of 0.5 or more); but when another one that
+/// refines it explains at least half of it, in the same region, that one, and so on. Null: none has a severity above 0.
+const Found* bottleneck_of(const Evaluation& evaluation);
+
 /// The first parameter that is a TestRun is the run, a Region of the name Basis the basis. Other runs are those of the
 /// same program; other objects are those of the run, or of its version.
 properties::Contexts contexts_of(const properties::Property& property, const properties::Model& model,

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
-#include <xxhash.h>
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
+#include "offline/database/digest.hpp"
 
 namespace refrain::database {
 namespace {
@@ -40,7 +40,7 @@ std::optional<std::int64_t> compiled_us(const std::string& executable, std::opti
   return us;
 }
 
-class NativeRun : public RunSource {
+class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
@@ -52,8 +52,7 @@ class NativeRun : public RunSource {
     for (const auto& module : experiment->definitions().modules)
       if (module.path == manifest.executable) facts_.build_id = module.build_id;
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
-    std::error_code error;
-    facts_.experiment = fs::absolute(experiment->directory(), error).lexically_normal().string();
+    facts_.experiment = name_of_directory(experiment->directory());
     facts_.source = "refrain";
     facts_.digest = digest_of_experiment(experiment->directory());
     facts_.start_us = microseconds_of(manifest.started);
@@ -90,12 +89,6 @@ class NativeRun : public RunSource {
       }
     }
   }
-
-  const RunFacts& facts() const override { return facts_; }
-  const std::vector<RunNode>& nodes() const override { return nodes_; }
-  const std::vector<RunLocation>& locations() const override { return locations_; }
-  const std::vector<RunMetric>& metrics() const override { return metrics_; }
-  const std::vector<std::string>& loops() const override { return loops_; }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
     // Node 0 of the tree is its root, which nothing belongs to.
@@ -166,12 +159,7 @@ class NativeRun : public RunSource {
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   analysis::Severities severities_;
-  RunFacts facts_;
-  std::vector<RunNode> nodes_;
-  std::vector<RunLocation> locations_;
   std::vector<analysis::LocationRef> places_;
-  std::vector<RunMetric> metrics_;
-  std::vector<std::string> loops_;
   experiment::RankHandle open_;
   std::size_t open_place_ = 0;
 };
@@ -181,6 +169,13 @@ class NativeRun : public RunSource {
 std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Experiment>& experiment,
                                       const analysis::CallTree& tree, const std::vector<NodeWaiting>& waiting) {
   return std::make_unique<NativeRun>(experiment, tree, waiting);
+}
+
+std::string name_of_directory(const fs::path& directory) {
+  std::error_code error;
+  std::string name = fs::absolute(directory, error).lexically_normal().string();
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  return name;
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
@@ -194,19 +189,16 @@ std::string digest_of_experiment(const fs::path& directory) {
       files.push_back(entry.path());
   }
   std::ranges::sort(files);
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_128bits_reset(state);
+  Digest digest;
   std::vector<char> buffer(1 << 20);
   for (const fs::path& file : files) {
-    const std::string name = file.filename().string();
-    XXH3_128bits_update(state, name.data(), name.size() + 1);
+    const std::string name = file.filename().string() + '\0';
+    digest.add(std::as_bytes(std::span(name)));
     std::ifstream in(file, std::ios::binary);
     while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-      XXH3_128bits_update(state, buffer.data(), static_cast<std::size_t>(in.gcount()));
+      digest.add(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
   }
-  const XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  return digest.text();
 }
 
 }  // namespace refrain::database

@@ -73,4 +73,21 @@ class RunSource {
                                   const std::function<void(const RunIteration&)>& take) = 0;
 };
 
+/// One that has read everything but values.
+class RunTables : public RunSource {
+ public:
+  const RunFacts& facts() const override { return facts_; }
+  const std::vector<RunNode>& nodes() const override { return nodes_; }
+  const std::vector<RunLocation>& locations() const override { return locations_; }
+  const std::vector<RunMetric>& metrics() const override { return metrics_; }
+  const std::vector<std::string>& loops() const override { return loops_; }
+
+ protected:
+  RunFacts facts_;
+  std::vector<RunNode> nodes_;
+  std::vector<RunLocation> locations_;
+  std::vector<RunMetric> metrics_;
+  std::vector<std::string> loops_;
+};
+
 }  // namespace refrain::database

@@ -10,6 +10,7 @@ namespace refrain::database {
 namespace {
 
 constexpr int wait_step_ms = 200;
+constexpr int longest_wait_ms = 24 * 3600 * 1000;
 
 class Statement {
  public:
@@ -91,7 +92,8 @@ class Sqlite : public Connection {
       throw DatabaseError(fmt::format("{}: {}", file, why));
     }
     sqlite3_extended_result_codes(database_, 1);
-    sqlite3_busy_timeout(database_, 60'000);
+    // For who reads: a loader that has begun to write into the file holds readers off until it is done.
+    sqlite3_busy_timeout(database_, longest_wait_ms);
     try {
       // What no database of SQLite is is found here; a killed loader's rows are taken back.
       execute("PRAGMA schema_version");
@@ -144,7 +146,7 @@ class Sqlite : public Connection {
       if (!told) waiting();
     }
     // At the end it waits for who reads.
-    sqlite3_busy_timeout(database_, 600'000);
+    sqlite3_busy_timeout(database_, longest_wait_ms);
   }
 
   void analyze() override { execute("ANALYZE"); }

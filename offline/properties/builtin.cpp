@@ -5,7 +5,7 @@
 namespace refrain::properties {
 
 Source builtin_model() { return {"model.asl", std::string(embedded_model)}; }
-Source builtin_library() { return {"library.asl", std::string(embedded_library)}; }
+Source builtin_library() { return {"library.asl", std::string(embedded_library), true}; }
 
 Program compile_with_builtin(const std::vector<Source>& further) {
   std::vector<Source> sources{builtin_model(), builtin_library()};

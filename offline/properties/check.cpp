@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
-#include <set>
+
+#include "offline/properties/data_model.hpp"
+#include "offline/properties/words.hpp"
 
 namespace refrain::properties {
 namespace {
@@ -15,43 +17,10 @@ using syntax::Aggregate;
 using Written = syntax::Expression;
 using Kind = Expression::Kind;
 
-/// Functions that call functions multiply what an expression becomes.
-constexpr std::size_t most_expressions = 50'000;
-/// PostgreSQL cuts longer names of tables and columns.
-constexpr std::size_t most_in_name = 63;
-
-bool same_word(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-/// Letters to insert, remove or replace.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t k = 0; k < row.size(); ++k) row[k] = k;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t corner = row[0]++;
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      const std::size_t change =
-          corner + (std::tolower(static_cast<unsigned char>(a[i])) != std::tolower(static_cast<unsigned char>(b[k])));
-      corner = row[k + 1];
-      row[k + 1] = std::min({row[k] + 1, row[k + 1] + 1, change});
-    }
-  }
-  return row.back();
-}
-
-/// "; did you mean X?", or nothing when none is near.
-std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
-  const std::string* best = nullptr;
-  std::size_t least = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string& one : known)
-    if (const std::size_t d = distance(name, one); d < least) {
-      least = d;
-      best = &one;
-    }
-  return best == nullptr ? std::string() : fmt::format("; did you mean {}?", *best);
-}
-
+/// Functions that call functions multiply what an expression becomes, and databases and stacks have limits.
+constexpr std::size_t most_expressions = 20'000;
+constexpr int deepest = 300;
+constexpr std::size_t most_calls = 100;  ///< one inside the other
 /// "2026-11-26" or "2026-11-26 14:05:09", in UTC, in microseconds since 1970.
 std::optional<std::int64_t> date_of(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
@@ -85,25 +54,22 @@ class Checker {
   }
 
   Program compile() {
-    collect_types();
-    collect_attributes();
+    model_ = build_model(parsed_);
     collect_functions();
     Program program{model_, {}};
-    for (const Parsed& parsed : parsed_)
+    for (const ParsedSource& parsed : parsed_)
       for (const syntax::Property& property : parsed.syntax.properties) {
         source_ = parsed.source;
         if (const Property* other = program.property(property.name))
           fail(property.at, fmt::format("property {} has been declared before, in {}", property.name, other->source));
         program.properties.push_back(check(property));
       }
+    for (const ParsedSource& parsed : parsed_)
+      for (const syntax::Property& property : parsed.syntax.properties) check_refined(parsed, property, program);
     return program;
   }
 
  private:
-  struct Parsed {
-    const Source* source;
-    syntax::Specification syntax;
-  };
   struct FunctionEntry {
     const Source* source;
     const syntax::Function* syntax;
@@ -115,132 +81,28 @@ class Checker {
     throw SpecificationError(*source_, at, message);
   }
 
-  // Types.
-
-  void collect_types() {
-    std::map<std::string, std::string> taken;  // tables and types by small letters
-    const auto take = [&](Position at, const std::string& name) {
-      std::string word = name;
-      std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-      for (const char* plain : plain_type_names)
-        if (same_word(plain, name)) fail(at, fmt::format("{} is a type of the language", plain));
-      if (name.size() > most_in_name - 10) fail(at, fmt::format("a name of more than {} letters", most_in_name - 10));
-      for (const char* prefix : {"refrain_", "sqlite_", "pg_"})
-        if (word.starts_with(prefix))
-          fail(at, fmt::format("names that begin with {} are taken by the database", prefix));
-      if (const auto [other, fresh] = taken.emplace(word, name); !fresh)
-        fail(at, other->second == name
-                     ? fmt::format("{} has been declared before", name)
-                     : fmt::format("{} has been declared before as {}, which is the same to a database", name,
-                                   other->second));
-    };
-    std::vector<std::pair<const Source*, const syntax::Class*>> classes;
-    for (const Parsed& parsed : parsed_) {
-      source_ = parsed.source;
-      for (const syntax::Enumeration& of : parsed.syntax.enumerations) {
-        take(of.at, of.name);
-        Enumeration enumeration{of.name, {}};
-        for (const auto& [value, at] : of.values) {
-          if (std::ranges::find(enumeration.values, value) != enumeration.values.end())
-            fail(at, fmt::format("{} is in {} twice", value, of.name));
-          enumeration.values.push_back(value);
-        }
-        model_->enumerations.push_back(std::move(enumeration));
-      }
-      for (const syntax::Class& of : parsed.syntax.classes) {
-        take(of.at, of.name);
-        classes.emplace_back(parsed.source, &of);
-      }
-    }
-    // Those that are extended come first.
-    while (!classes.empty()) {
-      const std::size_t before = classes.size();
-      std::erase_if(classes, [&](const auto& entry) {
-        const syntax::Class& of = *entry.second;
-        const int base = of.base.empty() ? -1 : model_->class_named(of.base);
-        if (!of.base.empty() && base < 0) return false;
-        model_->classes.push_back({of.name, base, {}});
-        declared_.push_back(entry);
-        return true;
-      });
-      if (classes.size() < before) continue;
-      const auto& [source, of] = classes.front();
-      source_ = source;
-      const bool declared =
-          std::ranges::any_of(classes, [&, base = of->base](const auto& entry) { return entry.second->name == base; });
-      fail(of->base_at, declared
-                            ? fmt::format("{} extends itself", of->name)
-                            : fmt::format("there is no class {}{}", of->base, suggestion(of->base, class_names())));
-    }
-  }
-
-  void collect_attributes() {
-    std::map<std::pair<int, std::string>, std::string> columns;  // by root and small letters
-    for (std::size_t i = 0; i < declared_.size(); ++i) {
-      source_ = declared_[i].first;
-      for (const syntax::Attribute& of : declared_[i].second->attributes) {
-        const int self = static_cast<int>(i);
-        if (model_->attribute(self, of.name) != nullptr)
-          fail(of.at, fmt::format("{} has an attribute {} already", model_->classes[i].name, of.name));
-        Attribute attribute{of.name, type_of(of.type), self, {}};
-        if (attribute.type.is_set && attribute.type.kind != Type::Object)
-          fail(of.type.at, fmt::format("a set has objects for members, and {} is no class", of.type.name));
-        attribute.column = attribute.type.is_set ? fmt::format("{}_{}", model_->classes[i].name, of.name) : of.name;
-        if (attribute.column.size() > most_in_name)
-          fail(of.at, fmt::format("class and attribute together have more than {} letters", most_in_name));
-        const int root = model_->root_of(attribute.type.is_set ? attribute.type.index : self);
-        std::string word = attribute.column;
-        std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
-        if (word == "id" || word == "class")
-          fail(of.at, fmt::format("{} is the name of a column that every table has", of.name));
-        if (const auto [other, fresh] = columns.emplace(std::pair(root, word), attribute.column); !fresh)
-          fail(of.at,
-               fmt::format("the table of {} has a column {} already", model_->classes[root].name, other->second));
-        model_->classes[i].attributes.push_back(std::move(attribute));
-      }
-    }
-  }
-
-  std::vector<std::string> class_names() const {
-    std::vector<std::string> names;
-    for (const Class& of : model_->classes) names.push_back(of.name);
-    return names;
-  }
-
-  Type type_of(const syntax::TypeName& written) const {
-    for (int kind = 0; kind < static_cast<int>(std::size(plain_type_names)); ++kind)
-      if (same_word(written.name, plain_type_names[kind])) return {static_cast<Type::Kind>(kind), -1, written.is_set};
-    if (const int index = model_->class_named(written.name); index >= 0) return {Type::Object, index, written.is_set};
-    if (const int index = model_->enumeration_named(written.name); index >= 0)
-      return {Type::Enumeration, index, written.is_set};
-    for (const Class& of : model_->classes)
-      for (const Attribute& attribute : of.attributes)
-        if (attribute.name == written.name)
-          fail(written.at, fmt::format("{} is no type but an attribute of {}, a {}{}", written.name, of.name,
-                                       model_->name_of(attribute.type),
-                                       attribute.type.is_set ? fmt::format("; one of its members is a {}",
-                                                                           model_->classes[attribute.type.index].name)
-                                                             : ""));
-    std::vector<std::string> known = class_names();
-    for (const Enumeration& of : model_->enumerations) known.push_back(of.name);
-    for (const char* name : plain_type_names) known.emplace_back(name);
-    fail(written.at, fmt::format("there is no type {}{}", written.name, suggestion(written.name, known)));
-  }
+  Type type_of(const syntax::TypeName& written) const { return properties::type_of(*model_, *source_, written); }
 
   // Functions.
 
   void collect_functions() {
-    for (const Parsed& parsed : parsed_) {
+    for (const ParsedSource& parsed : parsed_) {
       source_ = parsed.source;
       for (const syntax::Function& of : parsed.syntax.functions) {
-        if (functions_.contains(of.name)) fail(of.at, fmt::format("{} has been declared before", of.name));
         if (model_->class_named(of.name) >= 0) fail(of.at, fmt::format("{} is a class", of.name));
         FunctionEntry entry{parsed.source, &of, type_of(of.type), {}};
         for (const syntax::Parameter& parameter : of.parameters) {
           if (parameter.set || parameter.condition) fail(parameter.at, "only contexts of properties can be restricted");
           entry.parameters.push_back(type_of(parameter.type));
         }
-        functions_.emplace(of.name, std::move(entry));
+        const auto before = functions_.find(of.name);
+        if (before != functions_.end()) {
+          if (!before->second.source->is_library || parsed.source->is_library)
+            fail(of.at, fmt::format("{} has been declared before", of.name));
+          if (before->second.type != entry.type || before->second.parameters != entry.parameters)
+            fail(of.at, fmt::format("{} is another one in the library, by its types", of.name));
+        }
+        functions_.insert_or_assign(of.name, std::move(entry));
       }
     }
     // Each by itself, so that a mistake is found where nothing calls it.
@@ -249,7 +111,8 @@ class Checker {
       std::vector<ExpressionPtr> arguments;
       for (std::size_t i = 0; i < entry.parameters.size(); ++i)
         arguments.push_back(variable(make_variable(entry.syntax->parameters[i].name, entry.parameters[i])));
-      made_ = 0;
+      limit_at_ = entry.syntax->at;
+      limit_source_ = entry.source;
       call(entry, arguments, entry.syntax->at);
     }
   }
@@ -257,6 +120,7 @@ class Checker {
   ExpressionPtr call(const FunctionEntry& entry, const std::vector<ExpressionPtr>& arguments, Position at) {
     if (std::ranges::find(calling_, &entry) != calling_.end())
       fail(at, fmt::format("{} calls itself", entry.syntax->name));
+    if (calling_.size() >= most_calls) fail(at, fmt::format("more than {} functions that call each other", most_calls));
     const Source* caller = source_;
     source_ = entry.source;
     calling_.push_back(&entry);
@@ -276,18 +140,30 @@ class Checker {
 
   Variable make_variable(std::string name, Type type) { return {next_id_++, std::move(name), type}; }
 
-  std::shared_ptr<Expression> make(Kind kind, Type type) {
-    if (++made_ > most_expressions) fail(limit_at_, "the functions that are called here make it too large");
+  static std::shared_ptr<Expression> make(Kind kind, Type type) {
     auto result = std::make_shared<Expression>();
     result->kind = kind;
     result->type = type;
     return result;
   }
 
+  /// All its parts are there.
+  ExpressionPtr done(std::shared_ptr<Expression> of) const {
+    const auto add = [&](const Expression& part) {
+      of->size += part.size;
+      of->depth = std::max(of->depth, part.depth + 1);
+    };
+    for (const ExpressionPtr& part : of->parts) add(*part);
+    for (const Binding& binding : of->bindings) add(*binding.set);
+    if (of->size > most_expressions || of->depth > deepest)
+      throw SpecificationError(*limit_source_, limit_at_, "the functions that are called here make it too large");
+    return of;
+  }
+
   ExpressionPtr make(Kind kind, Type type, std::vector<ExpressionPtr> parts) {
     auto result = make(kind, type);
     result->parts = std::move(parts);
-    return result;
+    return done(std::move(result));
   }
 
   ExpressionPtr variable(const Variable& of) {
@@ -365,7 +241,10 @@ class Checker {
   }
 
   ExpressionPtr check(const Written& written, const Scope* scope) {
-    if (calling_.empty()) limit_at_ = written.at;
+    if (calling_.empty()) {
+      limit_at_ = written.at;
+      limit_source_ = source_;
+    }
     switch (written.kind) {
       case Written::Kind::Integer: return constant({Type::Int}, written.integer, static_cast<double>(written.integer));
       case Written::Kind::Real: return constant({Type::Float}, 0, written.real);
@@ -400,7 +279,7 @@ class Checker {
         result->aggregate = Aggregate::Count;
         result->bindings.push_back({make_variable("member", type), std::move(members)});
         result->parts.push_back(variable(result->bindings[0].variable));
-        return result;
+        return done(std::move(result));
       }
       case Written::Kind::Aggregate: return aggregate(written, scope);
       case Written::Kind::Extremum: return extremum(written, scope);
@@ -426,7 +305,7 @@ class Checker {
                                    model_->enumerations[of[0]].name, model_->enumerations[of[1]].name));
     if (const int index = model_->class_named(written.text); index >= 0)
       return make(Kind::Extent, {Type::Object, index, true});
-    std::vector<std::string> known = class_names();
+    std::vector<std::string> known = class_names(*model_);
     for (const Scope* at = scope; at != nullptr; at = at->outer) known.push_back(at->name);
     for (const auto& [name, entry] : functions_) known.push_back(name);
     for (const Enumeration& enumeration : model_->enumerations)
@@ -487,7 +366,7 @@ class Checker {
     auto result = make(Kind::Attribute, attribute->type);
     result->attribute = attribute;
     result->parts.push_back(std::move(object));
-    return result;
+    return done(std::move(result));
   }
 
   static std::vector<std::string> names_in(const Scope* scope) {
@@ -550,7 +429,7 @@ class Checker {
     else if (result->kind == Kind::ForAll)
       fail(written.at, "FORALL needs a condition: FORALL(x IN set WITH condition)");
     result->bindings.push_back(std::move(binding));
-    return result;
+    return done(std::move(result));
   }
 
   ExpressionPtr aggregate(const Written& written, const Scope* scope) {
@@ -578,7 +457,7 @@ class Checker {
     else if (takes_order) result->type = value->type;
     result->parts.push_back(std::move(value));
     if (written.parts.size() > 1) result->parts.push_back(condition(*written.parts[1], inner));
-    return result;
+    return done(std::move(result));
   }
 
   ExpressionPtr extremum(const Written& written, const Scope* scope) {
@@ -602,14 +481,27 @@ class Checker {
     auto result = make(Kind::Extremum, type);
     result->aggregate = written.aggregate;
     result->parts = std::move(values);
-    return result;
+    return done(std::move(result));
   }
 
   // Properties.
 
+  void check_refined(const ParsedSource& parsed, const syntax::Property& written, const Program& program) {
+    source_ = parsed.source;
+    std::size_t steps = 0;
+    for (const Property* at = program.property(written.name); !at->refines.empty();) {
+      const Property* next = program.property(at->refines);
+      std::vector<std::string> known;
+      for (const Property& one : program.properties) known.push_back(one.name);
+      if (next == nullptr)
+        fail(written.refines_at, fmt::format("there is no property {}{}", at->refines, suggestion(at->refines, known)));
+      if (++steps > program.properties.size()) fail(written.refines_at, fmt::format("{} refines itself", written.name));
+      at = next;
+    }
+  }
+
   Property check(const syntax::Property& written) {
-    Property property{written.name, written.help, source_->name, {}, {}, {}, {}, {}};
-    made_ = 0;
+    Property property{written.name, written.help, source_->name, written.refines, {}, {}, {}, {}, {}};
     std::vector<std::unique_ptr<Scope>> scopes;
     const Scope* scope = nullptr;
     const auto enter = [&](const std::string& name, ExpressionPtr value) {
@@ -669,14 +561,13 @@ class Checker {
     return property;
   }
 
-  std::vector<Parsed> parsed_;
-  std::shared_ptr<Model> model_ = std::make_shared<Model>();
-  std::vector<std::pair<const Source*, const syntax::Class*>> declared_;  ///< by index of Model::classes
+  std::vector<ParsedSource> parsed_;
+  std::shared_ptr<const Model> model_;
   std::map<std::string, FunctionEntry> functions_;
   std::vector<const FunctionEntry*> calling_;
   const Source* source_ = nullptr;
-  Position limit_at_;
-  std::size_t made_ = 0;
+  Position limit_at_;  ///< of what is checked by itself
+  const Source* limit_source_ = nullptr;
   int next_id_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// The library of properties. A severity is a share of the time of Basis in the run where nothing else is said, so that
+// The library of properties. What refines another one explains a part of its severity. A severity is a share of the time of Basis in the run where nothing else is said, so that
 // severities can be compared.
 
-// Thresholds. A specification of your own may not declare them again; write a property with another one.
+// Thresholds. A specification of one's own may declare them again.
 float ImbalanceThreshold = 0.1;        // deviation over mean
 float SmallMessage = 1024;             // bytes
 float ManyCalls = 1000;                // a second and process
@@ -19,6 +19,10 @@ float WaitTime(Region r, TestRun t, WaitKind kind) = SUM(w.Time WHERE w IN r.Wai
 float WaitError(Region r, TestRun t, WaitKind kind) = MAX(w.Error WHERE w IN r.Waits AND w.Run == t AND w.Kind == kind);
 PathTiming OfPath(CallPath p, TestRun t) = UNIQUE({s IN p.Timings WITH s.Run == t});
 CallTiming OfCall(FunctionCall c, TestRun t) = UNIQUE({s IN c.Sums WITH s.Run == t});
+// Of the runs with the fewest processes; the paper takes it that there is one.
+float OnFewest(Region r) = AVG(s.Incl WHERE s IN r.TotTimes AND s.Run.NoPe == MIN(o.Run.NoPe WHERE o IN r.TotTimes));
+// How many locations have the iterations of a loop.
+float LocationsOf(Loop l) = AVG(s.Locations WHERE s IN l.Steps);
 // How sure a value is: 1 without an error, 0 with one that is as large.
 float Sureness(float value, float error) = MAX(1 - error / value, 0);
 
@@ -26,8 +30,7 @@ float Sureness(float value, float error) = MAX(1 - error / value, 0);
 
 // Time lost against the run with the fewest processes, were the speedup linear.
 PROPERTY SublinearSpeedup(Region r, TestRun t, Region Basis) {
-  LET TotalTiming MinPeSum = UNIQUE({sum IN r.TotTimes WITH sum.Run.NoPe == MIN(s.Run.NoPe WHERE s IN r.TotTimes)});
-      float TotalCost = Duration(r, t) - Duration(r, MinPeSum.Run)
+  LET float TotalCost = Duration(r, t) - OnFewest(r)
   IN CONDITION: TotalCost > 0; CONFIDENCE: 1;
   SEVERITY: TotalCost / Duration(Basis, t);
 }
@@ -41,22 +44,21 @@ PROPERTY MeasuredCost(Region r, TestRun t, Region Basis) {
 
 // Time lost against the run with the fewest processes that no measured overhead explains.
 PROPERTY UnmeasuredCost(Region r, TestRun t, Region Basis) {
-  LET TotalTiming MinPeSum = UNIQUE({sum IN r.TotTimes WITH sum.Run.NoPe == MIN(s.Run.NoPe WHERE s IN r.TotTimes)});
-      float TotalCost = Duration(r, t) - Duration(r, MinPeSum.Run);
+  LET float TotalCost = Duration(r, t) - OnFewest(r);
       float Cost = TotalCost - Summary(r, t).Ovhd
   IN CONDITION: Cost > 0; CONFIDENCE: 1;
   SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Time in barriers.
-PROPERTY SyncCost(Region r, TestRun t, Region Basis) {
+PROPERTY SyncCost(Region r, TestRun t, Region Basis) REFINES CommunicationCost {
   LET float Barrier = SUM(tt.Time WHERE tt IN r.TypTimes AND tt.Run == t AND tt.Type == Barrier);
   IN CONDITION: Barrier > 0; CONFIDENCE: 1;
   SEVERITY: Barrier / Duration(Basis, t);
 }
 
 // Processes spend different times in a barrier: what comes before it is out of balance.
-PROPERTY LoadImbalance(FunctionCall Call WITH Call.Callee.Type == Barrier, TestRun t, Region Basis) {
+PROPERTY LoadImbalance(FunctionCall Call WITH Call.Callee.Type == Barrier, TestRun t, Region Basis) REFINES SyncCost {
   LET CallTiming ct = OfCall(Call, t);
       float Dev = ct.StdevTime;
       float Mean = ct.MeanTime;
@@ -66,46 +68,46 @@ PROPERTY LoadImbalance(FunctionCall Call WITH Call.Callee.Type == Barrier, TestR
 
 // Time in MPI by what it is spent for.
 
-// Time in MPI, begin and end of it included.
-PROPERTY CommunicationCost(Region r, TestRun t, Region Basis) {
+// Time in MPI without its begin and end, and without files.
+PROPERTY CommunicationCost(Region r, TestRun t, Region Basis) REFINES MeasuredCost {
   LET float Cost = SUM(tt.Time WHERE tt IN r.TypTimes AND tt.Run == t AND tt.Type != InitFinalize AND tt.Type != FileIO AND tt.Type != FileOpen);
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Sending, receiving and completing single messages.
-PROPERTY PointToPointCost(Region r, TestRun t, Region Basis) {
+PROPERTY PointToPointCost(Region r, TestRun t, Region Basis) REFINES CommunicationCost {
   LET float Cost = SUM(tt.Time WHERE tt IN r.TypTimes AND tt.Run == t AND (tt.Type == Send OR tt.Type == Receive OR tt.Type == SendReceive OR tt.Type == Probe
         OR tt.Type == RequestStart OR tt.Type == Request OR tt.Type == Wait OR tt.Type == Test));
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Collective operations other than barriers.
-PROPERTY CollectiveCost(Region r, TestRun t, Region Basis) {
+PROPERTY CollectiveCost(Region r, TestRun t, Region Basis) REFINES CommunicationCost {
   LET float Cost = SUM(tt.Time WHERE tt IN r.TypTimes AND tt.Run == t AND (tt.Type == AllToAll OR tt.Type == OneToAll OR tt.Type == AllToOne OR tt.Type == Scan
         OR tt.Type == Neighbor));
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // One-sided operations, their synchronisation, and making windows.
-PROPERTY OneSidedCost(Region r, TestRun t, Region Basis) {
+PROPERTY OneSidedCost(Region r, TestRun t, Region Basis) REFINES CommunicationCost {
   LET float Cost = TypedTime(r, t, OneSided) + TypedTime(r, t, OneSidedSync) + TypedTime(r, t, Window);
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Reading and writing files by MPI.
-PROPERTY FileCost(Region r, TestRun t, Region Basis) {
+PROPERTY FileCost(Region r, TestRun t, Region Basis) REFINES MeasuredCost {
   LET float Cost = TypedTime(r, t, FileIO) + TypedTime(r, t, FileOpen);
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Beginning and ending MPI.
-PROPERTY StartupCost(Region r, TestRun t, Region Basis) {
+PROPERTY StartupCost(Region r, TestRun t, Region Basis) REFINES MeasuredCost {
   LET float Cost = TypedTime(r, t, InitFinalize);
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
 
 // Asking again and again whether a message is there.
-PROPERTY Polling(Region r, TestRun t, Region Basis) {
+PROPERTY Polling(Region r, TestRun t, Region Basis) REFINES PointToPointCost {
   LET float Cost = TypedTime(r, t, Test) + TypedTime(r, t, Probe);
   IN CONDITION: Cost > 0; CONFIDENCE: 1; SEVERITY: Cost / Duration(Basis, t);
 }
@@ -120,50 +122,50 @@ PROPERTY Waiting(Region r, TestRun t, Region Basis) {
 }
 
 // A receiver waits for a message that is sent late.
-PROPERTY LateSender(Region r, TestRun t, Region Basis) {
+PROPERTY LateSender(Region r, TestRun t, Region Basis) REFINES PointToPointCost {
   LET float Time = WaitTime(r, t, late_sender); float Error = WaitError(r, t, late_sender);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // A sender waits for a receive that is posted late.
-PROPERTY LateReceiver(Region r, TestRun t, Region Basis) {
+PROPERTY LateReceiver(Region r, TestRun t, Region Basis) REFINES PointToPointCost {
   LET float Time = WaitTime(r, t, late_receiver); float Error = WaitError(r, t, late_receiver);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // Processes wait for the last one in an operation from all to all.
-PROPERTY WaitAtAllToAll(Region r, TestRun t, Region Basis) {
+PROPERTY WaitAtAllToAll(Region r, TestRun t, Region Basis) REFINES CollectiveCost {
   LET float Time = WaitTime(r, t, wait_at_nxn); float Error = WaitError(r, t, wait_at_nxn);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // Processes wait for the last one in a barrier.
-PROPERTY WaitAtBarrier(Region r, TestRun t, Region Basis) {
+PROPERTY WaitAtBarrier(Region r, TestRun t, Region Basis) REFINES SyncCost {
   LET float Time = WaitTime(r, t, wait_at_barrier); float Error = WaitError(r, t, wait_at_barrier);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // Processes wait for the root of an operation from one to all.
-PROPERTY LateBroadcast(Region r, TestRun t, Region Basis) {
+PROPERTY LateBroadcast(Region r, TestRun t, Region Basis) REFINES CollectiveCost {
   LET float Time = WaitTime(r, t, late_broadcast); float Error = WaitError(r, t, late_broadcast);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // The root of an operation from all to one waits for the others.
-PROPERTY EarlyReduce(Region r, TestRun t, Region Basis) {
+PROPERTY EarlyReduce(Region r, TestRun t, Region Basis) REFINES CollectiveCost {
   LET float Time = WaitTime(r, t, early_reduce) + WaitTime(r, t, early_scan); float Error = MAX(WaitError(r, t, early_reduce), WaitError(r, t, early_scan));
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // Waiting in one-sided communication.
-PROPERTY OneSidedWaiting(Region r, TestRun t, Region Basis) {
+PROPERTY OneSidedWaiting(Region r, TestRun t, Region Basis) REFINES OneSidedCost {
   LET float Time = WaitTime(r, t, wait_at_fence) + WaitTime(r, t, late_post) + WaitTime(r, t, early_wait) + WaitTime(r, t, lock_contention);
       float Error = MAX(WaitError(r, t, wait_at_fence), WaitError(r, t, late_post), WaitError(r, t, early_wait), WaitError(r, t, lock_contention));
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
 
 // Processes start at different times.
-PROPERTY WaitAtStart(Region r, TestRun t, Region Basis) {
+PROPERTY WaitAtStart(Region r, TestRun t, Region Basis) REFINES StartupCost {
   LET float Time = WaitTime(r, t, wait_at_init); float Error = WaitError(r, t, wait_at_init);
   IN CONDITION: Time > Error; CONFIDENCE: Sureness(Time, Error); SEVERITY: Time / Duration(Basis, t);
 }
@@ -192,32 +194,32 @@ PROPERTY UnevenProcesses(TestRun t, Region Basis) {
   SEVERITY: (Most - Mean) * t.NoPe / Duration(Basis, t);
 }
 
-// A region in which one process works and the others do not.
+// One process has a call path that the others do not have, and as much is waited.
 PROPERTY SerialRegion(CallPath p WITH p.Kind == UserPath, TestRun t WITH t.NoPe > 1, Region Basis) {
   LET PathTiming pt = OfPath(p, t);
   IN CONDITION: pt.MaxIncl > 0.9 * pt.MeanIncl * t.NoPe; CONFIDENCE: Sureness(pt.Incl, pt.Error);
-  SEVERITY: pt.MaxIncl * (t.NoPe - 1) / Duration(Basis, t);
+  SEVERITY: MIN(pt.MaxIncl * (t.NoPe - 1), SUM(w.Time WHERE w IN Basis.Waits AND w.Run == t)) / Duration(Basis, t);
 }
 
 // Where the time is.
 
-// Call paths in which, without what they call, most time is spent.
+// Call paths in which, without what they call, much time is spent: a hint where to look, not that anything is wrong.
 PROPERTY DominantCallPath(CallPath p, TestRun t, Region Basis) {
   LET PathTiming pt = OfPath(p, t);
-  IN CONDITION: p.Kind == UserPath AND pt.Excl > 0.1 * Duration(Basis, t); CONFIDENCE: Sureness(pt.Incl, pt.Error);
+  IN CONDITION: p.Kind == UserPath AND pt.Excl > 0.1 * Duration(Basis, t); CONFIDENCE: 0.2;
   SEVERITY: pt.Excl / Duration(Basis, t);
 }
 
 // Many messages that are small: the cost of each is more than that of its bytes.
-PROPERTY SmallMessages(CallPath p WITH p.Kind == MpiPath, TestRun t, Region Basis) {
+PROPERTY SmallMessages(CallPath p WITH p.Kind == MpiPath, TestRun t, Region Basis) REFINES PointToPointCost {
   LET PathTiming pt = OfPath(p, t);
       float Size = pt.BytesSent / pt.Messages
-  IN CONDITION: pt.Messages > ManyCalls AND Size < SmallMessage; CONFIDENCE: 0.8; SEVERITY: pt.Excl / Duration(Basis, t);
+  IN CONDITION: pt.Messages / (t.Elapsed * t.NoPe) > ManyCalls AND Size < SmallMessage; CONFIDENCE: 0.8; SEVERITY: pt.Excl / Duration(Basis, t);
 }
 
 // A collective operation is called very often.
 PROPERTY FrequentCollectives(FunctionCall Call WITH Call.Callee.Type == AllToAll OR Call.Callee.Type == OneToAll OR Call.Callee.Type == AllToOne OR Call.Callee.Type == Barrier,
-    TestRun t, Region Basis) {
+    TestRun t, Region Basis) REFINES CollectiveCost {
   LET CallTiming ct = OfCall(Call, t);
   IN CONDITION: ct.MeanCalls / t.Elapsed > ManyCalls; CONFIDENCE: 1; SEVERITY: ct.MeanTime * t.NoPe / Duration(Basis, t);
 }
@@ -228,8 +230,8 @@ PROPERTY UnevenCalls(FunctionCall Call, TestRun t, Region Basis) {
   IN CONDITION: ct.StdevCalls > 0.5 * ct.MeanCalls; CONFIDENCE: 0.5; SEVERITY: ct.MeanTime * t.NoPe / Duration(Basis, t);
 }
 
-// Reading and writing files outside of MPI.
-PROPERTY FileTraffic(CallPath p, TestRun t, Region Basis) {
+// Call paths that read and write files by MPI.
+PROPERTY FileTraffic(CallPath p WITH p.Kind == MpiPath, TestRun t, Region Basis) {
   LET PathTiming pt = OfPath(p, t);
   IN CONDITION: pt.BytesRead + pt.BytesWritten > 0; CONFIDENCE: 0.5; SEVERITY: pt.Excl / Duration(Basis, t);
 }
@@ -243,8 +245,8 @@ PROPERTY NotRunning(TestRun t, Region Basis) {
 
 // The same on one process much more than on others: its node is shared, or slow.
 PROPERTY SharedCore(Location l, TestRun t, Region Basis) {
-  LET float Mean = AVG(o.NotOnCpu WHERE o IN t.Locations AND o.Thread == l.Thread);
-  IN CONDITION: l.NotOnCpu > OutlierFactor * Mean AND COUNT(t.Locations) > 1; CONFIDENCE: 0.8; SEVERITY: (l.NotOnCpu - Mean) / Duration(Basis, t);
+  LET float Mean = AVG(o.NotOnCpu WHERE o IN t.Locations AND o.Thread == l.Thread AND o != l);
+  IN CONDITION: l.NotOnCpu > OutlierFactor * Mean; CONFIDENCE: 0.8; SEVERITY: (l.NotOnCpu - Mean) / Duration(Basis, t);
 }
 
 // What Refrain itself has cost.
@@ -254,7 +256,7 @@ PROPERTY MeasurementOverhead(TestRun t, Region Basis) {
 
 // Iterations of marked loops. Times are means over the locations that have an iteration.
 
-// Iterations grow longer or shorter: the line of least squares through them, over the length of the loop.
+// Iterations grow longer: the line of least squares through them, over the length of the loop.
 PROPERTY Drift(Loop l, TestRun t, Region Basis) {
   LET float MeanNumber = AVG(s.Number WHERE s IN l.Steps);
       float MeanWall = AVG(s.MeanWall WHERE s IN l.Steps);
@@ -263,21 +265,21 @@ PROPERTY Drift(Loop l, TestRun t, Region Basis) {
       float Squares = Slope * Slope * COUNT(l.Steps) * STDEV(s.Number WHERE s IN l.Steps) * STDEV(s.Number WHERE s IN l.Steps);
       float Change = Slope * l.Count
   IN CONDITION: Slope > 0 AND Squares > ManyErrors * ManyErrors * Left * Left AND Change > DriftThreshold * MeanWall;
-  CONFIDENCE: 0.9; SEVERITY: Change * l.Count / 2 * t.NoPe / Duration(Basis, t);
+  CONFIDENCE: 0.9; SEVERITY: Change * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // The user code of iterations grows, as where lists are searched that become longer.
-PROPERTY GrowingWork(Loop l, TestRun t, Region Basis) {
+PROPERTY GrowingWork(Loop l, TestRun t, Region Basis) REFINES Drift {
   LET float First = AVG(s.MeanUser WHERE s IN l.Steps AND 4 * s.Number < l.Count);
       float Last = AVG(s.MeanUser WHERE s IN l.Steps AND 4 * s.Number >= 3 * l.Count);
-  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * t.NoPe / Duration(Basis, t);
+  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // Communication of iterations grows.
-PROPERTY GrowingCommunication(Loop l, TestRun t, Region Basis) {
+PROPERTY GrowingCommunication(Loop l, TestRun t, Region Basis) REFINES Drift {
   LET float First = AVG(s.MeanMpi WHERE s IN l.Steps AND 4 * s.Number < l.Count);
       float Last = AVG(s.MeanMpi WHERE s IN l.Steps AND 4 * s.Number >= 3 * l.Count);
-  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * t.NoPe / Duration(Basis, t);
+  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // Some iterations take much longer than the others.
@@ -285,7 +287,7 @@ PROPERTY OutlierIterations(Loop l, TestRun t, Region Basis) {
   LET float Mean = AVG(s.MeanWall WHERE s IN l.Steps);
       float Above = SUM(s.MeanWall - Mean WHERE s IN l.Steps AND s.MeanWall > OutlierFactor * Mean);
       int Number = COUNT(s WHERE s IN l.Steps AND s.MeanWall > OutlierFactor * Mean);
-  IN CONDITION: Number > 0 AND 10 * Number < l.Count; CONFIDENCE: 1; SEVERITY: Above * t.NoPe / Duration(Basis, t);
+  IN CONDITION: Number > 0 AND 10 * Number < l.Count; CONFIDENCE: 1; SEVERITY: Above * LocationsOf(l) / Duration(Basis, t);
 }
 
 // In an iteration the user code of the processes differs: what the slowest one of each costs the others.
@@ -299,15 +301,15 @@ PROPERTY UnevenIterations(Loop l, TestRun t, Region Basis) {
 PROPERTY SlowFirstIteration(Loop l, TestRun t, Region Basis) {
   LET float First = UNIQUE({s IN l.Steps WITH s.Number == 0}).MeanWall;
       float Others = AVG(s.MeanWall WHERE s IN l.Steps AND s.Number > 0);
-  IN CONDITION: l.Count > 2 AND First > OutlierFactor * Others; CONFIDENCE: 1; SEVERITY: (First - Others) * t.NoPe / Duration(Basis, t);
+  IN CONDITION: l.Count > 2 AND First > OutlierFactor * Others; CONFIDENCE: 1; SEVERITY: (First - Others) * LocationsOf(l) / Duration(Basis, t);
 }
 
 // Several runs.
 
 // A call path takes more time, over all processes, than in the run with the fewest ones.
 PROPERTY ScalingLoss(CallPath p, TestRun t, Region Basis) {
-  LET int Fewest = MIN(s.Run.NoPe WHERE s IN p.Timings);
-      float Before = AVG(s.Excl WHERE s IN p.Timings AND s.Run.NoPe == Fewest);
+  LET int Fewest = MIN(o.NoPe WHERE o IN TestRun AND o.Version == t.Version);
+      float Before = SUM(s.Excl WHERE s IN p.Timings AND s.Run.NoPe == Fewest) / COUNT(o WHERE o IN TestRun AND o.Version == t.Version AND o.NoPe == Fewest);
       PathTiming pt = OfPath(p, t);
       float Loss = pt.Excl - Before
   IN CONDITION: t.NoPe > Fewest AND Loss > ManyErrors * pt.Error AND Loss > 0; CONFIDENCE: 0.9; SEVERITY: Loss / Duration(Basis, t);

@@ -36,6 +36,7 @@ class TestRun {
   float NotOnCpu;              // of User
   float Refrain;               // measuring it
   bool Complete;
+  ProgVersion Version;         // whose
   setof Location Locations;
   setof Loop Loops;
 }
@@ -62,16 +63,15 @@ class TotalTiming {
   TestRun Run;
   float Excl;                  // without regions below it
   float Incl;
-  float Ovhd;                  // with regions below it: MPI and Refrain
+  float Ovhd;                  // with regions below it: MPI
   float Error;                 // standard error of Incl
 }
 
-// What MPI functions do. Those below OtherMpi are none of them.
+// What MPI functions do.
 enum TimingType {
   Send, Receive, SendReceive, Probe, RequestStart, Request, Wait, Test,
   Barrier, AllToAll, OneToAll, AllToOne, Scan, Neighbor,
-  OneSided, OneSidedSync, Window, FileOpen, FileIO, InitFinalize, OtherMpi,
-  NotOnCpu, Overhead
+  OneSided, OneSidedSync, Window, FileOpen, FileIO, InitFinalize, OtherMpi
 }
 
 class TypedTiming {
@@ -103,7 +103,8 @@ class Location {
   float Wall; float Mpi; float User; float NotOnCpu; float Refrain;
 }
 
-enum PathKind { UserPath, MpiPath, OtherPath }
+// What is marked is a loop or region of the program; others are times that no function has.
+enum PathKind { UserPath, MpiPath, OtherPath, MarkedPath }
 
 class CallPath {
   String Name;                 // from the root, with " > " between

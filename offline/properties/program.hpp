@@ -69,6 +69,9 @@ struct Expression {
   syntax::Aggregate aggregate = syntax::Aggregate::Sum;
   std::vector<ExpressionPtr> parts;
   std::vector<Binding> bindings;
+  /// Of what it becomes when it is written out: how many expressions, and how deep. What is used twice counts twice.
+  std::size_t size = 1;
+  int depth = 1;
 };
 
 struct Parameter {
@@ -97,7 +100,8 @@ struct Guarded {
 /// largest of what counts; the confidence is kept within 0 and 1.
 struct Property {
   std::string name, help;
-  std::string source;  ///< the file
+  std::string source;   ///< the file
+  std::string refines;  ///< the property whose severity it explains a part of; empty: none
   std::vector<Parameter> parameters;
   std::vector<Definition> definitions;
   std::vector<Condition> conditions;

@@ -16,6 +16,7 @@ struct Position {
 struct Source {
   std::string name;  ///< as it is shown: the path of a file
   std::string text;
+  bool is_library = false;  ///< others may declare its functions and constants again, and theirs count
 
   /// Line `number` without its end; empty when there is none.
   std::string_view line(int number) const;

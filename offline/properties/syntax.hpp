@@ -125,7 +125,9 @@ struct Property {
   std::vector<Definition> definitions;
   std::vector<Condition> conditions;
   std::vector<Guarded> confidence, severity;
-  std::string help;  ///< the comment that stands directly before it
+  Position refines_at;
+  std::string refines;  ///< empty: nothing
+  std::string help;     ///< the comment that stands directly before it
 };
 
 struct Specification {

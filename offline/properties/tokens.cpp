@@ -8,7 +8,7 @@
 namespace refrain::properties {
 namespace {
 
-using Kind = Parser::token;
+using TokenKind = Parser::token;
 
 enum class Where : unsigned char { Everywhere, BeforeParenthesis, BeforeColon };
 
@@ -19,32 +19,33 @@ struct Keyword {
 };
 
 constexpr Keyword keywords[] = {
-    {"CLASS", Kind::CLASS, Where::Everywhere},
-    {"EXTENDS", Kind::EXTENDS, Where::Everywhere},
-    {"ENUM", Kind::ENUM, Where::Everywhere},
-    {"SETOF", Kind::SETOF, Where::Everywhere},
-    {"PROPERTY", Kind::PROPERTY, Where::Everywhere},
-    {"LET", Kind::LET, Where::Everywhere},
-    {"IN", Kind::IN, Where::Everywhere},
-    {"WITH", Kind::WITH, Where::Everywhere},
-    {"WHERE", Kind::WHERE, Where::Everywhere},
-    {"AND", Kind::AND, Where::Everywhere},
-    {"OR", Kind::OR, Where::Everywhere},
-    {"NOT", Kind::NOT, Where::Everywhere},
-    {"TRUE", Kind::TRUE, Where::Everywhere},
-    {"FALSE", Kind::FALSE, Where::Everywhere},
-    {"UNIQUE", Kind::UNIQUE, Where::BeforeParenthesis},
-    {"SUM", Kind::SUM, Where::BeforeParenthesis},
-    {"MIN", Kind::MIN, Where::BeforeParenthesis},
-    {"MAX", Kind::MAX, Where::BeforeParenthesis},
-    {"AVG", Kind::AVG, Where::BeforeParenthesis},
-    {"COUNT", Kind::COUNT, Where::BeforeParenthesis},
-    {"STDEV", Kind::STDEV, Where::BeforeParenthesis},
-    {"EXISTS", Kind::EXISTS, Where::BeforeParenthesis},
-    {"FORALL", Kind::FORALL, Where::BeforeParenthesis},
-    {"CONDITION", Kind::CONDITION, Where::BeforeColon},
-    {"CONFIDENCE", Kind::CONFIDENCE, Where::BeforeColon},
-    {"SEVERITY", Kind::SEVERITY, Where::BeforeColon},
+    {"CLASS", TokenKind::CLASS, Where::Everywhere},
+    {"EXTENDS", TokenKind::EXTENDS, Where::Everywhere},
+    {"ENUM", TokenKind::ENUM, Where::Everywhere},
+    {"SETOF", TokenKind::SETOF, Where::Everywhere},
+    {"PROPERTY", TokenKind::PROPERTY, Where::Everywhere},
+    {"REFINES", TokenKind::REFINES, Where::Everywhere},
+    {"LET", TokenKind::LET, Where::Everywhere},
+    {"IN", TokenKind::IN, Where::Everywhere},
+    {"WITH", TokenKind::WITH, Where::Everywhere},
+    {"WHERE", TokenKind::WHERE, Where::Everywhere},
+    {"AND", TokenKind::AND, Where::Everywhere},
+    {"OR", TokenKind::OR, Where::Everywhere},
+    {"NOT", TokenKind::NOT, Where::Everywhere},
+    {"TRUE", TokenKind::TRUE, Where::Everywhere},
+    {"FALSE", TokenKind::FALSE, Where::Everywhere},
+    {"UNIQUE", TokenKind::UNIQUE, Where::BeforeParenthesis},
+    {"SUM", TokenKind::SUM, Where::BeforeParenthesis},
+    {"MIN", TokenKind::MIN, Where::BeforeParenthesis},
+    {"MAX", TokenKind::MAX, Where::BeforeParenthesis},
+    {"AVG", TokenKind::AVG, Where::BeforeParenthesis},
+    {"COUNT", TokenKind::COUNT, Where::BeforeParenthesis},
+    {"STDEV", TokenKind::STDEV, Where::BeforeParenthesis},
+    {"EXISTS", TokenKind::EXISTS, Where::BeforeParenthesis},
+    {"FORALL", TokenKind::FORALL, Where::BeforeParenthesis},
+    {"CONDITION", TokenKind::CONDITION, Where::BeforeColon},
+    {"CONFIDENCE", TokenKind::CONFIDENCE, Where::BeforeColon},
+    {"SEVERITY", TokenKind::SEVERITY, Where::BeforeColon},
 };
 
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
@@ -114,7 +115,7 @@ std::vector<Token> pieces(const Source& source) {
                                      : fmt::format("a byte {:#04x} outside of a string or comment", c));
       }
       default:
-        tokens.push_back({kind, at, kind == Kind::TEXT ? unquoted(text) : text, std::move(comment)});
+        tokens.push_back({kind, at, kind == TokenKind::TEXT ? unquoted(text) : text, std::move(comment)});
         comment.clear();
         newlines = 0;
     }
@@ -126,7 +127,7 @@ std::vector<Token> pieces(const Source& source) {
 
 void tell_keywords(std::vector<Token>& tokens) {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].kind != Kind::NAME || (i > 0 && tokens[i - 1].kind == '.')) continue;
+    if (tokens[i].kind != TokenKind::NAME || (i > 0 && tokens[i - 1].kind == '.')) continue;
     const std::string word = uppercase(tokens[i].text);
     const auto* row = std::ranges::find_if(keywords, [&](const Keyword& k) { return word == k.word; });
     if (row == std::end(keywords)) continue;
@@ -139,19 +140,35 @@ void tell_keywords(std::vector<Token>& tokens) {
 
 /// No expression goes on with one of these after `(name)`: the name is that of a condition.
 bool follows_id(int kind) {
-  constexpr int kinds[] = {Kind::ARROW, Kind::NAME,   Kind::INTEGER, Kind::REAL, Kind::TEXT, Kind::NOT, Kind::TRUE,
-                           Kind::FALSE, Kind::UNIQUE, Kind::SUM,     Kind::MIN,  Kind::MAX,  Kind::AVG, Kind::COUNT,
-                           Kind::STDEV, Kind::EXISTS, Kind::FORALL,  '(',        '{'};
+  constexpr int kinds[] = {TokenKind::ARROW,
+                           TokenKind::NAME,
+                           TokenKind::INTEGER,
+                           TokenKind::REAL,
+                           TokenKind::TEXT,
+                           TokenKind::NOT,
+                           TokenKind::TRUE,
+                           TokenKind::FALSE,
+                           TokenKind::UNIQUE,
+                           TokenKind::SUM,
+                           TokenKind::MIN,
+                           TokenKind::MAX,
+                           TokenKind::AVG,
+                           TokenKind::COUNT,
+                           TokenKind::STDEV,
+                           TokenKind::EXISTS,
+                           TokenKind::FORALL,
+                           '(',
+                           '{'};
   return std::ranges::find(kinds, kind) != std::end(kinds);
 }
 
 void tell_ids(std::vector<Token>& tokens) {
   for (std::size_t i = 1; i + 3 < tokens.size(); ++i) {
     const int before = tokens[i - 1].kind;
-    const bool may_be = before == ':' || before == Kind::OR || before == ',' || before == '(';
-    if (may_be && tokens[i].kind == '(' && tokens[i + 1].kind == Kind::NAME && tokens[i + 2].kind == ')' &&
+    const bool may_be = before == ':' || before == TokenKind::OR || before == ',' || before == '(';
+    if (may_be && tokens[i].kind == '(' && tokens[i + 1].kind == TokenKind::NAME && tokens[i + 2].kind == ')' &&
         follows_id(tokens[i + 3].kind))
-      tokens[i].kind = Kind::OPEN_ID;
+      tokens[i].kind = TokenKind::OPEN_ID;
   }
 }
 
@@ -159,19 +176,19 @@ void tell_ids(std::vector<Token>& tokens) {
 /// a part of a larger expression, or takes the maximum of a set, is not meant.
 void tell_lists(std::vector<Token>& tokens) {
   for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
-    if (tokens[i].kind != Kind::MAX || tokens[i - 1].kind != ':' ||
-        (tokens[i - 2].kind != Kind::CONFIDENCE && tokens[i - 2].kind != Kind::SEVERITY))
+    if (tokens[i].kind != TokenKind::MAX || tokens[i - 1].kind != ':' ||
+        (tokens[i - 2].kind != TokenKind::CONFIDENCE && tokens[i - 2].kind != TokenKind::SEVERITY))
       continue;
     int depth = 0;
     bool is_list = true;
     std::size_t k = i + 1;
     for (; k < tokens.size(); ++k) {
       const int kind = tokens[k].kind;
-      if (kind == '(' || kind == '{' || kind == Kind::OPEN_ID) ++depth;
+      if (kind == '(' || kind == '{' || kind == TokenKind::OPEN_ID) ++depth;
       else if ((kind == ')' || kind == '}') && --depth == 0) break;
-      else if (kind == Kind::WHERE && depth == 1) is_list = false;
+      else if (kind == TokenKind::WHERE && depth == 1) is_list = false;
     }
-    if (is_list && k + 1 < tokens.size() && tokens[k + 1].kind == ';') tokens[i].kind = Kind::MAX_OF_LIST;
+    if (is_list && k + 1 < tokens.size() && tokens[k + 1].kind == ';') tokens[i].kind = TokenKind::MAX_OF_LIST;
   }
 }
 

@@ -79,7 +79,7 @@ TEST(RunComparison, less_than_is_tolerated_is_no_fault) {
 TEST(RunComparison, some_iterations_that_became_slower_are_found_where_several_runs_are_known) {
   std::mt19937_64 random(11);
   std::vector<std::vector<RunSeries>> before;
-  for (int run = 0; run < 5; ++run) before.push_back(run_of(random, 1e-3, 0.005));
+  for (int run = 0; run < 8; ++run) before.push_back(run_of(random, 1e-3, 0.005));
   auto seconds = iterations(random, 1e-3, 0.005);
   for (std::size_t i = 0; i < seconds.size(); i += 5) seconds[i] *= 4;
   RunSeries now = series_of_times(seconds);
@@ -88,6 +88,34 @@ TEST(RunComparison, some_iterations_that_became_slower_are_found_where_several_r
   const auto slower = std::ranges::find_if(all, &RunDifference::is_slower);
   ASSERT_NE(all.end(), slower);
   EXPECT_TRUE(slower->by_means);
+}
+
+TEST(RunComparison, fewer_runs_are_compared_with_by_the_slowest_one) {
+  std::mt19937_64 random(12);
+  int alarms = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::vector<std::vector<RunSeries>> before;
+    for (int run = 0; run < 3; ++run) before.push_back(run_of(random, 1e-3, 0));
+    alarms += is_slower(compare_runs(run_of(random, 1e-3, 0), before, {.tolerance = 0}));
+  }
+  EXPECT_LE(alarms, 30);
+}
+
+TEST(RunComparison, a_value_that_is_not_known_is_not_compared) {
+  std::mt19937_64 random(13);
+  std::vector<RunSeries> now = run_of(random, 1e-3, 0);
+  const std::vector<std::vector<RunSeries>> before{now};
+  now[0].mean.value = std::nan("");
+  EXPECT_TRUE(compare_runs(now, before).empty());
+}
+
+TEST(RunComparison, what_is_new_is_not_compared_by_itself) {
+  std::mt19937_64 random(14);
+  std::vector<RunSeries> now = run_of(random, 1e-3, 0);
+  const std::vector<std::vector<RunSeries>> before{now};
+  now.push_back(now[0]);
+  now[1].path = "new";
+  ASSERT_EQ(1U, compare_runs(now, before).size());
 }
 
 TEST(RunComparison, of_few_iterations_nothing_is_said) {

@@ -1,6 +1,8 @@
 /// What specifications may look like, and what is said of mistakes.
 
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <random>
 
 #include "offline/properties/builtin.hpp"
 #include "offline/properties/sql.hpp"
@@ -77,6 +79,10 @@ TEST(Language, mistakes_have_their_place_and_say_what_is_expected) {
       {"float X = 99999999999999999999;",
        "own.asl:1:11: 99999999999999999999 is too large for a number without a fraction; with one it is "
        "99999999999999999999.0"},
+      {"PROPERTY P(Box b) REFINES Q { CONDITION: TRUE; CONFIDENCE: 1; SEVERITY: 1; }",
+       "own.asl:1:19: there is no property Q; did you mean P?"},
+      {"PROPERTY P(Box b) REFINES P { CONDITION: TRUE; CONFIDENCE: 1; SEVERITY: 1; }",
+       "own.asl:1:19: P refines itself"},
       {"PROPERTY P() { CONDITION: TRUE; CONFIDENCE: 1; SEVERITY: 1; }",
        "own.asl:1:10: P has no context: name objects in its parentheses"},
   };
@@ -146,6 +152,71 @@ TEST(Language, what_is_nested_too_deep_is_refused) {
     doubling += "float F" + std::to_string(i) + "(float x) = F" + std::to_string(i - 1) + "(x) + F" +
                 std::to_string(i - 1) + "(x);\n";
   EXPECT_NE(std::string::npos, mistake(doubling).find("too large"));
+  std::string nested = "float D(float x) = x + x;\nfloat Many = ";
+  for (int i = 0; i < 100; ++i) nested += "D(";
+  nested += '1';
+  for (int i = 0; i < 100; ++i) nested += ')';
+  EXPECT_NE(std::string::npos, mistake(nested + ';').find("too large"));
+  std::string chain = "float A0 = 1;\n";
+  for (int i = 1; i < 30'000; ++i) chain += "float A" + std::to_string(i) + " = A" + std::to_string(i - 1) + ";\n";
+  EXPECT_NE(std::string::npos, mistake(chain).find("more than 100 functions that call each other"));
+}
+
+/// Whatever is changed in them, specifications are understood or refused with a place in them.
+TEST(Language, damaged_specifications_are_refused_with_their_place) {
+  std::mt19937_64 random(4);
+  const Source model = builtin_model(), library = builtin_library();
+  const int trials = std::getenv("FULL_TESTS") != nullptr ? 50'000 : 1500;
+  int refused = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::string text = trial % 2 == 0 ? library.text : model.text;
+    const auto place = [&] { return static_cast<std::size_t>(random() % text.size()); };
+    for (int edits = 1 + static_cast<int>(random() % 3); edits > 0 && !text.empty(); --edits) switch (random() % 4) {
+        case 0: text[place()] = static_cast<char>(random()); break;
+        case 1: text.erase(place(), random() % 20); break;
+        case 2: text.insert(place(), text.substr(place(), random() % 40)); break;
+        default: text.insert(place(), 1, "(){};,.:=<>-+*/\"&|!"[random() % 20]); break;
+      }
+    try {
+      if (trial % 2 == 0) compile({model, {"damaged.asl", text}});
+      else compile({{"damaged.asl", text}, library});
+    } catch (const SpecificationError& error) {
+      ++refused;
+      const std::string what = error.what();
+      EXPECT_TRUE(what.starts_with("damaged.asl:") || what.starts_with("library.asl:")) << what;
+    }
+  }
+  EXPECT_GT(refused, trials / 2);
+}
+
+TEST(Language, functions_of_the_library_may_be_declared_again_with_the_same_types) {
+  const auto statement = [](const std::vector<Source>& further) {
+    const Program program = compile_with_builtin(further);
+    return property_statement(*program.property("LoadImbalance"), *program.model, Dialect::Sqlite, {});
+  };
+  const std::string usual = statement({});
+  EXPECT_EQ(usual, statement({{"own.asl", "float Duration(Region r, TestRun t) = Summary(r, t).Incl;"}}));
+  EXPECT_NE(usual, statement({{"own.asl", "float ImbalanceThreshold = 0.75;"}}));
+  EXPECT_NE(std::string::npos, statement({{"own.asl", "float ImbalanceThreshold = 0.75;"}}).find("CAST(0.75 AS"));
+  EXPECT_THROW(statement({{"own.asl", "float Duration(Region r) = 1;"}}), SpecificationError);
+  EXPECT_THROW(statement({{"own.asl", "float X = 1; float X = 2;"}}), SpecificationError);
+}
+
+TEST(Language, the_slip_of_the_paper_is_diagnosed) {
+  try {
+    compile_with_builtin({{"paper.asl",
+                           "Property Slip(Region r, TestRun t, Region Basis) {\n"
+                           "LET TotTimes MinPeSum = UNIQUE({sum IN r.TotTimes WITH sum.Run.NoPe == MIN(s.Run.NoPe "
+                           "WHERE s IN r.TotTimes)});\n"
+                           "float TotalCost = Duration(r,t) - Duration(r,MinPeSum.Run)\nIN\n"
+                           "CONDITION: TotalCost>0; CONFIDENCE: 1;\nSEVERITY: TotalCost/Duration(Basis,t);\n}\n"}});
+    FAIL();
+  } catch (const SpecificationError& error) {
+    EXPECT_TRUE(std::string(error.what())
+                    .starts_with("paper.asl:2:5: TotTimes is no type but an attribute of Region, a setof TotalTiming; "
+                                 "one of its members is a TotalTiming"))
+        << error.what();
+  }
 }
 
 TEST(Sql, names_and_texts_cannot_leave_their_quotes) {

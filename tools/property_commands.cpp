@@ -1,4 +1,4 @@
-#include "tools/specifications.hpp"
+#include "tools/property_commands.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +13,20 @@ std::optional<properties::Program> read_specifications(const std::vector<std::st
     fmt::print(stderr, "{}\n", error.what());
     return std::nullopt;
   }
+}
+
+void add_database_option(Command command, std::string& database) {
+  command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
+}
+
+void print_json_object(int depth, const std::function<void(report::JsonWriter& json)>& members) {
+  std::string text;
+  {
+    report::JsonWriter json(text, depth);
+    json.object([&] { members(json); });
+    json.end_document();
+  }
+  fmt::print("{}", text);
 }
 
 std::vector<std::string> property_names(const properties::Program& program) {

@@ -1,0 +1,107 @@
+#include "offline/database/cubex_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cxxabi.h>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "offline/database/cubex_file.hpp"
+#include "offline/database/digest.hpp"
+
+namespace refrain::database {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
+
+/// Names of CUBE's metrics that reports of Refrain have under another one.
+constexpr std::pair<std::string_view, const char*> renamed[] = {{"time", "wall"}};
+
+class CubexRun : public RunTables {
+ public:
+  explicit CubexRun(const std::string& path) {
+    const experiment::InputFile input{fs::path(path)};
+    file_ = parse_cubex(input);
+    Digest digest;
+    digest.add(input.read(0, input.size(), "the file"));
+    facts_.digest = digest.text();
+    std::error_code error;
+    const fs::path absolute = fs::absolute(path, error).lexically_normal();
+    facts_.experiment = absolute.string();
+    facts_.program = absolute.parent_path().filename().string();
+    facts_.version = "unknown";
+    facts_.source = "cubex";
+    std::set<std::int64_t> ranks;
+    for (const CubexLocation& location : file_.locations) {
+      locations_.push_back({location.rank, location.thread, location.name});
+      ranks.insert(location.rank);
+    }
+    facts_.processes = static_cast<std::int64_t>(ranks.size());
+    // Siblings of one name are one call path.
+    std::map<std::tuple<std::int32_t, std::string, RunNode::Kind>, std::uint32_t> known;
+    for (const CubexNode& node : file_.nodes) {
+      RunNode row;
+      row.kind = node.paradigm == "mpi" ? RunNode::Mpi : RunNode::User;
+      row.parent = node.parent < 0 ? -1 : static_cast<std::int32_t>(node_of_[static_cast<std::size_t>(node.parent)]);
+      row.name = demangled(node.name);
+      row.error_s = 0;  // its functions are instrumented
+      const auto [at, is_new] =
+          known.try_emplace({row.parent, row.name, row.kind}, static_cast<std::uint32_t>(nodes_.size()));
+      node_of_.push_back(at->second);
+      if (is_new) nodes_.push_back(std::move(row));
+    }
+    for (const CubexMetric& metric : file_.metrics) {
+      std::string name = metric.name;
+      for (const auto& [theirs, ours] : renamed)
+        if (name == theirs) name = ours;
+      is_time_.push_back(name == "wall");
+      metrics_.push_back({std::move(name), metric.unit == "sec" ? "s" : metric.unit == "bytes" ? "B" : "1"});
+    }
+    if (std::ranges::find(is_time_, true) == is_time_.end()) input.fail(0, "it has no metric time");
+    // What follows from the kind of a function.
+    metrics_.push_back({"mpi", "s"});
+    metrics_.push_back({"user", "s"});
+  }
+
+  void for_each_node(std::size_t location, const TakeNode& take) override {
+    std::vector<std::vector<double>> values(nodes_.size());
+    for (std::size_t m = 0; m < file_.metrics.size(); ++m) {
+      const auto& rows = file_.metrics[m].values;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].empty() || rows[i][location] == 0) continue;
+        const std::uint32_t node = node_of_[i];
+        values[node].resize(metrics_.size());
+        values[node][m] += rows[i][location];
+        if (is_time_[m])
+          values[node][metrics_.size() - (nodes_[node].kind == RunNode::Mpi ? 2 : 1)] += rows[i][location];
+      }
+    }
+    for (std::uint32_t node = 0; node < nodes_.size(); ++node)
+      if (!values[node].empty()) take(node, values[node]);
+  }
+
+  std::int64_t iterations(std::size_t) override { return 0; }
+  void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
+                          const std::function<void(const RunIteration&)>&) override {}
+
+ private:
+  CubexFile file_;
+  std::vector<std::uint32_t> node_of_;  ///< by call path of the file
+  std::vector<bool> is_time_;
+};
+
+}  // namespace
+
+std::unique_ptr<RunSource> cubex_run(const std::string& path) { return std::make_unique<CubexRun>(path); }
+
+}  // namespace refrain::database

@@ -1,0 +1,35 @@
+#pragma once
+/// How regions of a program scale: strong scaling, as all runs solve the same problem.
+
+#include <string>
+#include <vector>
+
+#include "offline/database/store.hpp"
+
+namespace refrain::database {
+
+struct ScalingRow {
+  std::int64_t processes = 0, runs = 0;
+  double seconds = 0;     ///< of a process, the mean over processes and runs
+  double speedup = 1;     ///< times the processes of the fewest: p is linear
+  double efficiency = 1;  ///< speedup over processes
+  double lost_s = 0;      ///< of all processes: what they take more than those of the fewest
+};
+
+struct ScalingRegion {
+  std::string name;
+  std::vector<ScalingRow> rows;  ///< ascending by processes
+};
+
+struct Scaling {
+  std::string program, version;
+  std::int64_t fewest = 0;             ///< processes of the run that others are compared with
+  std::vector<ScalingRegion> regions;  ///< those with most time first
+};
+
+/// Of the version of `run`. `wanted`: names of regions, empty: those that have at least `least_share` of a run's time.
+/// Throws DatabaseError.
+Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vector<std::string>& wanted,
+                   double least_share);
+
+}  // namespace refrain::database
