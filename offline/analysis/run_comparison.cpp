@@ -72,10 +72,17 @@ double incomplete_beta(double a, double b, double x) {
 }
 
 struct RunTest {
-  double before = 0, difference = 0, error = 0, degrees = 1, p = 1;
+  double before = 0, difference = 0, error = 0, degrees = 1;
+
+  /// One-sided: the probability of this difference or more where the true one is `true_difference`.
+  double p_beyond(double true_difference) const {
+    const double excess = difference - true_difference;
+    // Times that do not vary at all: any difference is one.
+    return error > 0 ? student_above(excess / error, degrees) : excess > 0 ? 0 : 1;
+  }
 };
 
-/// One-sided. Against enough other runs Student's test of one run against the mean of the others: what differs from run
+/// Against enough other runs Student's test of one run against the mean of the others: what differs from run
 /// to run has in it what differs within them, but it may be small by chance, so the error within this run is the least.
 /// Against fewer runs Welch's test against the slowest one of them.
 RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
@@ -101,9 +108,19 @@ RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   }
   test.difference = now.value - test.before;
   test.error = std::sqrt(variance);
-  // Times that do not vary at all: any difference is one.
-  test.p = test.error > 0 ? student_above(test.difference / test.error, test.degrees) : test.difference > 0 ? 0 : 1;
   return test;
+}
+
+/// Which of several tests are significant when all of them together may give false alarms at this rate. Holm: the
+/// smallest p is compared with the rate divided by all tests, the next one by one less, until one is above.
+std::vector<bool> significant(std::span<const double> p, double rate) {
+  std::vector<std::size_t> order(p.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
+  std::vector<bool> result(p.size());
+  for (std::size_t i = 0; i < order.size() && p[order[i]] <= rate / static_cast<double>(order.size() - i); ++i)
+    result[order[i]] = true;
+  return result;
 }
 
 }  // namespace
@@ -145,12 +162,7 @@ double student_quantile(double above, double degrees) {
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
                                         const RunComparisonOptions& options) {
   std::vector<RunDifference> comparisons;
-  struct Candidate {
-    std::size_t comparison;
-    double p;
-    bool by_means;
-  };
-  std::vector<Candidate> candidates;
+  std::vector<double> p_of_slower;
   const auto loop_time = [&](const std::string& loop) {
     double sum = 0, count = 0;
     for (const auto& run : before)
@@ -178,7 +190,7 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
     if (of.loop.empty() && before.size() < fewest_runs) continue;
     const double time = loop_time(of.loop);
     const auto add = [&](const RunTest& test, const BatchValue& value, bool by_means) {
-      RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p,
+      RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p_beyond(0),
                                0,       0,       0,           false,       false,      by_means};
       constexpr double one_sided = 0.025;
       const double reach = test.error > 0 ? student_quantile(one_sided, test.degrees) * test.error : 0;
@@ -186,18 +198,19 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
       comparison.high = test.difference + reach;
       comparison.of_loop = time > 0 ? test.difference / time : 0;
       comparisons.push_back(std::move(comparison));
-      candidates.push_back({comparisons.size() - 1, test.p, by_means});
+      // Where it is not known how much runs differ by chance, that much is within what is tolerated.
+      p_of_slower.push_back(test.p_beyond(before.size() >= fewest_runs ? 0 : options.tolerance * time));
     };
     add(test_of(of.lower, lower), of.lower, false);
     if (before.size() >= fewest_runs) add(test_of(of.mean, mean), of.mean, true);
   }
-  // Holm: the smallest p is compared with the rate divided by all tests, the next one by one less, until one is above.
-  std::ranges::stable_sort(candidates, {}, &Candidate::p);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].p > options.false_alarms / static_cast<double>(candidates.size() - i)) break;
-    RunDifference& comparison = comparisons[candidates[i].comparison];
-    comparison.is_significant = true;
-    comparison.is_slower = comparison.of_loop > options.tolerance;
+  std::vector<double> p;
+  for (const RunDifference& comparison : comparisons) p.push_back(comparison.p);
+  const std::vector<bool> differs = significant(p, options.false_alarms),
+                          slower = significant(p_of_slower, options.false_alarms);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    comparisons[i].is_significant = differs[i];
+    comparisons[i].is_slower = slower[i] && comparisons[i].of_loop > options.tolerance;
   }
   return comparisons;
 }

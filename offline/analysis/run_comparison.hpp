@@ -38,13 +38,14 @@ RunSeries series_of_times(std::span<const double> seconds);
 
 struct RunDifference {
   std::string loop, path;
-  double before = 0, now = 0;  ///< seconds per iteration
-  double error = 0;            ///< standard error of the difference
-  double p = 1;                ///< that this or more is seen without any difference; of one test alone
-  double low = 0, high = 0;    ///< 95 % confidence interval of the difference, of this test alone
-  double of_loop = 0;          ///< the difference as a part of the loop's time before
-  bool is_significant = false, is_slower = false;  ///< slower: significantly, and by more than is tolerated
-  bool by_means = false;                           ///< lower quartiles do not show it
+  double before = 0, now = 0;   ///< seconds per iteration
+  double error = 0;             ///< standard error of the difference
+  double p = 1;                 ///< that this or more is seen without any difference; of one test alone
+  double low = 0, high = 0;     ///< 95 % confidence interval of the difference, of this test alone
+  double of_loop = 0;           ///< the difference as a part of the loop's time before
+  bool is_significant = false;  ///< more than before, by more than the error
+  bool is_slower = false;  ///< significant, and by more than is tolerated; with few runs, significantly more than that
+  bool by_means = false;   ///< lower quartiles do not show it
 };
 
 struct RunComparisonOptions {

@@ -383,7 +383,9 @@ class Properties(TestCase):
 
     @unittest.skipUnless(FULL, "40 runs")
     def test_equal_runs_on_a_busy_machine_raise_no_alarm(self) -> None:
+        """The stated rate is 1 %: five alarms in 20 pairs would be seen once in 700,000 runs of this test."""
         busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
+        alarms = []
         try:
             for pair in range(20):
                 runs = []
@@ -392,11 +394,16 @@ class Properties(TestCase):
                                             {"REFRAIN_EXPERIMENT_DIRECTORY": str(self.directory / f"{pair}{which}")})
                     self.assertEqual(0, outcome.code, outcome.stderr)
                     runs.append(self.directory / f"{pair}{which}")
-                self.refrain("check", runs[1], "--against", runs[0])
+                checked = subprocess.run([REFRAIN, "check", runs[1], "--against", runs[0]], capture_output=True, text=True, timeout=120)
+                self.assertIn(checked.returncode, (0, 3), checked.stderr)
+                if checked.returncode == 3:
+                    alarms.append(checked.stdout)
         finally:
             for process in busy:
                 process.kill()
                 process.wait()
+        print(f"{len(alarms)} false alarms in 20 pairs of runs", flush=True)
+        self.assertLess(len(alarms), 5, "\n".join(alarms))
 
     def test_check(self) -> None:
         """Twice the time is far above what other processes do to a quarter of the iterations, and so is what is tolerated."""
