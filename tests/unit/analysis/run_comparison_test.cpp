@@ -83,7 +83,8 @@ TEST(RunComparison, less_than_is_tolerated_is_no_fault) {
   EXPECT_GT(all[0].high, 4e-5);
 }
 
-/// With one run to compare with, runs may differ by all that is tolerated: the rate of false alarms is still the stated one.
+/// With one run to compare with, runs may differ by all that is tolerated: the rate of false alarms is still the stated
+/// one.
 TEST(RunComparison, what_differs_by_as_much_as_is_tolerated_is_no_alarm_when_runs_are_few) {
   std::mt19937_64 random(15);
   int alarms = 0;
