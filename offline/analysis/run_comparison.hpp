@@ -5,8 +5,8 @@
 /// and all of them share what was special in this run. So the error of a run's value comes from batches of iterations
 /// that follow each other, and the variance from run to run is taken from the runs that it is compared with, when there
 /// are several. The value is the mean over batches of their lower quartile: what another process takes from some
-/// iterations does not change it. Where the variance from run to run is known (at least three runs), means are
-/// compared, too.
+/// iterations does not change it. Where the variance from run to run is known (fewest_runs), means are compared, too;
+/// with fewer runs, a run is slower when it is significantly more than the tolerance slower.
 
 #include <cstdint>
 #include <span>
