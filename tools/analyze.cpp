@@ -21,6 +21,7 @@
 #include "tools/subcommands.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
+#include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -207,6 +208,7 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
 
 /// `is_together`: when a launcher has started several processes, they search together.
 int run_analyze(AnalyzeRequest& request, bool is_together) {
+  if (!find_experiment("analyze", request.experiment)) return exit_usage;
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1 || !is_together) return analyze(request, nullptr);
   if (const std::string wrong = needs_one_process(request); !wrong.empty())
@@ -226,9 +228,7 @@ int run_analyze(AnalyzeRequest& request, bool is_together) {
 void add_analyze(Command root, Invocation& invocation) {
   auto request = std::make_shared<AnalyzeRequest>();
   Command command = root.add("analyze", "Search the events of an experiment or an OTF2 archive for what costs time");
-  command.option("experiment", request->experiment, "Experiment directory, or an OTF2 archive's .otf2")
-      .type("EXPERIMENT")
-      .required();
+  add_experiment(command, request->experiment, "Experiment directory, or an OTF2 archive's .otf2");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.option("--pattern", request->options.patterns, "Only these patterns; may be repeated")
       .type("LIST")

@@ -4,8 +4,10 @@
 
 #include <memory>
 
+#include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
+#include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -18,6 +20,7 @@ struct Request {
 };
 
 int run(Request& request) {
+  if (!find_experiment("events", request.experiment)) return exit_usage;
   report::Options common;
   common.set_format(request.format);
   request.options.format = common.format;
@@ -34,9 +37,7 @@ int run(Request& request) {
 void add_events(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("events", "Show the events of an experiment or an OTF2 archive, one after the other");
-  command.option("experiment", request->experiment, "Experiment directory, or an OTF2 archive's .otf2")
-      .type("EXPERIMENT")
-      .required();
+  add_experiment(command, request->experiment, "Experiment directory, or an OTF2 archive's .otf2");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
       .type("LIST")

@@ -6,26 +6,28 @@
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <poll.h>
-#include <sstream>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "offline/findings/facts.hpp"
 #include "offline/patterns/matched_waits.hpp"
 #include "offline/patterns/path_names.hpp"
+#include "offline/patterns/traffic.hpp"
 #include "offline/report/headline_text.hpp"
+#include "tools/findings_wire.hpp"
 
 namespace refrain::tools {
 namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Tell = std::function<void(const std::string& lines)>;
 
 /// More is not read at a rate of some 50 MiB in a second.
 constexpr std::uintmax_t bytes_in_ms = 50'000;
@@ -120,64 +122,64 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
   return waits;
 }
 
-/// Of what the process that searches tells the other one, a line of search(): "L line", "W path seconds error seen
-/// matched error messages [kind]", where matched is below 0 when there is none, "R rank seconds" of the call path
-/// before it, and "S confidence" or "E confidence": of a sample, or of all events.
-void take_line(const std::string& line, FirstFindings& findings) {
-  const std::string rest = line.size() > 2 ? line.substr(2) : "";
-  switch (line.empty() ? ' ' : line[0]) {
-    case 'L': findings.lines.push_back(rest); return;
-    case 'S':
-    case 'E':
-      findings.waits.emplace().is_sampled = line[0] == 'S';
-      std::istringstream(rest) >> findings.waits->confidence;
-      return;
-    case 'W': {
-      report::PathWaits::Of of{};
-      std::istringstream words(rest);
-      report::PathWaits::Of::Matched matched{};
-      if (findings.waits && words >> of.path >> of.seconds >> of.error_s >> of.seen_s >> matched.seconds >>
-                                matched.error_s >> matched.messages) {
-        if (matched.seconds >= 0) of.matched = matched;
-        words >> of.kind;
-        findings.waits->paths.push_back(of);
-      }
-      return;
-    }
-    case 'R': {
-      std::int32_t rank = 0;
-      double seconds = 0;
-      if (findings.waits && !findings.waits->paths.empty() && std::istringstream(rest) >> rank >> seconds)
-        findings.waits->paths.back().by_rank[rank] = seconds;
-      return;
-    }
-    default: return;
-  }
+report::EventTraffic traffic_for_report(const trace::Trace& trace, const patterns::Naming& naming) {
+  report::EventTraffic traffic;
+  const auto path_of = patterns::paths_of_nodes(trace, naming);
+  const patterns::Traffic found = patterns::traffic_of(trace, naming);
+  for (const auto& of : found.partners)
+    if (const auto path = path_of.find(of.node); path != path_of.end())
+      traffic.partners.push_back({path->second, of.fewest, of.most});
+  for (const auto& of : found.communicators)
+    if (const auto path = path_of.find(of.node); path != path_of.end())
+      traffic.communicators.push_back({path->second, of.communicator, of.ns / 1e9, of.calls});
+  return traffic;
 }
 
-std::string search(const std::string& experiment, const WantedFindings& wanted) {
-  const auto opened = experiment::Experiment::open(experiment);
-  const auto trace = trace::Trace::open(opened, [](std::int32_t) { return true; });
-  if (!trace) return {};
-  const patterns::PathNames names(*trace, wanted.tree);
+/// What needs no events, as soon as it is found.
+void search_profile(const experiment::Experiment& experiment, const analysis::CallTree& tree,
+                    const analysis::MinimumWaits& minima, const Tell& tell) {
+  findings::Facts facts{experiment, tree, minima, {}};
+  find(facts, [&](std::span<const findings::Finding> found) {
+    std::string text;
+    for (const findings::Finding& of : found) text += wire_of(of);
+    tell(text);
+  });
+}
+
+void search_events(const trace::Trace& trace, const patterns::PathNames& names, const analysis::MinimumWaits& minima,
+                   const WantedFindings& wanted, const Tell& tell) {
   patterns::Request request;
   request.headlines = most_lines;
-  const patterns::Analysis analysis = patterns::analyse(*trace, names.naming(), request);
+  const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request);
+  const findings::Facts facts{trace.experiment(), names.tree(), minima, {}};
   std::string text;
-  for (const std::string& line : report::headline_lines(analysis, *trace, names.naming())) text += "L " + line + '\n';
-  const report::PathWaits waits = waits_of(analysis, *trace, names.naming());
-  text += fmt::format("{} {}\n", waits.is_sampled ? 'S' : 'E', waits.confidence);
-  for (const report::PathWaits::Of& of : waits.paths) {
-    const auto matched = of.matched.value_or(report::PathWaits::Of::Matched{-1, 0, 0});
-    text += fmt::format("W {} {} {} {} {} {} {} {}\n", of.path, of.seconds, of.error_s, of.seen_s, matched.seconds,
-                        matched.error_s, matched.messages, of.kind);
-    if (wanted.waits_by_rank)
-      for (const auto& [rank, seconds] : of.by_rank) text += fmt::format("R {} {}\n", rank, seconds);
-  }
-  return text;
+  for (const findings::Finding& of : report::findings_of(analysis, trace, names.naming(), facts.communicating_s()))
+    text += wire_of(of);
+  text += wire_of(waits_of(analysis, trace, names.naming()), wanted.waits_by_rank);
+  if (wanted.traffic) text += wire_of(traffic_for_report(trace, names.naming()));
+  tell(text);
 }
 
-[[noreturn]] void be_searcher(const std::string& experiment, const WantedFindings& wanted, int answer, pid_t parent) {
+void search(const std::string& experiment, bool with_events, const WantedFindings& wanted, const Tell& tell) {
+  const auto opened = experiment::Experiment::open(experiment);
+  analysis::MinimumWaits minima(opened->definitions());
+  analysis::CallTreeOptions tree = wanted.tree;
+  tree.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  const auto trace = with_events ? trace::Trace::open(opened, [](std::int32_t) { return true; }) : nullptr;
+  if (!trace) {
+    analysis::Symbolizer symbolizer;
+    if (wanted.of_profile) search_profile(*opened, build_call_tree(*opened, symbolizer, tree), minima, tell);
+  } else {
+    const patterns::PathNames names(*trace, tree);
+    if (wanted.of_profile) search_profile(*opened, names.tree(), minima, tell);
+    tell(wire_of_step(Step::Profile));
+    search_events(*trace, names, minima, wanted, tell);
+  }
+  tell(wire_of_step(with_events ? Step::All : Step::Profile));
+}
+
+[[noreturn]] void be_searcher(const std::string& experiment, bool with_events, const WantedFindings& wanted, int answer,
+                              pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Of what goes wrong nothing shall stay, and a large search shall not need the memory of others.
@@ -188,24 +190,27 @@ std::string search(const std::string& experiment, const WantedFindings& wanted) 
   if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) dup2(nowhere, STDERR_FILENO);
   int code = 0;
   try {
-    const std::string text = search(experiment, wanted);
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t written = write(answer, text.data() + done, text.size() - done);
-      if (written <= 0) break;
-      done += static_cast<std::size_t>(written);
-    }
+    search(experiment, with_events, wanted, [&](const std::string& text) {
+      for (std::size_t done = 0; done < text.size();) {
+        const ssize_t written = write(answer, text.data() + done, text.size() - done);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) _exit(1);
+        done += static_cast<std::size_t>(written);
+      }
+    });
   } catch (const std::exception&) {
     code = 1;
   }
   _exit(code);
 }
 
-/// Until the other end is closed. False: it takes too long, or `stop` is readable; -1: nothing stops it.
+/// Until the other end is closed; what is there at the deadline is read, too. False: it takes longer, or `stop` is
+/// readable; -1: nothing stops it.
 bool read_all(int from, int stop, Clock::time_point deadline, std::string& text) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd ready[] = {{from, POLLIN, 0}, {stop, POLLIN, 0}};
-    const int got = left > 0 ? poll(ready, 2, static_cast<int>(left)) : 0;
+    const int got = poll(ready, 2, static_cast<int>(std::max<std::int64_t>(left, 0)));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0 || ready[1].revents != 0) return false;
     char buffer[4096];
@@ -218,33 +223,65 @@ bool read_all(int from, int stop, Clock::time_point deadline, std::string& text)
 
 }  // namespace
 
-FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal,
-                             const WantedFindings& wanted) {
-  FirstFindings findings;
-  if (bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count())) return {{}, false, {}};
-  int answer[2];
-  if (pipe2(answer, O_CLOEXEC) != 0) return findings;
+struct FindingsSearch::Searcher {
   std::optional<HeldSignals> held;
-  if (on_signal == OnSignal::EndsSearch) held.emplace();
-  const pid_t parent = getpid(), searcher = fork();
-  if (searcher == 0) {
-    if (held) held->release();
-    be_searcher(experiment, wanted, answer[1], parent);
+  pid_t process = -1;
+  int answer = -1;
+  Clock::time_point deadline;
+};
+
+FindingsSearch::FindingsSearch(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal,
+                               const WantedFindings& wanted) {
+  is_too_large_ = bytes_of(experiment) > bytes_in_ms * static_cast<std::uintmax_t>(most.count());
+  int answer[2];
+  if (pipe2(answer, O_CLOEXEC) != 0) return;
+  searcher_ = std::make_unique<Searcher>();
+  searcher_->deadline = Clock::now() + most;
+  if (on_signal == OnSignal::EndsSearch) searcher_->held.emplace();
+  const pid_t parent = getpid();
+  searcher_->process = fork();
+  if (searcher_->process == 0) {
+    if (searcher_->held) searcher_->held->release();
+    be_searcher(experiment, !is_too_large_, wanted, answer[1], parent);
   }
   close(answer[1]);
-  std::string text;
-  if (searcher > 0) {
-    findings.is_done = read_all(answer[0], held ? held->descriptor() : -1, Clock::now() + most, text);
-    kill(searcher, SIGKILL);
-    int status = 0;
-    while (waitpid(searcher, &status, 0) < 0 && errno == EINTR) {
-    }
-    findings.is_done &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  searcher_->answer = answer[0];
+}
+
+FindingsSearch::~FindingsSearch() {
+  if (searcher_) end();
+}
+
+void FindingsSearch::end() {
+  close(searcher_->answer);
+  if (searcher_->process <= 0) return;
+  kill(searcher_->process, SIGKILL);
+  while (waitpid(searcher_->process, nullptr, 0) < 0 && errno == EINTR) {
   }
-  close(answer[0]);
-  for (std::size_t at = 0, end; findings.is_done && (end = text.find('\n', at)) != std::string::npos; at = end + 1)
-    take_line(text.substr(at, end - at), findings);
+}
+
+FirstFindings FindingsSearch::wait() {
+  FirstFindings findings;
+  if (!searcher_) return findings;
+  std::string text;
+  if (searcher_->process > 0)
+    read_all(searcher_->answer, searcher_->held ? searcher_->held->descriptor() : -1, searcher_->deadline, text);
+  end();
+  searcher_.reset();
+  std::vector<std::string> lines;
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    lines.push_back(text.substr(at, end - at));
+  // What was found before is good without the rest; how long paths have waited is only known when all was searched.
+  findings.done = last_step(lines);
+  for (const std::string& line : lines)
+    if (findings.done == Step::All || line.starts_with('F')) take_line(line, findings);
+  std::ranges::stable_sort(findings.all, std::greater<>{}, &findings::Finding::share);
   return findings;
+}
+
+FirstFindings first_findings(const std::string& experiment, std::chrono::milliseconds most, OnSignal on_signal,
+                             const WantedFindings& wanted) {
+  return FindingsSearch(experiment, most, on_signal, wanted).wait();
 }
 
 }  // namespace refrain::tools

@@ -66,7 +66,8 @@ class Native {
   std::unique_ptr<database::RunSource> read() {
     constexpr std::chrono::seconds most_for_events(60);
     experiment_ = experiment::Experiment::open(directory_);
-    const FirstFindings findings = first_findings(directory_, most_for_events, OnSignal::EndsProcess);
+    const FirstFindings findings =
+        first_findings(directory_, most_for_events, OnSignal::EndsProcess, {.of_profile = false});
     analysis::Symbolizer symbolizer;
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;

@@ -2,6 +2,7 @@
 /// is never touched by the measurement. It runs below this process, which ends as it does, after one line on stderr
 /// about the results.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -47,6 +48,12 @@ std::vector<std::string> settings_in_force() {
 /// Nobody waits for more at the end of a job.
 constexpr std::chrono::seconds most_for_findings(10);
 
+void tell_findings(const FirstFindings& findings) {
+  constexpr std::size_t most = 3;
+  for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i)
+    fmt::print(stderr, "refrain: {}\n", line_of(findings.all[i]));
+}
+
 /// Waits for the command, and says what costs most and where the results are.
 int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
@@ -54,8 +61,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
     // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
     const bool was_stopped = end.signal != 0 || end.exit_code > 128;
     if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
-      for (const std::string& line : first_findings(experiment, most_for_findings, OnSignal::EndsSearch).lines)
-        fmt::print(stderr, "refrain: {}\n", line);
+      tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
     if (const std::string line = notes->line(); !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
   }
   notes.reset();  // an end by a signal comes without destructors

@@ -139,12 +139,14 @@ class CallTreeBuilder::Impl {
     summary.refrain_s = seconds(times.refrain);
     summary.stopped_s = seconds(times.stopped);
     summary.not_on_cpu_s = seconds(times.not_on_cpu);
+    summary.not_on_cpu_low_s = seconds(times.not_on_cpu_low);
+    summary.not_on_cpu_high_s = seconds(times.not_on_cpu_high);
     summary.samples = of.totals.ticks_user;
     add_asked_for(rank, of, summary);
 
     Totals& totals = tree_.totals;
-    totals.not_on_cpu_low_s += seconds(times.not_on_cpu_low);
-    totals.not_on_cpu_high_s += seconds(times.not_on_cpu_high);
+    totals.not_on_cpu_low_s += summary.not_on_cpu_low_s;
+    totals.not_on_cpu_high_s += summary.not_on_cpu_high_s;
     const std::int64_t user_cpu = times.user - times.not_on_cpu;
     const std::int64_t at_stake =
         std::min({user_cpu, times.cpu - user_cpu, times.not_on_cpu_high - times.not_on_cpu_low});
@@ -277,8 +279,10 @@ CallTree CallTreeBuilder::finish() { return impl_->finish(); }
 
 namespace {
 
-void add_rank(CallTreeBuilder& builder, const experiment::Rank& rank, std::span<const experiment::CallPath> paths) {
+void add_rank(CallTreeBuilder& builder, const experiment::Rank& rank, std::span<const experiment::CallPath> paths,
+              const CallTreeOptions& options) {
   for (const auto& location : rank.locations) {
+    if (options.threads && !options.threads(rank.rank, location.thread)) continue;
     if (location.run) builder.add(rank, location, *location.run);
     else builder.add(rank, location, totals_of(location.units, rank, location, paths));
   }
@@ -294,7 +298,7 @@ CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& s
   CallTreeBuilder builder(experiment.definitions(), symbolizer, options, places.size() <= 1);
   for (const std::size_t place : places)
     if (const auto rank = experiment.rank(place, experiment::Depth::Run)) {
-      add_rank(builder, *rank, experiment.definitions().paths);
+      add_rank(builder, *rank, experiment.definitions().paths, options);
       if (options.also) options.also(*rank);
     }
   return builder.finish();
@@ -305,13 +309,20 @@ CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symboli
   for (const auto& rank : profile.ranks)
     if (!options.ranks || options.ranks(rank.rank)) ranks.push_back(&rank);
   CallTreeBuilder builder(profile, symbolizer, options, ranks.size() <= 1);
-  for (const auto* rank : ranks) add_rank(builder, *rank, profile.paths);
+  for (const auto* rank : ranks) add_rank(builder, *rank, profile.paths, options);
   return builder.finish();
 }
 
 double CallTree::standard_error_of(double weight_s) const {
   const double share = totals.weight_s > 0 ? weight_s / totals.weight_s : 0;
   return nodes[0].sampled_s * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);
+}
+
+double elapsed_s(const CallTree& tree) {
+  double seconds = 0;
+  for (const LocationSummary& of : tree.locations)
+    if (of.thread == 0) seconds += of.wall_s;
+  return seconds;
 }
 
 std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node) {

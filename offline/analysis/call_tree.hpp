@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "offline/analysis/module_fold.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 
@@ -115,6 +116,7 @@ struct LocationSummary {
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, stopped_s = 0, not_on_cpu_s = 0;
   std::int64_t samples = 0;
   Counts counts;
+  double not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
 };
 
 struct Totals {
@@ -147,8 +149,10 @@ struct CallTree {
 
 struct CallTreeOptions {
   bool callsites = false;
+  ModuleFold fold = {};                 ///< frames of these modules are one node where they follow each other
   int depth = 0;                        ///< frames kept below the root, 0: all; MPI functions stay below the last one
   std::function<bool(int rank)> ranks;  ///< empty: all
+  std::function<bool(int rank, int thread)> threads;  ///< of these ranks; empty: all
   std::function<void(std::size_t done, std::size_t all)> progress;
   std::function<void(const experiment::Rank& rank)> also;  ///< gets every rank that is read
 };
@@ -174,6 +178,9 @@ CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& s
                          const CallTreeOptions& options = {});
 CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symbolizer,
                          const CallTreeOptions& options = {});
+
+/// Of the first threads of all ranks together.
+double elapsed_s(const CallTree& tree);
 
 /// Names from the root to `node`.
 std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node);

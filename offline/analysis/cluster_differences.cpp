@@ -27,19 +27,21 @@ struct Sums {
   std::vector<double> extra;                          ///< by metric that the user has asked for
   Sums(std::size_t nodes, std::size_t metrics)
       : ticks(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
-  void operator+=(const Sums& other) {
-    members += other.members;
-    wall += other.wall;
-    mpi += other.mpi;
-    bytes_sent += other.bytes_sent;
-    on_cpu += other.on_cpu;
-    weight += other.weight;
-    weight_squares += other.weight_squares;
-    for (std::size_t i = 0; i < extra.size(); ++i) extra[i] += other.extra[i];
+  void operator+=(const Sums& other) { add(other, 1); }
+  /// A part of it.
+  void add(const Sums& other, double part) {
+    members += part * other.members;
+    wall += part * other.wall;
+    mpi += part * other.mpi;
+    bytes_sent += part * other.bytes_sent;
+    on_cpu += part * other.on_cpu;
+    weight += part * other.weight;
+    weight_squares += part * other.weight_squares;
+    for (std::size_t i = 0; i < extra.size(); ++i) extra[i] += part * other.extra[i];
     for (std::size_t i = 0; i < ticks.size(); ++i) {
-      ticks[i] += other.ticks[i];
-      visits[i] += other.visits[i];
-      weights[i] += other.weights[i];
+      ticks[i] += part * other.ticks[i];
+      visits[i] += part * other.visits[i];
+      weights[i] += part * other.weights[i];
     }
   }
 };
@@ -240,13 +242,32 @@ class Comparison {
   double usual_bytes_ = 0;
 };
 
+std::vector<Sums> sums_of_clusters(const IterationProfiles& profiles, const CallTree& tree) {
+  std::vector<Sums> sums;
+  for (std::size_t k = 0; k < profiles.loop().clusters.size(); ++k) sums.push_back(sums_of(profiles, tree, k));
+  return sums;
+}
+
 }  // namespace
+
+std::vector<ClusterDifference> differences_of(const IterationProfiles& profiles, const CallTree& tree,
+                                              std::span<const double> members) {
+  const std::vector<Sums> sums = sums_of_clusters(profiles, tree);
+  Sums own(tree.nodes.size(), tree.extra_metrics.size()), others = own;
+  for (std::size_t k = 0; k < std::min(sums.size(), members.size()); ++k) {
+    if (!(sums[k].members > 0)) continue;
+    const double part = members[k] / sums[k].members;
+    own.add(sums[k], part);
+    others.add(sums[k], 1 - part);
+  }
+  if (!(others.members > 0)) return {};
+  return Comparison(tree, profiles.loop(), profiles.constants().ticks_per_second, {others}).of(own);
+}
 
 std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree) {
   const experiment::Loop& loop = profiles.loop();
   const double second = profiles.constants().ticks_per_second;
-  std::vector<Sums> sums;
-  for (std::size_t k = 0; k < loop.clusters.size(); ++k) sums.push_back(sums_of(profiles, tree, k));
+  const std::vector<Sums> sums = sums_of_clusters(profiles, tree);
   const Comparison comparison(tree, loop, second, sums);
   std::vector<ClusterSummary> summaries;
   for (std::size_t k = 0; k < sums.size(); ++k) {

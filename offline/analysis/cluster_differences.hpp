@@ -1,6 +1,7 @@
 #pragma once
 /// What sets a cluster of iterations apart from the mean iteration of its loop.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,10 @@ struct ClusterSummary {
 
 /// One entry per cluster of the loop. `tree` is one of the whole run, made from the same profile.
 std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree);
+
+/// What sets some iterations apart from all others, which take the place of the loop: `members[k]` of them are in the
+/// k-th cluster. Iterations of a cluster count as alike.
+std::vector<ClusterDifference> differences_of(const IterationProfiles& profiles, const CallTree& tree,
+                                              std::span<const double> members);
 
 }  // namespace refrain::analysis

@@ -7,6 +7,7 @@
 
 #include "offline/analysis/debug_units.hpp"
 #include "offline/analysis/names.hpp"
+#include "offline/experiment/clean_text.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -200,7 +201,7 @@ std::vector<SourceFrame> InlineFrames::frames(std::uint64_t address, bool expand
   SourceFrame frame;
   line(address, frame.file, frame.line);
   for (std::size_t i = chain.size(); i-- > 0;) {
-    frame.function = name_of(*unit, chain[i], frame.full);
+    frame.function = experiment::clean_text(name_of(*unit, chain[i], frame.full));
     frame.inlined = i > 0;
     result.push_back(frame);
     if (i == 0) break;

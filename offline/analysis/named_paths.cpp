@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 
 #include "offline/analysis/names.hpp"
@@ -69,6 +70,21 @@ bool is_libc(std::string_view file) {
   return file.starts_with("libc.so") || file.starts_with("libc-") || file.starts_with("libpthread");
 }
 
+}  // namespace
+
+bool is_parallel_body(std::string_view function) {
+  return function.find("._omp_fn.") != std::string_view::npos ||
+         function.find(".omp_outlined") != std::string_view::npos ||
+         function.find("..omp_par.") != std::string_view::npos;
+}
+bool is_openmp_runtime(std::string_view name) {
+  constexpr std::string_view begins[] = {"libgomp", "[libgomp", "gomp_",    "GOMP_", "libomp",
+                                         "[libomp", "libiomp",  "[libiomp", "__kmp"};
+  return std::any_of(std::begin(begins), std::end(begins), [&](auto begin) { return name.starts_with(begin); });
+}
+
+namespace {
+
 const char* name_of_special(std::uint64_t path) {
   return path == static_cast<std::uint64_t>(format::SpecialPath::ArenaFull) ? arena_full_name : truncated_name;
 }
@@ -89,7 +105,71 @@ void NamedPaths::place_all() {
     places_[i] = i == 0 || paths[i].parent >= i ? Place{} : place(paths[i]);
     if (options_.progress && i % 64 == 0) options_.progress(i, paths.size());
   }
+  move_workers();
   if (options_.progress) options_.progress(paths.size(), paths.size());
+}
+
+/// The bodies of parallel constructs that worker threads run: below nothing but the OpenMP runtime.
+std::vector<std::uint32_t> NamedPaths::bodies_of_workers() const {
+  std::vector<std::uint32_t> bodies;
+  std::vector<bool> in_runtime(nodes_.size());
+  in_runtime[0] = true;
+  for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
+    const auto parent = static_cast<std::uint32_t>(nodes_[node].parent);
+    if (!in_runtime[parent]) continue;
+    in_runtime[node] = is_openmp_runtime(nodes_[node].name);
+    if (parent != 0 && is_parallel_body(nodes_[node].name)) bodies.push_back(node);
+  }
+  return bodies;
+}
+
+/// Where the threads that have started the construct run the same body; where they do so at several places, what calls
+/// all of these. 0: nowhere.
+std::uint32_t NamedPaths::construct_of(std::uint32_t body, const std::vector<std::uint32_t>& same_bodies) {
+  const auto above = [&](std::uint32_t node) {
+    std::vector<std::uint32_t> path;
+    for (; node != 0; node = static_cast<std::uint32_t>(nodes_[node].parent)) path.push_back(node);
+    std::ranges::reverse(path);
+    return path;
+  };
+  std::vector<std::uint32_t> common;
+  for (const std::uint32_t node : same_bodies) {
+    std::vector<std::uint32_t> path = above(node);
+    if (node == same_bodies[0]) common = std::move(path);
+    else common.erase(std::ranges::mismatch(common, path).in1, common.end());
+  }
+  const std::size_t places = same_bodies.size();
+  if (common.empty()) return 0;
+  const TreeNode of = nodes_[body];
+  return places == 1 ? common.back()
+                     : child(common.back(), of.name, PathKind::User, {of.module, of.file, of.line, of.offset});
+}
+
+/// What worker threads of OpenMP do belongs below the construct that has started it.
+void NamedPaths::move_workers() {
+  const std::vector<std::uint32_t> bodies = bodies_of_workers();
+  if (bodies.empty()) return;
+  std::vector<bool> of_workers(nodes_.size());
+  for (const std::uint32_t body : bodies) of_workers[body] = true;
+  for (std::uint32_t node = 1; node < of_workers.size(); ++node)
+    if (of_workers[static_cast<std::size_t>(nodes_[node].parent)]) of_workers[node] = true;
+  std::map<std::string, std::vector<std::uint32_t>> of_constructs;  // by name, the bodies that first threads run
+  for (std::uint32_t node = 1; node < of_workers.size(); ++node)
+    if (!of_workers[node] && is_parallel_body(nodes_[node].name)) of_constructs[nodes_[node].name].push_back(node);
+  std::vector<std::uint32_t> moved(of_workers.size());
+  for (std::uint32_t node = 0; node < of_workers.size(); ++node) {
+    moved[node] = node;
+    if (!of_workers[node]) continue;
+    const auto parent = static_cast<std::uint32_t>(nodes_[node].parent);
+    if (!of_workers[parent]) {
+      if (const std::uint32_t to = construct_of(node, of_constructs[nodes_[node].name]); to != 0) moved[node] = to;
+    } else if (moved[parent] != parent) {
+      const TreeNode from = nodes_[node];
+      moved[node] =
+          child(moved[parent], from.name, from.kind, {from.module, from.file, from.line, from.offset}, from.marked);
+    }
+  }
+  for (Place& place : places_) place.node = moved[place.node];
 }
 
 std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
@@ -176,6 +256,13 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
   }
   const bool is_main = at.node == 0 && at.stage == StartUp::CallsMain && !outer.named;
   at.stage = StartUp::Done;
+  if (options_.fold.folds(file) || (!outer.named && options_.fold.folds_unnamed(file))) {
+    const std::string name = name_of_fold(file);
+    const bool is_full = options_.depth > 0 && depths_[at.node] >= options_.depth;
+    const Site site = options_.callsites ? Site{module.path, {}, 0, 0} : Site{};
+    if (!is_full && nodes_[at.node].name != name) at.node = child(at.node, name, PathKind::User, site);
+    return at;
+  }
   for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
     const SourceFrame& frame = frames[i];
     if (is_scope_object(frame.function)) continue;

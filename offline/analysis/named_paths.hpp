@@ -5,12 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
 
 namespace refrain::analysis {
+
+/// Whether a function is the body of a parallel construct of OpenMP, as GCC, LLVM and Intel name them.
+bool is_parallel_body(std::string_view function);
+/// Whether a node is of the OpenMP runtime, by its name alone.
+bool is_openmp_runtime(std::string_view name);
 
 /// Finds the tree node of every call path.
 class NamedPaths {
@@ -42,6 +48,9 @@ class NamedPaths {
   std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
                       bool marked = false);
   Place place(const experiment::CallPath& path);
+  void move_workers();
+  std::vector<std::uint32_t> bodies_of_workers() const;
+  std::uint32_t construct_of(std::uint32_t body, const std::vector<std::uint32_t>& same_bodies);
   const experiment::ProfileModule& module_of(const experiment::CallPath& path) const;
   std::size_t shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site);
   Place place_frames(const experiment::CallPath& path, Place at, Lookup lookup);

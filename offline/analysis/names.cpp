@@ -5,6 +5,8 @@
 #include <cxxabi.h>
 #include <memory>
 
+#include "offline/experiment/clean_text.hpp"
+
 namespace refrain::analysis {
 namespace {
 
@@ -54,6 +56,7 @@ FunctionName function_name(std::string_view symbol) {
     if (middle != std::string_view::npos && middle > 2)
       result.text = std::string(symbol.substr(2, middle - 2)) + "::" + std::string(symbol.substr(middle + 5));
   }
+  result.text = experiment::clean_text(result.text);
   return result;
 }
 

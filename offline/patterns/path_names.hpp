@@ -15,6 +15,8 @@ class PathNames {
   PathNames& operator=(const PathNames&) = delete;
 
   const Naming& naming() const { return naming_; }
+  /// Of an experiment.
+  const analysis::CallTree& tree() const { return tree_; }
   std::uint32_t node_of(std::uint32_t path) const;
   /// From the root.
   std::vector<std::string> names_of(std::uint32_t node) const;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "offline/analysis/names.hpp"
+#include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/run_page.hpp"
@@ -33,16 +34,17 @@ struct Columns {
 
 class CallTreePage : public RunPage {
  public:
-  CallTreePage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+  /// `lines_below`: so many of the page stand below the call tree.
+  CallTreePage(const Document& document, const Terminal& terminal, std::ptrdiff_t lines_below)
+      : RunPage(document, terminal), lines_below_(lines_below) {}
+  static constexpr std::ptrdiff_t most_lines = 40;
 
  private:
   std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
   void more_footnotes() override {
-    wrapped("",
-            "Times, calls and bytes (sent, received, read, written) include what is called. A line without a branch "
-            "is called by the line above it alone.",
-            0, style_.faint);
-    if (columns_.wait) wrapped("", "wait %: waiting for other processes, " + how_waits_are_known(), 0, style_.faint);
+    wrapped("", "Times, calls and bytes include what is called. A line without a branch is called by the one above.", 0,
+            style_.faint);
+    if (columns_.wait) wrapped("", "wait %: for other processes, " + how_waits_are_known(), 0, style_.faint);
   }
 
   std::string how_waits_are_known() const {
@@ -62,7 +64,7 @@ class CallTreePage : public RunPage {
     for (const auto& [method, words] : methods)
       if (constexpr double least = 0.01; by_method[method] > least * all)
         text += fmt::format("{}{}", text.empty() ? "" : "; where there are none, ", words);
-    return text + " (--waits tells more).";
+    return text + " (--waits).";
   }
 
   Columns choose_columns() const {
@@ -84,12 +86,14 @@ class CallTreePage : public RunPage {
   }
 
   void view() override {
+    for (const TreeNode& node : d_.tree.nodes) names_.add(node.name);
     waits_ = waits_of(d_);
     for (const NodeWait& of : waits_) waiting_.push_back(of.seconds);
     // Parents come first.
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
+    if (!d_.options.min_share) fit_on_screen();
     std::string head = right("incl %", 7);
     if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
     if (columns_.exclusive) head += right("excl %", 8);
@@ -109,6 +113,18 @@ class CallTreePage : public RunPage {
     print_children(0, "");
   }
 
+  /// The page is to be seen at once: where it would be too long, more is left out.
+  void fit_on_screen() {
+    constexpr std::ptrdiff_t fewest_rows = 10;
+    const std::ptrdiff_t rows = std::max(fewest_rows, most_lines - lines_below_ - std::ranges::count(out_, '\n'));
+    for (const double share : {usual_min_share, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0}) {
+      min_share_ = share;
+      if (std::ranges::count_if(d_.tree.nodes, [&](const TreeNode& of) { return of.inclusive_s >= least_time(); }) <=
+          rows)
+        return;
+    }
+  }
+
   void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
     const TreeNode& node = d_.tree.nodes[index];
     print_row(index);
@@ -118,14 +134,35 @@ class CallTreePage : public RunPage {
       remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
+    if (node.name == analysis::not_on_cpu_name && node.parent == 0)
+      if (const std::string text = bounds_of_not_on_cpu();
+          columns_.width() + display_width(lines + name + text) <= width())
+        remark += text;
     if (d_.options.callsites) remark += site(node);
-    const std::size_t used = columns_.width() + display_width(lines) + display_width(remark);
-    text = fit_name(text, width() > used + 8 ? width() - used : 8, glyphs_.ellipsis);
+    // Where a path is so deep that there is no room, the outer lines are left out, and as much of the remark.
+    constexpr std::size_t least_name = 8;
+    const std::size_t room = width() > columns_.width() + least_name ? width() - columns_.width() - least_name : 0;
+    const std::string shown_lines = end_of(lines, room);
+    const std::size_t left = room - display_width(shown_lines);
+    // Of call sites the place tells them apart; else the name does.
+    if (!d_.options.callsites) {
+      const std::size_t for_name = std::min(display_width(text), least_name + left);
+      remark = fit_words(remark, least_name + left - for_name, glyphs_.ellipsis);
+    } else remark = fit_words(remark, left, glyphs_.ellipsis);
+    text = fit_name(text, least_name + left - display_width(remark), glyphs_.ellipsis);
     const char* style = node.kind == PathKind::Mpi                                      ? style_.mpi
                         : node.kind == PathKind::Other                                  ? style_.faint
                         : node.exclusive_s >= 10 * least_time() && node.exclusive_s > 0 ? style_.strong
                                                                                         : "";
-    line(row_ + "  " + paint(style_.faint, lines) + paint(style, text) + paint(style_.faint, remark));
+    line(row_ + "  " + paint(style_.faint, shown_lines) + paint(style, text) + paint(style_.faint, remark));
+  }
+
+  /// In words where they are so wide that the split says nothing.
+  std::string bounds_of_not_on_cpu() const {
+    const analysis::Totals& totals = d_.tree.totals;
+    if (!(totals.not_on_cpu_high_s > 0)) return {};
+    if (d_.overview.not_on_cpu_uncertain) return "  [cannot be told from user code]";
+    return fmt::format("  [{} to {}]", human_time(totals.not_on_cpu_low_s), human_time(totals.not_on_cpu_high_s));
   }
 
   void print_row(std::uint32_t index) {
@@ -176,8 +213,7 @@ class CallTreePage : public RunPage {
     Shown shown;
     for (const auto child : d_.tree.nodes[index].children) {
       const TreeNode& node = d_.tree.nodes[child];
-      const bool always = index == 0 && node.kind == PathKind::Other;
-      if (always || node.inclusive_s >= least_time()) {
+      if (node.inclusive_s >= least_time()) {
         shown.children.push_back(child);
       } else {
         shown.folded += subtree_size(child);
@@ -211,7 +247,7 @@ class CallTreePage : public RunPage {
     while (index != 0 && shown.children.size() == 1 && shown.folded_s < least_time()) {
       index = shown.children[0];
       Shown next = shown_children(index);
-      const std::string name = d_.tree.nodes[index].name;
+      const std::string name = d_.tree.nodes[index].name;  // recursion is told by whole names
       const std::uint32_t first = index;
       int repeats = 1;  // recursion: a run of equal names is one line
       while (!d_.options.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
@@ -220,32 +256,43 @@ class CallTreePage : public RunPage {
         next = shown_children(index);
         ++repeats;
       }
-      print_node(first, lines, name, repeats);
+      print_node(first, lines, names_.of(name), repeats);
       shown = std::move(next);
     }
     const bool fold_line = shown.folded > 0 && shown.folded_s >= least_time() && shown.folded_s > 0;
     for (std::size_t i = 0; i < shown.children.size(); ++i) {
       const bool last = i + 1 == shown.children.size() && !fold_line;
       print_node(shown.children[i], lines + (last ? glyphs_.last : glyphs_.branch),
-                 d_.tree.nodes[shown.children[i]].name, 1);
+                 names_.of(d_.tree.nodes[shown.children[i]].name), 1);
       print_children(shown.children[i], lines + (last ? glyphs_.space : glyphs_.through));
     }
     if (!fold_line) return;
     row_ = right(percent(shown.folded_s, wall()), 7) +
            std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0) + (columns_.wait ? 8 : 0), ' ') +
            right(human_time(shown.folded_s), 10);
+    const std::string text = lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded);
     line(left(row_, columns_.width()) +
-         paint(style_.faint, lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded)));
+         paint(style_.faint, end_of(text, width() > columns_.width() ? width() - columns_.width() : 0)));
   }
 
+  const std::ptrdiff_t lines_below_;
   Columns columns_;
   std::vector<NodeWait> waits_;  ///< by node
   std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
+  analysis::ReadableNames names_;
   std::string row_;
 };
 
 std::string call_tree_page(const Document& document, const Terminal& terminal) {
-  return CallTreePage(document, terminal).render();
+  constexpr std::ptrdiff_t usual_lines_below = 11;
+  std::string page;
+  // More to say of the numbers than usual, and many branches, leave less room for call paths.
+  for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
+       below += more) {
+    page = CallTreePage(document, terminal, below).render();
+    more = document.options.min_share ? 0 : std::ranges::count(page, '\n') - CallTreePage::most_lines;
+  }
+  return page;
 }
 
 /// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
@@ -259,7 +306,7 @@ void add_wait(const NodeWait& of, Row& row) {
 }  // namespace
 
 Table call_paths_table(const Document& d) {
-  const bool sites = d.options.callsites;
+  const bool sites = d.options.callsites || d.options.needs_callsites();
   const auto& tree = d.tree;
   std::vector<Column> columns = {{"id", Kind::Id, InJson},       {"parent", Kind::Id, InJson},
                                  {"path", Kind::Path},           {"kind"},

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "offline/analysis/cluster_differences.hpp"
+#include "offline/analysis/cluster_groups.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -14,6 +14,7 @@ namespace refrain::report {
 namespace {
 
 using analysis::ClusterDifference;
+using analysis::ClusterGroup;
 using analysis::ClusterSummary;
 
 constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< unless ranks are chosen
@@ -61,7 +62,7 @@ class ClusterTables : TextPage {
                 0, style_.faint);
         break;
       }
-      table(of, all || group.locations.size() == 1);
+      table(of, all);
       ++shown;
     }
     wrapped("",
@@ -69,13 +70,16 @@ class ClusterTables : TextPage {
             "Iterations are "
             "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
             0, style_.faint);
+    if (!all)
+      wrapped("", "--clusters --rank N lists the clusters of a rank, --cluster K --rank N shows one of them.", 0,
+              style_.faint);
     if (shows_waits())
       wrapped("", "wait %: of the time of the cluster, what calls took longer than short ones of their kind.", 0,
               style_.faint);
   }
 
   bool is_wide() const { return width() >= 100; }
-  bool shows_waits() const { return is_wide() && has_waits(d_); }
+  bool shows_waits() const { return width() >= 110 && has_waits(d_); }
 
   void table(const LoopOfLocation& of, bool all) {
     const auto open = d_.loops->open(*d_.experiment, of);
@@ -86,8 +90,14 @@ class ClusterTables : TextPage {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return summaries[a].share > summaries[b].share; });
     line();
-    line(fmt::format("{}: {}", report::name_of(of),
-                     plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
+    if (const auto groups = group_clusters(*open->profiles, d_.tree); groups.size() < summaries.size()) {
+      print_groups(groups, of, summaries.size());
+      if (!all) return;
+      line();
+    } else {
+      line(fmt::format("{}: {}", report::name_of(of),
+                       plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
+    }
     // What sets a cluster apart says most: the rest makes room for it.
     const bool wide = is_wide(), deviation = width() >= 80, kind = width() >= 70;
     std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
@@ -132,10 +142,55 @@ class ClusterTables : TextPage {
       wrapped("", "* holds iterations of several classes (overflow); its totals are exact.", 0, style_.faint);
   }
 
-  /// As many differences as fit in `room` columns.
-  std::string apart(const ClusterSummary& summary, std::size_t room) const {
+  static std::string when_text(const ClusterGroup::When& when) {
+    using When = ClusterGroup::When;
+    const auto block = [](const When::Block& of) {
+      return of.first == of.last ? human_count(of.first)
+                                 : fmt::format("{}-{}", human_count(of.first), human_count(of.last));
+    };
+    if (when.blocks.empty()) return "?";
+    switch (when.kind) {
+      case When::Always: return "always";
+      case When::Regular: return fmt::format("one in {} from {} on", when.period, when.blocks[0].first);
+      case When::Scattered: return "now and then in " + block(when.blocks[0]);
+      case When::Blocks: break;
+    }
     std::string text;
-    for (const ClusterDifference& difference : summary.differences) {
+    for (const When::Block& of : when.blocks) text += (text.empty() ? "" : ", ") + block(of);
+    return text;
+  }
+
+  /// The few that differ by more than they scatter, a line each.
+  void print_groups(const std::vector<ClusterGroup>& all, const LoopOfLocation& of, std::size_t clusters) {
+    wrapped("",
+            fmt::format("{}: {}, {}", report::name_of(of),
+                        plural(static_cast<std::int64_t>(clusters), "cluster", "clusters"),
+                        all.size() == 1 ? "which do not differ by more than they scatter"
+                                        : fmt::format("{} that differ by more than they scatter", all.size())),
+            0);
+    const bool deviation = width() >= 80;
+    std::size_t longest = 4;
+    for (const ClusterGroup& group : all) longest = std::max(longest, display_width(when_text(group.when)));
+    longest = std::min<std::size_t>(longest, width() >= 80 ? 34 : 14);
+    std::string head = right("size", 9) + right("wall %", 8) + right("mean", 10);
+    if (deviation) head += right("std dev", 10);
+    head += "  " + left("iterations", longest) + "  what sets them apart" + (width() >= 80 ? " from the others" : "");
+    line(paint(style_.faint, cut_to(head, width())));
+    for (const ClusterGroup& group : all) {
+      std::string row = right(human_count(static_cast<std::int64_t>(group.members)), 9) +
+                        right(percent(group.share, 1), 8) + right(human_time(group.mean_wall_s), 10);
+      if (deviation) row += right(human_time(group.deviation_wall_s), 10);
+      row += "  " + left(cut_to(when_text(group.when), longest), longest) + "  ";
+      const std::size_t room = width() > display_width(row) + 16 ? width() - display_width(row) : 16;
+      line(row + (group.is_rest ? cut_to("few, and unlike each other", room) : apart(group.differences, room)));
+    }
+  }
+
+  std::string apart(const ClusterSummary& summary, std::size_t room) const { return apart(summary.differences, room); }
+  /// As many differences as fit in `room` columns.
+  std::string apart(const std::vector<ClusterDifference>& differences, std::size_t room) const {
+    std::string text;
+    for (const ClusterDifference& difference : differences) {
       std::string one = describe(difference, text.empty() ? room : room - display_width(text) - 2);
       if (!text.empty() && display_width(text) + 2 + display_width(one) > room) break;
       text += (text.empty() ? "" : ", ") + one;

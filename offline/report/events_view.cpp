@@ -221,18 +221,20 @@ class EventsPage : TextPage {
     warnings(d);
     heading(d);
     if (!kept->trace) {
-      line("No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.");
+      wrapped("", "No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.", 0);
       return std::move(out_);
     }
     const std::string sample = sample_of(*kept);
     const auto count = static_cast<std::int64_t>(kept->of_all_ranks());
-    line(fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
-                     kept->has_stretches() ? fmt::format("{} of {}", count,
-                                                         plural(static_cast<std::int64_t>(kept->trace->stretches()),
-                                                                "stretch", "stretches"))
-                                           : plural(count, "iteration", "iterations")));
-    line(line_of_messages(kept->messages));
-    if (kept->matched) line(line_of_matched(*kept->matched));
+    wrapped("",
+            fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
+                        kept->has_stretches() ? fmt::format("{} of {}", count,
+                                                            plural(static_cast<std::int64_t>(kept->trace->stretches()),
+                                                                   "stretch", "stretches"))
+                                              : plural(count, "iteration", "iterations")),
+            8);
+    wrapped("", line_of_messages(kept->messages), 8);
+    if (kept->matched) wrapped("", line_of_matched(*kept->matched), 8);
     if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
       line(fmt::format("{} left out: not all ranks have called the same collective operations.",
                        plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
@@ -246,7 +248,7 @@ class EventsPage : TextPage {
       print(slowest_table(kept));
     }
     line();
-    line(paint(style_.faint, "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT"));
+    wrapped("", "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT", 0, style_.faint);
     return std::move(out_);
   }
 
@@ -254,15 +256,22 @@ class EventsPage : TextPage {
   void clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
     if (clocks.machines() < 2) return;
     if (clocks.uncertainty_ns() < 0)
-      return line(
-          fmt::format("The clocks of {} machines were not compared: an event may seem to come before its cause.",
-                      clocks.machines()));
-    line(fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
-                     clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3));
+      return wrapped("",
+                     fmt::format("The clocks of {} machines were not compared: an event may seem to come before "
+                                 "its cause.",
+                                 clocks.machines()),
+                     0);
+    wrapped("",
+            fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
+                        clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3),
+            0);
     if (clocks.bounds() == 0) return;
-    line(fmt::format("{} of different machines correct them in between; {} of them are still in the wrong order.",
-                     plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
-                     violations));
+    wrapped("",
+            fmt::format("{} of different machines correct them in between; {} of them are still in the wrong "
+                        "order.",
+                        plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
+                        violations),
+            0);
   }
 };
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "offline/analysis/functions.hpp"
+#include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/run_page.hpp"
+#include "offline/report/table_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
@@ -43,6 +45,8 @@ class FunctionsPage : public RunPage {
 
   void view() override {
     const auto functions = function_totals(d_.tree);
+    analysis::ReadableNames names;
+    for (const auto& f : functions) names.add(f.name);
     const bool has_errors = std::ranges::any_of(functions, [](const auto& f) { return f.exclusive_error_s > 0; });
     print({"",
            {{"excl %", Kind::Share},
@@ -65,7 +69,7 @@ class FunctionsPage : public RunPage {
                take({{f.exclusive_s / wall(), error_in_percent(f.exclusive_error_s, wall()), f.exclusive_s,
                       f.inclusive_s / wall(), f.inclusive_s, f.exclusive[MetricId::Visits],
                       f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
-                      f.exclusive[MetricId::BytesReceived], name_of(f.kind), f.name}});
+                      f.exclusive[MetricId::BytesReceived], name_of(f.kind), names.of(f.name)}});
              }
            }},
           [&](const Row& row) {
@@ -76,6 +80,8 @@ class FunctionsPage : public RunPage {
 };
 
 std::string functions_page(const Document& document, const Terminal& terminal) {
+  if (is_arranged(document.options))
+    return table_page(document, terminal, functions_table(document), "No time was measured.");
   return FunctionsPage(document, terminal).render();
 }
 
@@ -83,7 +89,8 @@ std::string functions_page(const Document& document, const Terminal& terminal) {
 
 const View functions_view{"--flat",
                           [](const Options& options) { return options.flat; },
-                          {"--callpath-depth", "--min-share", "--iteration", "--cluster", "--loop", "--thread"},
+                          {"--callpath-depth", "--min-share", "--iteration", "--cluster", "--loop", "--thread",
+                           "--sort", "--limit", "--columns"},
                           [](const Document& d) { return std::vector{functions_table(d)}; },
                           functions_table,
                           functions_page};

@@ -1,16 +1,16 @@
 #pragma once
 /// What of an analysis should be told first, in words.
 
-#include <string>
 #include <vector>
 
+#include "offline/findings/finding.hpp"
 #include "offline/patterns/analysis.hpp"
 
 namespace refrain::report {
 
-/// A line for each headline, as "12.3 +- 0.4 % of the time: late sender in exchange > MPI_Wait, mostly on rank 3;
+/// `elapsed_s`: what shares are of. One for each headline, as "late sender in exchange > MPI_Wait, mostly on rank 3;
 /// caused by main > smooth on rank 2".
-std::vector<std::string> headline_lines(const patterns::Analysis& analysis, const trace::Trace& trace,
-                                        const patterns::Naming& naming);
+std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, const trace::Trace& trace,
+                                           const patterns::Naming& naming, double elapsed_s);
 
 }  // namespace refrain::report

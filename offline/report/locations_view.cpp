@@ -7,6 +7,7 @@
 #include "offline/report/loop_view.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/run_page.hpp"
+#include "offline/report/table_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
@@ -25,9 +26,6 @@ Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit 
 class Shown {
  public:
   explicit Shown(const Document& d) : severities_(d.experiment, d.tree) {
-    if (d.options.thread && std::ranges::find(d.tree.locations, *d.options.thread,
-                                              &analysis::LocationSummary::thread) == d.tree.locations.end())
-      throw UsageError(fmt::format("--thread {}: no thread of this number is here", *d.options.thread));
     std::vector<std::uint32_t> nodes{0};
     if (!d.options.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.options.callpath).nodes;
     nodes_ = severities_.select(nodes, true);
@@ -71,7 +69,7 @@ class Shown {
       if (!d.chosen(d.experiment->ranks()[place])) continue;
       const auto rank = d.experiment->rank(place, experiment::Depth::Run);
       for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
-        if (!d.options.thread || rank->locations[l].thread == *d.options.thread) take(row(*rank, {place, l}));
+        if (d.options.chosen(rank->rank, rank->locations[l].thread)) take(row(*rank, {place, l}));
     }
   }
 
@@ -128,6 +126,8 @@ class LocationsPage : public RunPage {
 };
 
 std::string locations_page(const Document& document, const Terminal& terminal) {
+  if (is_arranged(document.options))
+    return table_page(document, terminal, by_location_table(document), "No time was measured.");
   return LocationsPage(document, terminal).render();
 }
 
@@ -151,7 +151,7 @@ Table threads_table(const Document& d) {
 
 const View locations_view{"--locations",
                           [](const Options& options) { return options.locations; },
-                          {"--metric", "--callpath", "--callpath-depth", "--thread"},
+                          {"--metric", "--callpath", "--callpath-depth", "--thread", "--sort", "--limit", "--columns"},
                           [](const Document& d) { return std::vector{by_location_table(d)}; },
                           by_location_table,
                           locations_page};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "offline/analysis/iteration_suggestion.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -71,7 +72,7 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
           if (others || (!options.loop.empty() && loop.name != options.loop)) continue;
           any_thread = true;
           const std::int32_t thread = rank->locations[l].thread;
-          if (options.thread && thread != *options.thread) continue;
+          if (!options.chosen(rank->rank, thread)) continue;
           auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
           if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
           at->iterations = std::max(at->iterations, loop.iterations);
@@ -82,7 +83,9 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
     }
   }
   if (any_thread && view.groups.empty())
-    throw UsageError(fmt::format("--thread {}: no thread of this number has iterations here", *options.thread));
+    throw UsageError(options.thread
+                         ? fmt::format("--thread {}: no thread of this number has iterations here", *options.thread)
+                         : std::string("--rank: none of these threads has iterations"));
   if (!options.loop.empty() && view.groups.empty() && !names.empty()) {
     const bool known = std::ranges::find(names, options.loop) != names.end();
     throw UsageError(known ? fmt::format("--loop {}: not on these ranks", options.loop)
@@ -122,9 +125,17 @@ std::shared_ptr<const OpenLoop> LoopView::open(const experiment::Experiment& exp
   return open;
 }
 
-void require_loops(const LoopView& view) {
-  if (view.groups.empty())
-    throw UsageError("no loop is marked in this experiment: see REFRAIN_LOOP_BEGIN in refrain/refrain.h");
+void require_loops(const LoopView& view, const experiment::Experiment& experiment, const analysis::CallTree* tree) {
+  if (!view.groups.empty()) return;
+  std::string text =
+      "no loop is marked in this experiment: mark it in the program (REFRAIN_LOOP_BEGIN in refrain/refrain.h), or name "
+      "a "
+      "call of MPI that begins an iteration";
+  const auto suggestion = tree ? analysis::suggest_iterations(experiment, *tree) : std::nullopt;
+  throw UsageError(suggestion ? fmt::format("{}: {} in {} occurs {} times on every rank: REFRAIN_ITERATION_AT={}", text,
+                                            suggestion->function, suggestion->caller, human_count(suggestion->calls),
+                                            suggestion->setting())
+                              : text + " (REFRAIN_ITERATION_AT)");
 }
 
 bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const {

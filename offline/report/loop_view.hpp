@@ -61,8 +61,8 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
 /// Throws UsageError, with what is similar, when the tree has no such call path.
 analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment, const analysis::CallTree& tree,
                                         const std::string& wanted);
-/// Throws UsageError when there is no loop at all.
-void require_loops(const LoopView& view);
+/// Throws UsageError when there is no loop at all, with what to do about it. `tree`: of the run; null: it is not known.
+void require_loops(const LoopView& view, const experiment::Experiment& experiment, const analysis::CallTree* tree);
 
 analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
 /// Its standard error; null: it has none.

@@ -20,7 +20,7 @@ struct Markdown {
     begin_line(out);
     for (const Column& column : columns) {
       out += field(human_head(column));
-      rule += column.kind == Kind::Text || column.kind == Kind::Path ? "--- | " : "---: | ";
+      rule += is_text(column.kind) ? "--- | " : "---: | ";
     }
     end_line(out);
     begin_line(out);

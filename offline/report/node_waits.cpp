@@ -115,7 +115,9 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::option
 
 std::vector<NodeWait> waits_of(const Document& d) {
   const bool has_minima = d.minimum_waits && d.minimum_waits->any();
-  if (!d.options.shows_call_tree() || (!d.options.waits_in_events && !has_minima)) return {};
+  // Of some threads alone nobody knows.
+  if (!d.options.shows_call_tree() || d.options.some_threads() || (!d.options.waits_in_events && !has_minima))
+    return {};
   return waits_of(d.tree, d.options.waits_in_events, has_minima ? d.minimum_waits : nullptr);
 }
 

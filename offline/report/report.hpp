@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/findings/finding.hpp"
 #include "offline/report/table.hpp"
 #include "offline/report/terminal.hpp"
 
@@ -26,7 +28,7 @@ enum class Format : std::uint8_t { Text, Json, Tables };
 /// The words of --format.
 std::vector<std::string> format_names();
 
-inline constexpr double usual_min_share = 0.5;
+inline constexpr double usual_min_share = 1;
 
 /// A metric of iterations that is not in their profiles, in seconds.
 class IterationSource {
@@ -63,6 +65,22 @@ struct PathWaits {
   double confidence = 1;  ///< as of the pattern of all waiting
 };
 
+/// With whom call paths exchange messages, and their time by communicator, in the events that were kept.
+struct EventTraffic {
+  struct Partners {
+    std::int64_t path;          ///< as in PathWaits
+    std::int64_t fewest, most;  ///< ranks that messages of one thread go to or come from
+  };
+  struct OnCommunicator {
+    std::int64_t path;
+    std::int32_t communicator;  ///< index into trace::Communicators::all() of all ranks; -1: it is not known
+    double seconds;             ///< of the calls that were kept
+    std::int64_t calls;
+  };
+  std::vector<Partners> partners;
+  std::vector<OnCommunicator> communicators;
+};
+
 struct Options {
   Format format = Format::Text;
   const TableFormat* table_format = &table_formats[0];  ///< of Format::Tables
@@ -73,30 +91,55 @@ struct Options {
   bool clusters = false;                                ///< the clusters of iterations of every location
   bool events = false;                                  ///< what was kept of events
   bool locations = false;                               ///< rank by rank, thread by thread
-  std::optional<std::int64_t> iteration;                ///< the call tree of this iteration instead of the run's
-  std::optional<std::int32_t> cluster;                  ///< ... of this cluster of one rank
-  std::string loop;                                     ///< only this loop; empty: all
-  std::optional<std::int32_t> thread;                   ///< of loops: only threads of this number
-  std::string metric;               ///< of iterations and locations: what is shown; empty: what is usual
-  std::string callpath;             ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
-  bool callsites = false;           ///< call sites of one function kept apart, with module, file and line
-  int callpath_depth = 0;           ///< 0: all
+  bool mpi = false;                                     ///< call sites of MPI
+  bool modules = false;                                 ///< by executable and library
+  bool sizes = false;                                   ///< what calls move, as a histogram
+  bool nodes = false;                                   ///< by machine
+  bool communicators = false;
+  bool all_findings = false;              ///< and not only the largest
+  std::string callers;                    ///< of this function
+  std::string source;                     ///< lines of this file
+  std::string sort;                       ///< column of a table; a minus before it: the other way round
+  std::optional<std::int64_t> limit;      ///< rows of a table
+  std::vector<std::string> columns;       ///< of a table, in this order; empty: all
+  std::optional<std::int64_t> iteration;  ///< the call tree of this iteration instead of the run's
+  std::optional<std::int32_t> cluster;    ///< ... of this cluster of one rank
+  std::string loop;                       ///< only this loop; empty: all
+  std::optional<std::int32_t> thread;     ///< only threads of this number
+  std::string metric;                     ///< of iterations and locations: what is shown; empty: what is usual
+  std::string callpath;    ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
+  bool callsites = false;  ///< call sites of one function kept apart, with module, file and line
+  int callpath_depth = 0;  ///< 0: all
+  analysis::ModuleFold fold = {{}, true};
   std::vector<std::int32_t> ranks;  ///< in ascending order; empty: all
+  /// Rank and thread, ascending: of these ranks only these threads.
+  std::vector<std::pair<std::int32_t, std::int32_t>> threads_of_ranks;
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
-  std::vector<std::string> findings;                                ///< lines that the first page begins with
-  std::optional<std::string> events_not_searched;                   ///< they are too many; what to type
-  std::optional<PathWaits> waits_in_events;  ///< of the same call sites and depth; nothing: not known
+  std::vector<findings::Finding> findings;                          ///< what is told first
+  /// Called when the call tree is there; fills what events tell, which is searched for meanwhile.
+  std::function<void(Options&)> end_of_search;
+  std::optional<std::string> events_not_searched;  ///< they are too many; what to type
+  std::optional<PathWaits> waits_in_events;        ///< of the same call sites and depth; nothing: not known
+  std::optional<EventTraffic> traffic;             ///< likewise
   /// Asked for the metric of iterations when their profiles do not have it. Null: there is none of the name either.
   /// Throws UsageError when there would be one in other experiments.
   std::function<std::shared_ptr<const IterationSource>(const std::string& metric)> other_metric;
 
   /// Whether what is asked for is the page that is shown without any option, as text.
   bool is_first_page() const;
+  bool needs_findings() const { return is_first_page() || all_findings || format == Format::Json; }
+  /// Whether the view is of call sites, whatever callsites says.
+  bool needs_callsites() const { return mpi || modules || !source.empty(); }
   /// Whether the call paths of the whole run are shown.
   bool shows_call_tree() const;
+  /// Whether what is shown has parts that a search tells.
+  bool needs_search() const { return shows_call_tree() || needs_traffic() || all_findings; }
+  bool needs_traffic() const { return (mpi || communicators) && ranks.empty(); }
 
   bool chosen(std::int32_t rank) const;
+  bool chosen(std::int32_t rank, std::int32_t thread_number) const;
+  bool some_threads() const { return thread.has_value() || !threads_of_ranks.empty(); }
   /// `name` is one of format_names().
   void set_format(const std::string& name);
 };
@@ -106,6 +149,9 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Of which ranks and threads the call tree is, and how call paths are told apart; symbols are resolved with progress.
+analysis::CallTreeOptions tree_options(const Options& options);
 
 /// Throws UsageError when the experiment lacks one of the `wanted` ranks.
 void check_ranks(const experiment::Experiment& experiment, const std::vector<std::int32_t>& wanted);

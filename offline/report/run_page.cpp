@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
 
+#include "offline/analysis/functions.hpp"
+#include "offline/analysis/module_fold.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "offline/analysis/short_names.hpp"
+#include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
-namespace {
-
-constexpr std::size_t least_remark_width = 20;
-
-}  // namespace
-
 std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
@@ -30,6 +30,7 @@ std::string RunPage::render() {
   warnings(d_);
   heading(d_);
   shares();
+  if (d_.options.is_first_page() && d_.part.subject.empty()) where_time_goes();
   findings();
   view();
   footnotes();
@@ -37,13 +38,24 @@ std::string RunPage::render() {
   return std::move(out_);
 }
 
-void RunPage::share_line(const std::string& label, double seconds, const std::string& remark) {
-  const std::string share = percent(seconds, wall());
-  std::string text =
-      left(label, 14) + right(human_time(seconds), 10) + right(share, 8) + (share.empty() ? "     " : " %   ");
+void RunPage::share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark) {
+  // All threads, with time that the tree leaves out.
+  double all_s = 0;
+  for (const auto& of : d_.tree.locations) all_s += of.wall_s;
+  const auto cells = [](double part, double whole) {
+    const std::string share = percent(part, whole);
+    return right(human_time(part), 10) + right(share, 8) + (share.empty() ? "     " : " %   ");
+  };
+  std::string text = left(label, 14) + cells(seconds, all_s);
+  if (has_helper_threads()) text += cells(of_first_threads, elapsed_s(d_.tree));
   const std::size_t used = display_width(text);
-  if (used + least_remark_width <= width()) text += paint(style_.faint, cut_to(remark, width() - used));
-  line(text);
+  // What does not fit is left out part by part.
+  std::string shown = remark;
+  while (used + display_width(shown) > width()) {
+    const std::size_t part = shown.rfind(", ");
+    shown = part == shown.npos ? std::string() : shown.substr(0, part);
+  }
+  line(text + paint(style_.faint, shown));
 }
 
 std::string RunPage::how_sampled() const {
@@ -53,20 +65,46 @@ std::string RunPage::how_sampled() const {
   return source == "timer" ? ", by the kernel's tick" : "";
 }
 
+/// Threads that wait for work most of the time say little by their share of all: the ranks' first threads stand beside
+/// the sum.
+bool RunPage::has_helper_threads() const {
+  const double first_s = elapsed_s(d_.tree);
+  return first_s > 0 && std::ranges::any_of(d_.tree.locations, [](const auto& of) { return of.thread != 0; });
+}
+
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
+  // Of all threads, also with what the tree leaves out.
+  analysis::LocationSummary all, first;
+  for (const auto& of : d_.tree.locations) {
+    all.wall_s += of.wall_s;
+    all.not_on_cpu_s += of.not_on_cpu_s;
+    all.not_on_cpu_low_s += of.not_on_cpu_low_s;
+    all.not_on_cpu_high_s += of.not_on_cpu_high_s;
+    if (of.thread != 0) continue;
+    first.wall_s += of.wall_s;
+    first.mpi_s += of.mpi_s;
+    first.user_s += of.user_s;
+    first.not_on_cpu_s += of.not_on_cpu_s;
+    first.refrain_s += of.refrain_s;
+    first.stopped_s += of.stopped_s;
+  }
+  if (has_helper_threads())
+    line(paint(style_.faint, left("", 14) + right("all threads", 20) + right("first of each rank", 26)));
   const std::size_t count = d_.tree.locations.size();
   double longest = 0;
   for (const auto& l : d_.tree.locations) longest = std::max(longest, l.wall_s);
-  share_line("wall time", t.wall_s,
+  share_line("wall time", all.wall_s, first.wall_s,
              count > 1 ? fmt::format("sum of {} threads, the longest {}", count, human_time(longest)) : "");
   const Overview& o = d_.overview;
-  if (!o.without_mpi) share_line("  MPI", t.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
-  share_line("  user code", t.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
-  share_line("    not on CPU", t.not_on_cpu_s,
-             t.not_on_cpu_high_s > 0 ? fmt::format("{}between {} and {}", o.not_on_cpu_uncertain ? "uncertain: " : "",
-                                                   human_time(t.not_on_cpu_low_s), human_time(t.not_on_cpu_high_s))
-                                     : "");
+  if (!o.without_mpi)
+    share_line("  MPI", t.mpi_s, first.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
+  share_line("  user code", t.user_s, first.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
+  share_line("    not on CPU", all.not_on_cpu_s, first.not_on_cpu_s,
+             all.not_on_cpu_high_s > 0
+                 ? fmt::format("{}between {} and {}", o.not_on_cpu_uncertain ? "uncertain: " : "",
+                               human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
+                 : "");
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
     if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);
@@ -76,14 +114,78 @@ void RunPage::shares() {
   std::string each = t.mpi_calls > 0 ? cost(format::OwnTime::Call, o.call_cost_ns, "MPI call") : "";
   if (t.ticks_user + t.ticks_mpi + t.ticks_without_sample > 0)
     each += (each.empty() ? "" : ", ") + cost(format::OwnTime::Tick, o.tick_cost_ns, "tick");
-  share_line("  Refrain", t.refrain_s, each);
-  if (t.stopped_s > 0) share_line("  off", t.stopped_s, "stopped by the program (MPI_Pcontrol)");
+  share_line("  Refrain", t.refrain_s, first.refrain_s, each);
+  if (t.stopped_s > 0) share_line("  off", t.stopped_s, first.stopped_s, "stopped by the program (MPI_Pcontrol)");
   line();
 }
 
+/// The functions that have most of it themselves.
+void RunPage::where_time_goes() {
+  constexpr std::size_t most = 3;
+  constexpr double least = 0.05;
+  auto functions = function_totals(d_.tree);
+  if (functions.empty() || !(wall() > 0)) return;
+  std::ranges::stable_sort(functions, std::greater<>{}, &analysis::FunctionTotals::exclusive_s);
+  analysis::ReadableNames names;
+  for (const auto& of : functions) names.add(of.name);
+  std::vector<std::string> parts;
+  for (const auto& of : functions) {
+    if (parts.size() == most || of.exclusive_s < least * wall()) break;
+    const std::string error = error_in_percent(of.exclusive_error_s, wall());
+    parts.push_back(fmt::format(
+        "{} ({}{} %)", of.name == analysis::not_on_cpu_name ? "threads not on a CPU" : names.of(of.name),
+        percent(of.exclusive_s, wall(), of.exclusive_error_s), error.empty() ? "" : fmt::format(" +- {}", error)));
+  }
+  if (parts.empty())
+    wrapped("",
+            fmt::format("No function has {:.0f} % of the time; {} has most of it.", 100 * least,
+                        names.of(functions[0].name)),
+            2);
+  else
+    wrapped("",
+            fmt::format("{} goes to {}{}{}.", has_helper_threads() ? "Most time of all threads" : "Most time",
+                        fmt::join(parts.begin(), parts.end() - 1, ", "), parts.size() > 1 ? " and " : "", parts.back()),
+            2);
+}
+
+namespace {
+
+/// Options as a shell takes them.
+std::string typed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    const bool is_plain = !word.empty() && word.find_first_of(" \t\"'\\$`*?[](){}<>|&;!#~") == word.npos;
+    std::string quoted = is_plain ? word : "'";
+    if (!is_plain) {
+      for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      quoted += '\'';
+    }
+    text += (text.empty() ? "" : " ") + quoted;
+  }
+  return text;
+}
+
+}  // namespace
+
 void RunPage::findings() {
-  for (const std::string& finding : d_.options.findings) wrapped("", finding, 2, style_.strong);
-  if (!d_.options.findings.empty()) line();
+  const auto& all = d_.options.findings;
+  constexpr std::ptrdiff_t most_lines = 6;
+  const auto lines = [&] { return std::ranges::count(out_, '\n'); };
+  const std::ptrdiff_t before = lines();
+  std::size_t left_out = 0;
+  for (const findings::Finding& of : all) {
+    // What could not be seen costs nothing, and is to be known.
+    if (!d_.options.all_findings && lines() - before >= most_lines && of.share > 0) ++left_out;
+    else
+      wrapped("", of.more.empty() ? line_of(of) : fmt::format("{} ({})", line_of(of), typed(of.more)), 2,
+              style_.strong);
+  }
+  if (left_out > 0)
+    wrapped(
+        "",
+        fmt::format("{} (--findings).", plural(static_cast<std::int64_t>(left_out), "more finding", "more findings")),
+        2);
+  if (d_.options.is_first_page() || !all.empty()) line();
 }
 
 void RunPage::footnotes() {
@@ -91,12 +193,18 @@ void RunPage::footnotes() {
   if (folded_ > 0) {
     const std::string share = percent(folded_s_, wall());
     wrapped("",
-            fmt::format("{} below {} % of the wall time {} not shown ({} in all); --min-share 0 shows everything.",
+            fmt::format("{} below {} % {} not shown ({} in all): --min-share 0 shows everything.",
                         plural(static_cast<std::int64_t>(folded_), folded_names().first, folded_names().second),
-                        d_.options.min_share.value_or(usual_min_share), folded_ == 1 ? "is" : "are",
-                        share.empty() ? "no time" : share + " %"),
+                        min_share_, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
             0, style_.faint);
   }
+  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0)
+    wrapped("",
+            fmt::format("Threads beside the first one of each rank were not on a CPU for {}: that is in no share below "
+                        "the head. What stands out has shares of the first threads' time.",
+                        human_time(idle_s)),
+            0, style_.faint);
+  folded_runtimes();
   totals_of_extra();
   if (d_.overview.not_on_cpu_uncertain)
     wrapped("",
@@ -112,6 +220,15 @@ void RunPage::footnotes() {
   more_footnotes();
 }
 
+/// Who does not know that frames were put together looks for them.
+void RunPage::folded_runtimes() {
+  if (!d_.options.fold.runtimes) return;
+  for (const analysis::TreeNode& node : d_.tree.nodes)
+    if (analysis::is_fold_of_runtime(node.name))
+      return wrapped("", node.name + ": frames of it that follow each other are one; --fold none shows each.", 0,
+                     style_.faint);
+}
+
 /// Of the whole run, or of the part that is shown: also those that found no room beside the call paths.
 void RunPage::totals_of_extra() {
   std::string text;
@@ -124,16 +241,26 @@ void RunPage::totals_of_extra() {
 }
 
 void RunPage::losses() {
-  if (d_.overview.losses.empty()) return;
+  const auto& losses = d_.overview.losses;
+  if (losses.empty()) return;
   line();
+  const auto size_of = [](const LossLine& loss) {
+    return loss.is_time ? human_time(static_cast<double>(loss.count) * 1e-9) : human_count(loss.count);
+  };
+  if (losses.size() == 1)
+    return wrapped(paint(style_.warning, "Missed by the measurement:"),
+                   fmt::format("{} {}, {}", size_of(losses[0]), losses[0].name, losses[0].help), 2);
   line(paint(style_.warning, d_.part.subject.empty() ? "What the measurement missed:"
                                                      : "What the measurement missed in the whole run:"));
   std::size_t longest_name = 0;
-  for (const LossLine& loss : d_.overview.losses) longest_name = std::max(longest_name, loss.name.size());
-  for (const LossLine& loss : d_.overview.losses)
-    wrapped(right(loss.is_time ? human_time(static_cast<double>(loss.count) * 1e-9) : human_count(loss.count), 11) +
-                "  " + left(loss.name, longest_name + 1),
-            loss.help, 14 + longest_name);
+  for (const LossLine& loss : losses) longest_name = std::max(longest_name, loss.name.size());
+  constexpr std::size_t size_width = 13, least_help = 40;
+  for (const LossLine& loss : losses) {
+    const std::string size = right(size_of(loss), size_width - 2) + "  ";
+    if (size_width + longest_name + 1 + least_help <= width())
+      wrapped(size + left(loss.name, longest_name + 1), loss.help, size_width + longest_name + 1);
+    else wrapped(size, loss.name + ", " + loss.help, size_width);
+  }
 }
 
 }  // namespace refrain::report

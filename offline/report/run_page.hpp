@@ -17,7 +17,8 @@ class RunPage : protected TextPage {
   std::string render();
 
  protected:
-  RunPage(const Document& document, const Terminal& terminal) : TextPage(terminal), d_(document) {}
+  RunPage(const Document& document, const Terminal& terminal)
+      : TextPage(terminal), d_(document), min_share_(document.options.min_share.value_or(usual_min_share)) {}
   virtual ~RunPage() = default;
   virtual void view() = 0;
   /// "call path", "call paths", for what was left out as too small.
@@ -25,17 +26,21 @@ class RunPage : protected TextPage {
   virtual void more_footnotes() {}
 
   double wall() const { return d_.tree.totals.wall_s; }
-  double least_time() const { return wall() * d_.options.min_share.value_or(usual_min_share) / 100; }
+  double least_time() const { return wall() * min_share_ / 100; }
   void fold(std::size_t count, double seconds) { folded_ += count, folded_s_ += seconds; }
 
   const Document& d_;
+  double min_share_;  ///< percent of the wall time
 
  private:
-  void share_line(const std::string& label, double seconds, const std::string& remark = "");
+  void share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark = "");
+  bool has_helper_threads() const;
   std::string how_sampled() const;
   void shares();
+  void where_time_goes();
   void findings();
   void footnotes();
+  void folded_runtimes();
   void totals_of_extra();
   void losses();
 

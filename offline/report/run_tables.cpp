@@ -1,4 +1,7 @@
 // What every document for programs says of the run: where it comes from, its totals, its damage, its communicators.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "offline/analysis/windows.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/views.hpp"
@@ -103,6 +106,15 @@ Table totals_table(const Document& d) {
   table.add_table(own.take());
   table.add_table(losses.take());
   return table.take();
+}
+
+Table findings_table(const Document& d) {
+  return {"findings",
+          {{"rule"}, {"share", Kind::Share}, {"standard_error", Kind::Share}, {"text"}, {"options"}},
+          [&d](const TakeRow& take) {
+            for (const findings::Finding& of : d.options.findings)
+              take({{of.rule, of.share, of.error, of.text, fmt::format("{}", fmt::join(of.more, " "))}});
+          }};
 }
 
 Table damage_table(const Document& d) {

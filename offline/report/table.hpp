@@ -12,7 +12,8 @@
 namespace refrain::report {
 
 enum class Kind : std::uint8_t {
-  Text,
+  Text,     ///< a name: what it has in brackets makes room first
+  Words,    ///< a text that is read from its begin
   Path,     ///< names from caller to callee
   Count,    ///< an integer
   Id,       ///< a name in numbers: zero is one, too
@@ -23,6 +24,8 @@ enum class Kind : std::uint8_t {
   Share,  ///< of 1; people read percent
   Flag
 };
+
+constexpr bool is_text(Kind kind) { return kind == Kind::Text || kind == Kind::Words || kind == Kind::Path; }
 
 /// Where a column appears.
 enum In : unsigned {

@@ -51,6 +51,12 @@ std::string plural(std::int64_t count, const char* one, const char* many) {
   return human_count(count) + " " + (count == 1 ? one : many);
 }
 
+std::string joined_command(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
 TextPage::TextPage(const Terminal& terminal)
     : terminal_(terminal), style_(terminal.colour ? coloured : Style{}), glyphs_(terminal.utf8 ? unicode : ascii) {}
 
@@ -62,63 +68,108 @@ std::string TextPage::paint(const char* style, const std::string& text) const {
   return *style == '\0' || text.empty() ? text : style + text + style_.plain;
 }
 
+namespace {
+
+/// A figure stays together with its error and its unit: "12.5 +- 0.8 %" is a word.
+std::size_t end_of_word(std::string_view text, std::size_t at) {
+  std::size_t end = std::min(text.find(' ', at), text.size());
+  const auto goes_on = [&] {
+    const std::string_view rest = text.substr(end);
+    return rest.starts_with(" %") || rest.starts_with(" +- ") || text.substr(at, end - at).ends_with(" +-");
+  };
+  while (end < text.size() && goes_on()) end = std::min(text.find(' ', end + 1), text.size());
+  return end;
+}
+
+}  // namespace
+
 void TextPage::wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style) {
   const std::size_t limit = std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
   std::string now = first;
   std::size_t at = 0;
+  bool has_word = false;
   while (at < text.size()) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = end_of_word(text, at);
     const std::string word = text.substr(at, end - at);
-    if (display_width(now) > indent && display_width(now) + 1 + display_width(word) > limit) {
+    has_word |= display_width(now) > indent;
+    if (has_word && display_width(now) + 1 + display_width(word) > limit) {
       line(paint(style, now));
       now = std::string(indent, ' ');
+      has_word = false;
     }
-    if (display_width(now) > indent) now += ' ';
+    if (has_word) now += ' ';
     now += word;
+    has_word = true;
     at = end + 1;
   }
   line(paint(style, now));
 }
 
 void TextPage::print(const Table& table, const std::function<const char*(const Row&)>& style) {
-  std::vector<std::size_t> shown, widths;
-  std::size_t used = 0;
+  struct Shown {
+    std::size_t column, width;
+    bool is_text;
+  };
+  std::vector<Shown> shown;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
     if (!(column.in & InText)) continue;
-    shown.push_back(c);
-    const std::string& head = human_head(column);
-    const bool first = shown.size() == 1;
-    widths.push_back(std::max(width_of(column) - first, display_width(head) + (first ? 0 : 2)));
-    used += widths.back();
+    const std::size_t between = shown.empty() ? 0 : 2, head = display_width(human_head(column)) + between;
+    const bool is_words = is_text(column.kind);
+    shown.push_back({c, is_words ? head : std::max(width_of(column) - (shown.empty() ? 1 : 0), head), is_words});
   }
-  const bool has_text = !shown.empty() && table.columns[shown.back()].kind == Kind::Text;
-  if (has_text) used -= widths.back();
-  while (shown.size() > 2 && used + (has_text ? least_text_width : 0) > width()) {  // the last number
-    const auto drop = static_cast<std::ptrdiff_t>(shown.size() - 1 - has_text);
-    used -= widths[static_cast<std::size_t>(drop)];
-    shown.erase(shown.begin() + drop);
-    widths.erase(widths.begin() + drop);
+  const auto cell_of = [&](const Row& row, const Shown& of) {
+    return human_cell(row.cells[of.column], table.columns[of.column].kind);
+  };
+  std::vector<Row> rows;
+  table.rows([&](const Row& row) {
+    rows.push_back(row);
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      shown[i].width = std::max(shown[i].width, display_width(cell_of(row, shown[i])) + (i == 0 ? 0 : 2));
+  });
+  // Names may be cut down to a few columns; when that is not enough, the last numbers are left out.
+  const auto least_of = [&](const Shown& of) {
+    const std::size_t least = &of == &shown.back() ? std::max(least_text_width, width() / 3) : least_text_width;
+    return of.is_text ? std::min(of.width, least) : of.width;
+  };
+  const auto least_width = [&] {
+    std::size_t sum = 0;
+    for (const Shown& of : shown) sum += least_of(of);
+    return sum;
+  };
+  while (shown.size() > 2 && least_width() > width()) {
+    const auto last = std::find_if(shown.rbegin(), shown.rend(), [](const Shown& of) { return !of.is_text; });
+    shown.erase(last == shown.rend() ? shown.end() - 2 : std::next(last).base());
   }
-  const std::size_t room = width() > used + 2 ? std::max(width() - used - 2, std::size_t{1}) : 1;
+  std::size_t spare = width() > least_width() ? width() - least_width() : 0;
+  // The last one mostly says most: it takes what it needs first.
+  for (auto of = shown.rbegin(); of != shown.rend(); ++of) {
+    const std::size_t more = std::min(of->width - least_of(*of), spare);
+    of->width = least_of(*of) + more;
+    spare -= more;
+  }
+  const auto fit = [&](const std::string& text, const Shown& of, std::size_t room) {
+    if (display_width(text) <= room || !of.is_text) return text;
+    switch (table.columns[of.column].kind) {
+      case Kind::Text: return fit_name(text, room, glyphs_.ellipsis);
+      case Kind::Path: return fit_path(text, room, glyphs_.ellipsis);
+      default: return fit_words(text, room, glyphs_.ellipsis);
+    }
+  };
   const auto put = [&](auto text_of, const char* of) {
     std::string row;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      const bool last = has_text && i + 1 == shown.size();
-      std::string text = text_of(shown[i]);
-      if (last) text = "  " + paint(of, fit_name(text, room, glyphs_.ellipsis));
-      else if (i > 0 && table.columns[shown[i]].kind == Kind::Text)
-        text = right(fit_name(text, widths[i] - 2, glyphs_.ellipsis), widths[i]);
-      else text = right(text, widths[i]);
-      row += text;
+      const bool first = i == 0, last = i + 1 == shown.size();
+      const std::size_t room = shown[i].width - std::min<std::size_t>(shown[i].width, first ? 0 : 2);
+      const std::string text = fit(text_of(shown[i]), shown[i], room);
+      if (!shown[i].is_text) row += right(text, shown[i].width);
+      else if (last) row += (first ? "" : "  ") + paint(of, text);
+      else row += first ? left(text, shown[i].width) : right(text, shown[i].width);
     }
     return row;
   };
-  const auto head_of = [&](std::size_t c) { return human_head(table.columns[c]); };
-  line(paint(style_.faint, put(head_of, "")));
-  table.rows([&](const Row& row) {
-    line(put([&](std::size_t c) { return human_cell(row.cells[c], table.columns[c].kind); }, style ? style(row) : ""));
-  });
+  line(paint(style_.faint, put([&](const Shown& of) { return human_head(table.columns[of.column]); }, "")));
+  for (const Row& row : rows) line(put([&](const Shown& of) { return cell_of(row, of); }, style ? style(row) : ""));
 }
 
 void TextPage::warnings(const Document& d) {
@@ -148,8 +199,7 @@ void TextPage::warnings(const Document& d) {
 
 void TextPage::heading(const Document& d) {
   const experiment::Manifest& manifest = d.experiment->manifest();
-  std::string command;
-  for (const auto& word : manifest.command) command += (command.empty() ? "" : " ") + word;
+  const std::string command = joined_command(manifest.command);
   if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
   std::string about = d.overview.without_mpi ? "1 process without MPI" : plural(d.overview.ranks, "rank", "ranks");
   if (!d.options.ranks.empty()) {
@@ -161,6 +211,11 @@ void TextPage::heading(const Document& d) {
   if (d.overview.hosts.size() == 1 && !d.overview.hosts[0].empty()) about += " on " + d.overview.hosts[0];
   if (d.overview.hosts.size() > 1) about += fmt::format(" on {} nodes", d.overview.hosts.size());
   about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
+  if (d.options.thread) about += fmt::format(" (number {} of each rank)", *d.options.thread);
+  std::string threads;
+  for (const auto& [rank, thread] : d.options.threads_of_ranks)
+    threads += fmt::format("{}{}.{}", threads.empty() ? " (" : ", ", rank, thread);
+  if (!threads.empty()) about += threads + ")";
   // MPI libraries tell much about themselves; the name and version come first.
   const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
   if (!library.empty()) about += ", " + library;

@@ -24,6 +24,7 @@ struct Glyphs {
 
 std::string right(std::string_view text, std::size_t width);
 std::string left(std::string_view text, std::size_t width);
+std::string joined_command(const std::vector<std::string>& command);
 std::string plural(std::int64_t count, const char* one, const char* many);
 
 class TextPage {

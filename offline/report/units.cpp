@@ -1,27 +1,10 @@
 #include "offline/report/units.hpp"
 
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace refrain::report {
 namespace {
-
-/// Three significant digits.
-std::string three_digits(double value) {
-  const double size = std::abs(value);
-  return size < 9.995   ? fmt::format("{:.2f}", value)
-         : size < 99.95 ? fmt::format("{:.1f}", value)
-                        : fmt::format("{:.0f}", value);
-}
-
-/// At most three significant digits, and none after the first digit of the error.
-std::string digits_by_error(double value, double error) {
-  const double size = std::abs(value);
-  int digits = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-  for (double step = std::pow(10.0, 1 - digits); digits > 0 && step <= error; step *= 10) --digits;
-  return fmt::format("{:.{}f}", value, digits);
-}
 
 /// Replaces what stands between the outermost `open` and `close` brackets.
 std::string collapse(std::string_view name, char open, char close, std::string_view ellipsis) {
@@ -54,79 +37,6 @@ std::string collapse(std::string_view name, char open, char close, std::string_v
 
 }  // namespace
 
-std::string human_time(double seconds) {
-  const double size = std::abs(seconds);
-  if (size == 0) return "0 s";
-  if (size < 0.9995e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
-  if (size < 0.9995e-3) return three_digits(seconds * 1e6) + " us";
-  if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
-  if (size < 999.5) return three_digits(seconds) + " s";
-  if (size < 6000) return fmt::format("{:.0f} s", seconds);
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
-}
-
-std::string human_time(double seconds, double error) {
-  if (!(error > 0)) return human_time(seconds);
-  const double size = std::abs(seconds);
-  if (size < 0.9995e-6 || size >= 999.5) return human_time(seconds);
-  if (size < 0.9995e-3) return digits_by_error(seconds * 1e6, error * 1e6) + " us";
-  if (size < 0.9995) return digits_by_error(seconds * 1e3, error * 1e3) + " ms";
-  return digits_by_error(seconds, error) + " s";
-}
-
-std::string human_bytes(std::int64_t bytes) {
-  if (bytes > -1024 && bytes < 1024) return fmt::format("{} B", bytes);
-  double value = static_cast<double>(bytes);
-  for (const char* unit : {"KiB", "MiB", "GiB", "TiB", "PiB"}) {
-    value /= 1024;
-    if (std::abs(value) < 999.5) return three_digits(value) + " " + unit;
-  }
-  return three_digits(value / 1024) + " EiB";
-}
-
-std::string human_count(std::int64_t count) {
-  if (count >= 100'000'000'000) return three_digits(static_cast<double>(count) * 1e-9) + " G";
-  if (count >= 100'000'000) return three_digits(static_cast<double>(count) * 1e-6) + " M";
-  std::string digits = fmt::format("{}", count);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > (count < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  return digits;
-}
-
-std::string percent(double part, double whole) {
-  if (part == 0 || whole == 0) return "";
-  const double value = 100 * part / whole;
-  return value >= 0.0995 ? fmt::format("{:.1f}", value) : value >= 0.005 ? fmt::format("{:.2f}", value) : "<0.01";
-}
-
-std::string percent(double part, double whole, double error) {
-  if (part == 0 || whole == 0 || !(error > 0)) return percent(part, whole);
-  const double value = 100 * part / whole, points = 100 * error / whole;
-  return value >= 0.0995 && points >= 0.95   ? fmt::format("{:.0f}", value)
-         : value < 0.0995 && points >= 0.095 ? fmt::format("{:.1f}", value)
-                                             : percent(part, whole);
-}
-
-std::string error_in_percent(double error, double whole) {
-  if (!(error > 0) || whole == 0) return "";
-  const double points = 100 * error / whole;
-  return points >= 9.95 ? fmt::format("{:.0f}", points) : points >= 0.0995 ? fmt::format("{:.1f}", points) : "<0.1";
-}
-
-std::string rank_list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{}", ranks[i]);
-    if (last > i) text += fmt::format("{}{}", last > i + 1 ? "-" : ", ", ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -140,13 +50,24 @@ std::string cut_to(std::string_view text, std::size_t width) {
   return std::string(text.substr(0, end));
 }
 
+std::string end_of(std::string_view text, std::size_t width) {
+  std::size_t from = text.size();
+  for (std::size_t columns = 0; from > 0 && columns < width;)
+    if ((static_cast<unsigned char>(text[--from]) & 0xc0) != 0x80) ++columns;
+  return std::string(text.substr(from));
+}
+
 std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis) {
   std::string text(name);
   if (!text.starts_with('(')) {  // else it is one of our own, such as (not on CPU), or an anonymous namespace
     if (display_width(text) > width) text = collapse(text, '(', ')', ellipsis);
     if (display_width(text) > width) text = collapse(text, '<', '>', ellipsis);
   }
-  if (display_width(text) <= width) return text;
+  return fit_words(text, width, ellipsis);
+}
+
+std::string fit_words(std::string_view text, std::size_t width, std::string_view ellipsis) {
+  if (display_width(text) <= width) return std::string(text);
   const std::size_t mark = display_width(ellipsis);
   return width <= mark ? cut_to(text, width) : cut_to(text, width - mark) + std::string(ellipsis);
 }
@@ -154,10 +75,12 @@ std::string fit_name(std::string_view name, std::size_t width, std::string_view 
 std::string joined_path(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " > ")); }
 
 std::string fit_path(const std::string& path, std::size_t width, std::string_view ellipsis) {
-  if (path.size() <= width) return path;
-  std::size_t from = path.size() - (width > ellipsis.size() ? width - ellipsis.size() : 0);
-  if (const std::size_t step = path.find(" > ", from); step != std::string::npos) from = step + 1;
-  return std::string(ellipsis) + path.substr(from);
+  const std::size_t used = display_width(path), mark = display_width(ellipsis);
+  if (used <= width) return path;
+  if (width <= mark) return end_of(path, width);
+  std::string end = end_of(path, width - mark);
+  if (const std::size_t step = end.find(" > "); step != std::string::npos) end = end.substr(step + 1);
+  return std::string(ellipsis) + end;
 }
 
 }  // namespace refrain::report

@@ -22,7 +22,16 @@ struct View {
 
 // One file each. Tables may keep references to the document.
 extern const View call_tree_view, events_view, functions_view, locations_view, windows_view, iterations_view,
-    clusters_view, waits_view;
+    clusters_view, waits_view, mpi_view, modules_view, callers_view, findings_view, sizes_view, nodes_view,
+    communicators_view, source_view;
+
+/// Those that change what views show, "--callsites", "--sort", by name.
+std::vector<std::string> options_given(const Options& options);
+/// Throws UsageError: the chosen ranks have no thread of the chosen number.
+[[noreturn]] void refuse_threads(const experiment::Experiment& experiment, const Options& options);
+
+/// The option of the view that is asked for, "--iterations"; empty: of call paths, and of the whole run.
+std::string first_view_option(const Options& options);
 
 /// In the order in which they are looked for.
 std::span<const View* const> views();
@@ -35,6 +44,7 @@ Table experiment_table(const Document& document);
 Table totals_table(const Document& document);
 Table communicators_table(const Document& document);
 Table damage_table(const Document& document);
+Table findings_table(const Document& document);
 Table call_paths_table(const Document& document);
 Table threads_table(const Document& document);
 std::vector<Table> windows_tables(const Document& document);

@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from examples_exact import POINT_TO_POINT, without_timings
-from refrain_testing import FULL, PROGRAMS, SOURCE, Outcome, Report, TestCase, mpiexec
+from refrain_testing import FULL, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment, mpiexec
 
 EXAMPLES = Path("/usr/share/lammps/examples")
 PYTHON = "/usr/bin/python3"  # Debian's, which Debian's python3-mpi4py is for
@@ -85,6 +85,8 @@ class Lammps(Debian):
                     self.assertEqual(sum(row[column] for row in truth.values()),
                                      sum(report.of_function(call, column) for call in calls), column)
                 self.assertGreater(report.below("LAMMPS_NS::Verlet::run(int)", "visits"), 0)
+                page = subprocess.run([REFRAIN, "report", outcome.experiment], capture_output=True, text=True, timeout=60, env=clean_environment())
+                self.assertLessEqual(len(page.stdout.splitlines()), 40, "it is to be seen at once:\n" + page.stdout)
 
 
 class NetPipe(Debian):
@@ -177,11 +179,11 @@ class Mpi4py(Debian):
     def test_under_a_launcher(self) -> None:
         plain, outcome = self.both(mpiexec("openmpi", 2, PYTHON, SCRIPT, PYTHON_ROUNDS))
         size = int(plain.stdout.split()[-1])
-        self.assert_calls(self.report(outcome), 2, True, size)
+        self.assert_calls(self.report(outcome, "--fold", "none"), 2, True, size)
 
     def test_alone(self) -> None:
         plain, outcome = self.both([PYTHON, SCRIPT, PYTHON_ROUNDS])
-        self.assert_calls(self.report(outcome), 1, False, int(plain.stdout.split()[-1]))
+        self.assert_calls(self.report(outcome, "--fold", "none"), 1, False, int(plain.stdout.split()[-1]))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ class WrongWords(ToolsTest):
     def test_what_is_missing_is_listed(self):
         self.assertIn("one of config, mpi, metrics, version, build", self.one_line("info"))
         self.assertIn("one of run, exec, report,", self.one_line())
-        self.assertIn("experiment is required", self.one_line("report"))
+        self.assertIn("experiment is required", self.one_line("check"))
 
     def test_wrong_values_say_what_is_allowed(self):
         self.assertIn("--format: xml is none of text, json, csv", self.one_line("report", "x", "--format", "xml"))

@@ -272,7 +272,7 @@ class DamagedReport(ToolsTest):
 
     def test_options_that_would_change_nothing_are_refused(self):
         for options in (("--metric", "mpi"), ("--metric", "mpi", "--flat"), ("--callpath", "main"),
-                        ("--callpath", "main", "--flat"), ("--loop", "timestep"), ("--thread", "0"),
+                        ("--callpath", "main", "--flat"), ("--loop", "timestep"),
                         ("--callsites", "--flat"), ("--callsites", "--locations"), ("--min-share", "1", "--locations"),
                         ("--min-share", "1", "--format", "csv"), ("--min-share", "1", "--format", "json"),
                         ("--loop", "timestep", "--locations"), ("--flat", "--locations"), ("--flat", "--windows"),

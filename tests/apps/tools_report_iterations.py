@@ -276,7 +276,7 @@ class Clusters(Measured):
                 apart = location["clusters"][location["cluster_of"][i]]["apart"]
                 blamed |= {name for difference in apart for name in difference["path"]}
             self.assertIn("peak", blamed, location["clusters"])
-        self.assertRegex(self.text("--clusters", "--loop", "step", columns=140), r"x in .*peak")
+        self.assertRegex(self.text("--clusters", "--loop", "step", columns=140), r" in .*peak")
 
     def test_tables_are_the_clusters(self):
         of = {int(r["iteration"]): int(r["cluster"]) for r in self.rows("--iterations", "--loop", "step", "--rank", "0")}
@@ -388,8 +388,7 @@ class WrongRequests(Measured):
                 ("--min-share", "only text folds", ("--min-share", "0.5", "--format", "json")),
                 ("--min-share", "call paths, which --iterations", ("--iterations", "--min-share", "1")),
                 ("--loop", "goes with --iterations", ("--loop", "step")),
-                ("--loop", "goes with --iterations", ("--loop", "nosuch")),
-                ("--thread", "goes with --iterations", ("--thread", "0"))):
+                ("--loop", "goes with --iterations", ("--loop", "nosuch"))):
             line = self.one_line(*options)
             self.assertIn(f"refrain report: {option}: ", line)
             self.assertIn(of, line)

@@ -3,6 +3,7 @@
     claims.py only_rank EXPERIMENT FUNCTION RANK    the function has time on this rank and on no other
     claims.py least_rank EXPERIMENT FUNCTION RANK   it has less time on this rank than on any other
     claims.py nowhere EXPERIMENT FUNCTION           no rank has it
+    claims.py says EXPERIMENT WORD...               one of its findings has all these words
     claims.py band EXPERIMENT METRIC FROM           of iterations: from this one on the largest rank has three times the median of the
                                                     others in total, before it has not, and which rank it is changes in their order
 """
@@ -39,6 +40,12 @@ def nowhere(experiment: str, function: str) -> bool:
     return not any(time_by_rank(experiment, function).values())
 
 
+def says(experiment: str, *words: str) -> bool:
+    texts = [of["text"] for of in report(experiment)["findings"]]
+    print(texts)
+    return any(all(word in text for word in words) for text in texts)
+
+
 def band(experiment: str, metric: str, begin: str) -> bool:
     """By medians of tenths of the run: single iterations may be interrupted by other programs."""
     loop = report(experiment, "--iterations", "--metric", metric)["loops"][0]
@@ -60,5 +67,5 @@ def band(experiment: str, metric: str, begin: str) -> bool:
 
 if __name__ == "__main__":
     claim, arguments = sys.argv[1], sys.argv[2:]
-    if not {"only_rank": only_rank, "least_rank": least_rank, "nowhere": nowhere, "band": band}[claim](*arguments):
+    if not {"only_rank": only_rank, "least_rank": least_rank, "nowhere": nowhere, "says": says, "band": band}[claim](*arguments):
         sys.exit(f"not so: {' '.join(sys.argv[1:])}")

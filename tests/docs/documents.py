@@ -83,7 +83,7 @@ class Session:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def run(self, commands: list[Command]) -> list[tuple[str, str]]:
-        """Standard output and standard error of each; the last one is the first that failed."""
+        """Standard output and standard error of each; the last one is the first that failed. What a document tells to export is not there before."""
         script = ["run() {", "  eval \"$2\" >.results/$1.out 2>.results/$1.err </dev/null || { echo $? >.results/$1.failed; exit 1; }", "}"]
         for number, command in enumerate(commands):
             script.append(f"run {number} {self.quoted(command.to_run())}")
@@ -91,6 +91,9 @@ class Session:
                 script.append(f"run {number}.unfolded {self.quoted(command.to_run() + ' --min-share 0')}")
         env = clean_environment({"COLUMNS": "132", "LC_ALL": "C.UTF-8", "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"})
         env.pop("OMP_WAIT_POLICY")
+        exported = re.findall(r"\b(OMPI_\w+)=", " ".join(command.text for command in commands if command.text.startswith("export ")))
+        for name in exported:
+            env.pop(name, None)
         subprocess.run(["bash", "--norc", "-c", "\n".join(script)], cwd=self.root, env=env, timeout=self.timeout)
         results = []
         for number in range(len(commands)):

@@ -12,6 +12,8 @@
 #include "offline/analysis/windows.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/report/difference.hpp"
 #include "offline/report/report.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
@@ -165,7 +167,7 @@ void print_something(const std::string& bytes, Random& random) {
   report::Options options;
   const auto formats = report::format_names();
   options.set_format(formats[random() % formats.size()]);
-  switch (random() % 10) {
+  switch (random() % 18) {
     case 0: options.flat = true; break;
     case 1: options.iterations = true; break;
     case 2: options.clusters = true; break;
@@ -175,6 +177,14 @@ void print_something(const std::string& bytes, Random& random) {
     case 6: options.cluster = static_cast<std::int32_t>(random() % 5), options.loop = "timestep"; break;
     case 7: options.iterations = true, options.callpath = "MPI_Send", options.metric = "wall"; break;
     case 8: options.callsites = true; break;
+    case 9: options.mpi = true; break;
+    case 10: options.modules = true; break;
+    case 11: options.sizes = true; break;
+    case 12: options.communicators = true; break;
+    case 13: options.nodes = true; break;
+    case 14: options.callers = "MPI_Send"; break;
+    case 15: options.source = "solver.c"; break;
+    case 16: options.flat = true, options.sort = "function", options.limit = 3; break;
     default: break;
   }
   if (random() % 4 == 0) options.ranks = {1};
@@ -183,6 +193,12 @@ void print_something(const std::string& bytes, Random& random) {
     const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
     render(experiment, options, {80, false, false}, symbolizer, [&](std::string_view text) { printed += text.size(); });
     ASSERT_GT(printed, 0u);
+    analysis::MinimumWaits minima(experiment->definitions());
+    const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});
+    findings::Facts facts{*experiment, tree, minima, {}};
+    find(facts);
+    if (random() % 4 == 0)
+      report::render_difference(experiment, experiment, {}, {80, false, false}, symbolizer, [](std::string_view) {});
   } catch (const experiment::ReadError&) {
   } catch (const report::UsageError&) {
   }

@@ -398,7 +398,7 @@ TEST(Locations, a_thread_that_is_not_there_is_said) {
     options.thread = 0;
     EXPECT_EQ(error_of(two_ranks(), options), "");
     options.thread = 77;
-    EXPECT_EQ(error_of(two_ranks(), options), "--thread 77: no thread of this number is here");
+    EXPECT_EQ(error_of(two_ranks(), options), "--thread 77: no thread of this number is here; the last one is 0");
   }
 }
 
@@ -429,7 +429,7 @@ TEST(Flat, options_of_other_views_are_refused_with_the_reason) {
 TEST(Loops, none_is_one_clear_line) {
   const auto none = experiment_of({{}});
   for (const Format format : {Format::Text, Format::Tables})
-    EXPECT_TRUE(error_of(none, iterations(format)).starts_with("no loop is marked in this experiment: see "));
+    EXPECT_TRUE(error_of(none, iterations(format)).starts_with("no loop is marked in this experiment: mark it "));
   EXPECT_TRUE(Json::parse(rendered(none, iterations(Format::Json)))["loops"].empty());
 }
 

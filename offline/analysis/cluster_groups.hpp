@@ -1,0 +1,34 @@
+#pragma once
+/// Clusters put together for people: until those are left that differ by more than they scatter.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "offline/analysis/cluster_differences.hpp"
+
+namespace refrain::analysis {
+
+struct ClusterGroup {
+  std::vector<std::size_t> clusters;  ///< of Loop::clusters, ascending
+  bool is_rest = false;               ///< small ones that differ from each other
+  double members = 0;
+  double mean_wall_s = 0, deviation_wall_s = 0, mean_mpi_s = 0;
+  double share = 0;  ///< of the wall time of the loop
+
+  /// When its iterations are.
+  struct When {
+    enum Kind : std::uint8_t { Always, Blocks, Regular, Scattered } kind = Scattered;
+    struct Block {
+      std::int64_t first, last;
+    };
+    std::vector<Block> blocks;  ///< of Blocks: at most four, which hold nearly all; of others the whole extent
+    std::int64_t period = 0;    ///< of Regular
+  } when;
+  std::vector<ClusterDifference> differences;  ///< from all other iterations
+};
+
+/// Largest share first. Reads the log of the loop.
+std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, const CallTree& tree);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,51 @@
+#pragma once
+/// How a value changes over the iterations of a loop: single iterations that stand out, a step to another level, a
+/// steady growth. What is said is more than chance makes of values that only scatter: once in a million series.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace refrain::analysis {
+
+struct IterationShape {
+  double usual = 0;  ///< the median
+
+  /// Iterations that take much more than those around them.
+  struct Peaks {
+    std::vector<std::size_t> places;  ///< ascending
+    double excess = 0;                ///< what they have more than the median around them, together
+    double error = 0;                 ///< standard error of the excess
+    double mean = 0;                  ///< of one
+    std::size_t period = 0;           ///< they come every so many iterations; 0: irregularly
+  };
+  std::optional<Peaks> peaks;
+
+  /// Another level from an iteration on.
+  struct Step {
+    std::size_t at = 0;  ///< the first iteration of the other level
+    double before = 0, after = 0;
+    double error = 0;  ///< standard error of the difference
+  };
+  std::optional<Step> step;
+
+  /// From the first to the last iteration, on a straight line.
+  struct Growth {
+    double first = 0, last = 0;
+    double error = 0;  ///< standard error of the difference
+  };
+  std::optional<Growth> growth;  ///< may be negative; there is none where there is a step
+};
+
+/// Of fewer iterations nothing is said.
+inline constexpr std::size_t least_iterations_of_shape = 20;
+
+/// The distance that nearly all of the places have from the one before, when they come like this over nearly all of
+/// `extent`; a few that come by chance, or are hidden, do not count. 0: they come irregularly, or are fewer than four.
+std::size_t period_of(std::span<const std::size_t> places, std::size_t extent);
+
+/// Values that are not known are NaN.
+IterationShape shape_of(std::span<const double> values);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,106 @@
+#include "offline/analysis/iteration_suggestion.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "offline/analysis/short_names.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+constexpr std::int64_t fewest_calls = 10;
+
+bool is_of_all(std::string_view function) {
+  constexpr std::string_view operations[] = {"MPI_Allreduce", "MPI_Barrier",  "MPI_Bcast",          "MPI_Reduce",
+                                             "MPI_Allgather", "MPI_Alltoall", "MPI_Reduce_scatter", "MPI_Gather",
+                                             "MPI_Scatter",   "MPI_Scan",     "MPI_Neighbor_"};
+  if (function == "MPI_Reduce_local") return false;
+  return std::ranges::any_of(operations, [&](auto begin) { return function.starts_with(begin); });
+}
+
+/// By node of the tree, the calls of one rank's first thread.
+std::map<std::uint32_t, std::int64_t> calls_of(const experiment::Experiment& experiment, const experiment::Rank& rank,
+                                               const CallTree& tree) {
+  std::map<std::uint32_t, std::int64_t> calls;
+  for (const experiment::Location& location : rank.locations) {
+    if (location.thread != 0 || !location.run) continue;
+    for (const experiment::PathTotals& path : location.run->paths) {
+      const std::uint32_t node = tree.node_of[path.path];
+      if (experiment.definitions().paths[path.path].kind == experiment::NodeKind::Region)
+        calls[node] += location.run->columns[path.first + format::column_of(format::MetricId::Visits)];
+    }
+  }
+  return calls;
+}
+
+/// By a name that the setting takes; nothing: what calls it has none, or it is no operation of all.
+std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
+  if (node == 0) return std::nullopt;  // outside of what is shown
+  const auto caller = static_cast<std::uint32_t>(tree.nodes[node].parent);
+  if (caller == 0 || tree.nodes[caller].kind != PathKind::User || !is_of_all(tree.nodes[node].name))
+    return std::nullopt;
+  std::string name = qualified_name(tree.nodes[caller].name);
+  const bool is_name = name.find_first_of("[]()<>+ ") == name.npos;
+  return is_name ? std::optional(std::move(name)) : std::nullopt;
+}
+
+/// By node, how deep the innermost function above it is that has more than half of the time of what is below it.
+std::vector<int> depths_of_most(const CallTree& tree) {
+  double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
+  for (const std::uint32_t child : tree.nodes[0].children)
+    if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
+  std::vector<int> depth(tree.nodes.size()), of_most(tree.nodes.size());
+  for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
+    const auto parent = static_cast<std::size_t>(tree.nodes[node].parent);
+    depth[node] = depth[parent] + 1;
+    const bool has_most = tree.nodes[node].kind == PathKind::User && tree.nodes[node].inclusive_s > most_s / 2;
+    of_most[node] = has_most ? depth[node] : of_most[parent];
+  }
+  return of_most;
+}
+
+}  // namespace
+
+std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree) {
+  // The setting counts the calls of a function below any function of a name, wherever they are in the tree.
+  using Place = std::pair<std::string, std::string>;
+  std::map<Place, std::int64_t> common;
+  bool is_first = true;
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+    const auto rank = experiment.rank(place, experiment::Depth::Run);
+    if (!rank) continue;
+    std::map<Place, std::int64_t> calls;
+    for (const auto& [node, count] : calls_of(experiment, *rank, tree))
+      if (const auto caller = caller_of(tree, node)) calls[{tree.nodes[node].name, *caller}] += count;
+    if (std::exchange(is_first, false)) common = std::move(calls);
+    else
+      std::erase_if(common, [&](const auto& of) {
+        const auto at = calls.find(of.first);
+        return at == calls.end() || at->second != of.second;
+      });
+  }
+  // The main loop is in the innermost function that has most of the time with what it calls.
+  const std::vector<int> depth_of_most = depths_of_most(tree);
+  std::map<Place, int> depth;
+  for (std::uint32_t node = 1; node < tree.nodes.size(); ++node)
+    if (const auto caller = caller_of(tree, node)) {
+      int& of = depth[{tree.nodes[node].name, *caller}];
+      of = std::max(of, depth_of_most[static_cast<std::size_t>(tree.nodes[node].parent)]);
+    }
+  std::optional<IterationSuggestion> best;
+  std::tuple<int, std::int64_t> most;
+  for (const auto& [place, calls] : common) {
+    if (calls < fewest_calls) continue;
+    const std::tuple<int, std::int64_t> worth(depth[place], -calls);
+    if (best && worth <= most) continue;
+    most = worth;
+    best = {place.first, place.second, calls};
+  }
+  return best;
+}
+
+}  // namespace refrain::analysis

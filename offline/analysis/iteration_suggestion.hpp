@@ -1,0 +1,23 @@
+#pragma once
+/// Which call of MPI may begin the iterations of a program whose main loop is not marked.
+
+#include <optional>
+#include <string>
+
+#include "offline/analysis/call_tree.hpp"
+
+namespace refrain::analysis {
+
+struct IterationSuggestion {
+  std::string function, caller;  ///< of MPI, and of the program, as REFRAIN_ITERATION_AT takes them
+  std::int64_t calls = 0;        ///< on every rank
+
+  std::string setting() const { return function + "@" + caller; }
+};
+
+/// A collective operation that the first threads of all ranks call equally often, at one place, many times, and of
+/// those the one nearest to where most of the time is; of several the one that is called least often. Nothing: there is
+/// none.
+std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree);
+
+}  // namespace refrain::analysis

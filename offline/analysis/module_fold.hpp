@@ -1,0 +1,26 @@
+#pragma once
+/// Modules whose frames are one line of a call path each time that it is in them: what an interpreter does inside says
+/// little of the program that it runs.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace refrain::analysis {
+
+struct ModuleFold {
+  std::vector<std::string> modules;  ///< names of files, as "libfoo.so.1", "libfoo.so" or "libfoo"
+  bool runtimes = false;  ///< those of languages, too: Python, Perl, Ruby, R, Julia, Java, Node.js, Lua, Tcl, PHP
+
+  /// `file`: the last part of the module's path.
+  bool folds(std::string_view file) const;
+  /// Only what has no name: helpers of OpenMP, whose functions tell something.
+  bool folds_unnamed(std::string_view file) const;
+};
+
+/// "[libpython3.11.so.1.0]".
+std::string name_of_fold(std::string_view file);
+/// Whether frames have this name because they are of the runtime of a language.
+bool is_fold_of_runtime(std::string_view name);
+
+}  // namespace refrain::analysis

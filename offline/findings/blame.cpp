@@ -1,0 +1,204 @@
+#include "offline/findings/blame.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <span>
+#include <utility>
+
+#include "offline/analysis/cluster_differences.hpp"
+#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/short_names.hpp"
+
+namespace refrain::findings {
+namespace {
+
+using Chosen = std::function<bool(std::size_t)>;
+
+/// Of the others, and of the chosen iterations.
+struct Halves {
+  double iterations[2] = {}, user_s[2] = {};
+
+  double more_s() const {
+    return iterations[0] > 0 && iterations[1] > 0 ? user_s[1] / iterations[1] - user_s[0] / iterations[0] : 0;
+  }
+};
+
+/// What a rank has in both, and how many of each cluster the chosen iterations are.
+struct OfRank {
+  Halves all;
+  std::vector<double> members;
+  /// Iterations whose samples were kept, one by one.
+  Halves sampled;
+  std::vector<double> samples[2];  ///< by node of the tree, user code
+};
+
+OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, const Chosen& chosen) {
+  OfRank of;
+  of.members.resize(profiles.loop().clusters.size());
+  for (auto& samples : of.samples) samples.resize(facts.tree.nodes.size());
+  const auto user = analysis::value_of_metric(profiles, "user");
+  const bool has_samples = profiles.samples_stride() > 0;
+  analysis::for_each_iteration(profiles.loop(),
+                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                 const double value = user ? user(i, cluster, row) : 0;
+                                 if (i < 0 || !std::isfinite(value)) return;
+                                 const bool is_chosen = chosen(static_cast<std::size_t>(i));
+                                 of.all.user_s[is_chosen] += value;
+                                 ++of.all.iterations[is_chosen];
+                                 if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
+                                   ++of.members[static_cast<std::size_t>(cluster)];
+                                 const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr;
+                                 if (!samples) return;
+                                 of.sampled.user_s[is_chosen] += value;
+                                 ++of.sampled.iterations[is_chosen];
+                                 for (const analysis::SampledPath& path : *samples)
+                                   if (const std::uint32_t node = facts.tree.node_of[path.path];
+                                       facts.tree.nodes[node].kind == analysis::PathKind::User)
+                                     of.samples[is_chosen][node] += static_cast<double>(path.samples);
+                               });
+  for (auto& samples : of.samples)
+    for (std::size_t node = samples.size(); node-- > 1;)
+      samples[static_cast<std::size_t>(facts.tree.nodes[node].parent)] += samples[node];
+  return of;
+}
+
+/// From the samples of the iterations themselves: the innermost function that has most of what the chosen ones have
+/// more; 0: they are too few to tell.
+std::uint32_t node_by_samples(const Facts& facts, const OfRank& of) {
+  constexpr double most_of_it = 0.7, certain = 3;
+  const Halves& halves = of.sampled;
+  if (halves.iterations[0] <= 0 || halves.iterations[1] <= 0) return 0;
+  // User time of an iteration that a sample stands for. Samples come more often at some times than at others.
+  double period_s[2] = {};
+  for (const int part : {0, 1}) {
+    if (of.samples[part][0] <= 0) return 0;
+    period_s[part] = halves.user_s[part] / halves.iterations[part] / of.samples[part][0];
+  }
+  const auto more_of = [&](std::uint32_t node) {
+    return period_s[1] * of.samples[1][node] - period_s[0] * of.samples[0][node];
+  };
+  const auto error_of = [&](std::uint32_t node) {
+    return std::hypot(period_s[1] * std::sqrt(of.samples[1][node]), period_s[0] * std::sqrt(of.samples[0][node]));
+  };
+  std::uint32_t at = 0;
+  for (;;) {
+    std::uint32_t best = 0;
+    for (const std::uint32_t child : facts.tree.nodes[at].children)
+      if (facts.tree.nodes[child].kind == analysis::PathKind::User && more_of(child) > certain * error_of(child) &&
+          (best == 0 || more_of(child) > more_of(best)))
+        best = child;
+    if (best == 0 || more_of(best) < most_of_it * of.all.more_s()) break;
+    at = best;
+  }
+  // The loop itself, and what has called it, are no answer.
+  return at != 0 && facts.tree.nodes[at].marked ? 0 : at;
+}
+
+/// How much longer the rank that is longest outside of MPI is there in the chosen iterations than in the others.
+double longest_more_s(const LoopFacts& loop, const Chosen& chosen) {
+  Halves halves;
+  for (std::size_t v = 0; v < loop.longest_user_s.size(); ++v) {
+    const bool is_chosen = chosen(v * static_cast<std::size_t>(loop.stride));
+    halves.user_s[is_chosen] += loop.longest_user_s[v];
+    ++halves.iterations[is_chosen];
+  }
+  return halves.more_s();
+}
+
+bool is_within(const analysis::CallTree& tree, std::uint32_t node, std::uint32_t caller) {
+  while (node != 0 && node != caller) node = static_cast<std::uint32_t>(tree.nodes[node].parent);
+  return node == caller;
+}
+
+/// Of the differences that are nearly all of that one, the one of the last function on the way.
+template <class More>
+const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
+                                                const std::vector<analysis::ClusterDifference>& differences,
+                                                const analysis::ClusterDifference& of, const More& more) {
+  constexpr double nearly_all = 0.9;
+  const analysis::ClusterDifference* innermost = &of;
+  for (const analysis::ClusterDifference& next : differences)
+    if (next.metric == "time" && next.node != 0 && is_within(tree, next.node, innermost->node) &&
+        more(next) >= nearly_all * more(of))
+      innermost = &next;
+  return *innermost;
+}
+
+}  // namespace
+
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s,
+                           const std::function<bool(std::size_t iteration)>& chosen) {
+  constexpr double most_of_it = 0.5;
+  std::optional<OfRank> most;
+  std::size_t at = 0;
+  double least_s = 0;
+  // Each is read anew.
+  constexpr std::int64_t most_read = most_iterations_read / 4;
+  const auto ranks = static_cast<std::int64_t>(loop.ranks.size());
+  const std::int64_t step = std::max<std::int64_t>(std::min(loop.iterations, most_read) * ranks / most_read, 1);
+  for (std::int64_t r = 0; r < ranks; r += step) {
+    const auto open = facts.open(loop.ranks[static_cast<std::size_t>(r)]);
+    if (!open) continue;
+    OfRank of = compare(facts, *open->profiles, chosen);
+    least_s = most ? std::min(least_s, of.all.more_s()) : of.all.more_s();
+    if (most && of.all.more_s() <= most->all.more_s()) continue;
+    most = std::move(of);
+    at = static_cast<std::size_t>(r);
+  }
+  if (!most) return std::nullopt;
+  const auto open = facts.open(loop.ranks[at]);
+  if (!open) return std::nullopt;
+  const double more_s = most->all.more_s();
+  Blame blame{.is_of_all_ranks = least_s > more_s / 2};
+  if (loop.has_all_ranks && step == 1) blame.rank = loop.ranks[at].rank;
+  // Else the time is in MPI, and what ranks have more in their own code says nothing of it.
+  const bool is_user = more_s > 0 && (excess_s <= 0 || longest_more_s(loop, chosen) >= most_of_it * excess_s);
+  if (more_s < most_of_it * excess_s) {  // now this rank has it, now another
+    blame.rank.reset();
+    blame.is_of_changing_ranks = is_user && !blame.is_of_all_ranks && loop.ranks.size() > 1;
+  }
+  if (is_user) {
+    if (const std::uint32_t node = node_by_samples(facts, *most); node != 0) {
+      blame.path = analysis::short_path(path_to(facts.tree, node));
+      blame.is_user = true;
+      return blame;
+    }
+  }
+  // A cluster that holds other iterations, too, tells less than there is: differences are compared with each other. A
+  // function explains more than that the thread was not on a CPU.
+  const auto differences = analysis::differences_of(*open->profiles, facts.tree, most->members);
+  double largest_s = 0;
+  const auto more = [](const analysis::ClusterDifference& of) { return of.cluster_mean - of.loop_mean; };
+  for (const auto& of : differences)
+    if (of.metric == "time" && of.node != 0) largest_s = std::max(largest_s, more(of));
+  const std::pair<analysis::PathKind, double> of_user[] = {{analysis::PathKind::User, 0.25},
+                                                           {analysis::PathKind::Other, 0.5}},
+                                              of_mpi[] = {{analysis::PathKind::Mpi, 1}};
+  for (const auto& [kind, part] : is_user ? std::span<const std::pair<analysis::PathKind, double>>(of_user)
+                                          : std::span<const std::pair<analysis::PathKind, double>>(of_mpi))
+    for (const auto& of : differences) {
+      const analysis::TreeNode& node = facts.tree.nodes[of.node];
+      if (of.metric != "time" || of.node == 0 || node.kind != kind || !(more(of) > 0) || more(of) < part * largest_s)
+        continue;
+      blame.is_not_on_cpu = node.name == analysis::not_on_cpu_name;
+      if (kind == analysis::PathKind::Other && !blame.is_not_on_cpu) continue;
+      blame.is_user = kind == analysis::PathKind::User;
+      blame.path = analysis::short_path(path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node));
+      return blame;
+    }
+  return blame;
+}
+
+std::string text_of(const Facts& facts, const std::optional<Blame>& blame) {
+  if (!blame || blame->path.empty()) return {};
+  if (!blame->is_user && !blame->is_not_on_cpu) return ", most of that in " + blame->path;
+  const std::string path =
+      blame->is_not_on_cpu ? "because a thread was not on a CPU (a shared core, sleep or files)" : "in " + blame->path;
+  if (blame->is_of_changing_ranks) return ", " + path + ", now on one rank and now on another";
+  if (facts.first_threads().size() < 2 || blame->is_of_all_ranks || !blame->rank) return ", " + path;
+  return fmt::format(", {} on rank {}", path, *blame->rank);
+}
+
+}  // namespace refrain::findings

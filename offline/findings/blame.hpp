@@ -1,0 +1,28 @@
+#pragma once
+/// Which call path makes some iterations, or a rank, slower than others.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "offline/findings/facts.hpp"
+
+namespace refrain::findings {
+
+/// In the iterations that `chosen` is true of.
+struct Blame {
+  std::optional<std::int32_t> rank;   ///< has most more user code in them; nothing: not all ranks were looked at
+  bool is_of_changing_ranks = false;  ///< no rank has most of it, but in each iteration one has
+  bool is_of_all_ranks = false;       ///< the others have at least half as much more
+  std::string path;                   ///< in which that time is; empty: in none of them
+  bool is_user = false;               ///< it is a function of the program
+  bool is_not_on_cpu = false;         ///< it is time that was not on a CPU
+};
+/// `excess_s`: how much longer a chosen iteration is than the others, wall time; what is much less is not its cause. 0:
+/// whatever the rank has more. Nothing: the iterations cannot be read.
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s,
+                           const std::function<bool(std::size_t iteration)>& chosen);
+/// ", in f > g on rank 3" for the end of a sentence; empty: it is not known.
+std::string text_of(const Facts& facts, const std::optional<Blame>& blame);
+
+}  // namespace refrain::findings

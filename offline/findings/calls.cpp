@@ -1,0 +1,87 @@
+// What calls of MPI cost beside waiting, and what no call path is known of.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "offline/analysis/human_units.hpp"
+#include "offline/analysis/short_names.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/findings/rules_of.hpp"
+#include "offline/findings/wording.hpp"
+
+namespace refrain::findings {
+
+using analysis::human_count;
+using analysis::human_time;
+
+using format::MetricId;
+
+void small_messages(const Facts& facts, std::vector<Finding>& found) {
+  constexpr double most_bytes = 1024, least_messages = 10'000;
+  double messages = 0, bytes = 0, most_s = 0, seconds = 0, error_s = 0;
+  std::uint32_t largest = 0;
+  std::vector<double> without_waiting(facts.tree.nodes.size()), errors(facts.tree.nodes.size());
+  for (const auto& of : facts.minima.paths()) {
+    if (of.path >= facts.tree.node_of.size()) continue;
+    without_waiting[facts.tree.node_of[of.path]] += of.floor_s();
+    errors[facts.tree.node_of[of.path]] += of.estimate.error_s();
+  }
+  for (std::uint32_t node = 1; node < facts.tree.nodes.size(); ++node) {
+    const analysis::TreeNode& of = facts.tree.nodes[node];
+    const double sent = static_cast<double>(of.exclusive[MetricId::MessagesSent]),
+                 received = static_cast<double>(of.exclusive[MetricId::MessagesReceived]);
+    if (of.kind != analysis::PathKind::Mpi || sent + received <= 0) continue;
+    messages += sent;
+    bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
+    // Of functions that do not wait all is known.
+    const double here_s = without_waiting[node] > 0 ? std::min(without_waiting[node], of.exclusive_s) : 0;
+    seconds += here_s;
+    error_s += here_s > 0 ? errors[node] : 0;
+    if (here_s > most_s) {
+      most_s = here_s;
+      largest = node;
+    }
+  }
+  const double all_s = facts.communicating_s(), share = seconds / all_s;
+  if (!(all_s > 0) || messages < least_messages || bytes > most_bytes * messages || share < least_share || largest == 0)
+    return;
+  found.push_back(
+      {"",
+       share,
+       error_s / all_s,
+       fmt::format("{} messages of {:.0f} B each on average cost that in calls alone, without any waiting, most "
+                   "of it in {}",
+                   human_count(static_cast<std::int64_t>(messages)), bytes / messages,
+                   analysis::short_path(path_to(facts.tree, largest))),
+       {"--sizes"}});
+}
+
+namespace {
+
+std::string why_unseen(const std::string& name) {
+  if (name == analysis::no_sample_name) return ", for which timer ticks came too late or not at all";
+  if (name == analysis::arena_full_name) return ", for which the call tree had no room (REFRAIN_MEMORY)";
+  return {};
+}
+
+}  // namespace
+
+void unseen(const Facts& facts, std::vector<Finding>& found) {
+  double seconds = 0;
+  std::vector<std::string> names;
+  for (const std::uint32_t child : facts.tree.nodes[0].children) {
+    const analysis::TreeNode& of = facts.tree.nodes[child];
+    const bool is_unknown = of.name == analysis::no_sample_name || of.name == analysis::arena_full_name ||
+                            of.name == analysis::mpi_without_path_name;
+    if (!is_unknown || !(of.inclusive_s > 0)) continue;
+    seconds += of.inclusive_s;
+    names.push_back(of.name);
+  }
+  // Of all threads: any of them may not be seen.
+  const double share = seconds / facts.tree.totals.wall_s;
+  if (share < least_share) return;
+  std::string text = "of this no call path is known:";
+  for (const std::string& name : names) text += (name == names[0] ? " " : ", ") + name + why_unseen(name);
+  found.push_back({"", share, 0, text, {"--locations"}});
+}
+
+}  // namespace refrain::findings

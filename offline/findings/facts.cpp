@@ -1,0 +1,142 @@
+#include "offline/findings/facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/run_totals.hpp"
+
+namespace refrain::findings {
+namespace {
+
+/// Of the first threads; those of others follow them.
+std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
+  std::vector<LoopFacts> loops;
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+    const auto rank = experiment.rank(place, experiment::Depth::Loops);
+    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
+      if (rank->locations[l].thread != 0) continue;
+      for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
+        const experiment::Loop& loop = rank->locations[l].loops[number];
+        auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
+        if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
+        at->iterations = std::max(at->iterations, loop.iterations);
+        at->ranks.push_back({place, l, number, rank->rank});
+        ++at->processes;
+      }
+    }
+  }
+  return loops;
+}
+
+/// Evenly over all of them.
+void leave_out_ranks(LoopFacts& loop) {
+  const auto most = static_cast<std::size_t>(most_iterations_read / std::max<std::int64_t>(loop.iterations, 1));
+  if (loop.ranks.size() <= most) return;
+  loop.has_all_ranks = false;
+  std::vector<LoopFacts::OfRank> some;
+  const std::size_t count = std::max<std::size_t>(most, 1);
+  for (std::size_t i = 0; i < count; ++i) some.push_back(loop.ranks[i * loop.ranks.size() / count]);
+  loop.ranks = std::move(some);
+}
+
+void read_iterations(const Facts& facts, LoopFacts& loop) {
+  const std::int64_t all = std::max<std::int64_t>(loop.iterations, 0);
+  loop.stride = std::max<std::int64_t>((all + most_values - 1) / most_values, 1);
+  const auto count = static_cast<std::size_t>((all + loop.stride - 1) / loop.stride);
+  std::vector<std::int64_t> known(count);
+  loop.wall_s.assign(count, 0);
+  loop.longest_user_s.assign(count, 0);
+  loop.user.resize(loop.ranks.size());
+  for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
+    const auto open = facts.open(loop.ranks[r]);
+    if (!open) continue;
+    const auto wall = analysis::value_of_metric(*open->profiles, "wall"),
+               user = analysis::value_of_metric(*open->profiles, "user");
+    if (!wall || !user) continue;
+    std::vector<double> user_s_of(count);
+    analysis::for_each_iteration(open->profiles->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   if (i < 0 || i >= all) return;
+                                   const double wall_s = wall(i, cluster, row), user_s = user(i, cluster, row);
+                                   if (!std::isfinite(wall_s) || !std::isfinite(user_s) || wall_s <= 0) return;
+                                   const auto iteration = static_cast<std::size_t>(i);
+                                   loop.wall_s[loop.value_of(iteration)] += wall_s;
+                                   ++known[loop.value_of(iteration)];
+                                   user_s_of[loop.value_of(iteration)] += user_s;
+                                   LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
+                                   piece.user_s[iteration % 2] += user_s;
+                                   ++piece.iterations[iteration % 2];
+                                 });
+    for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
+  }
+  for (double& seconds : loop.longest_user_s) seconds /= static_cast<double>(loop.stride);
+  // The mean of other ranks than before would be another level.
+  for (std::size_t v = 0; v < count; ++v) {
+    const auto first = static_cast<std::int64_t>(v) * loop.stride;
+    const std::int64_t expected = std::min(loop.stride, all - first) * static_cast<std::int64_t>(loop.ranks.size());
+    loop.wall_s[v] = known[v] == expected ? loop.wall_s[v] / static_cast<double>(known[v])
+                                          : std::numeric_limits<double>::quiet_NaN();
+  }
+  loop.shape = analysis::shape_of(loop.wall_s);
+}
+
+}  // namespace
+
+std::size_t LoopFacts::piece_of(std::size_t iteration) const {
+  const auto all = static_cast<double>(std::max<std::int64_t>(iterations, 1));
+  return std::min(static_cast<std::size_t>(static_cast<double>(iteration) / all * static_cast<double>(pieces)),
+                  pieces - 1);
+}
+
+std::vector<const analysis::LocationSummary*> Facts::first_threads() const {
+  std::vector<const analysis::LocationSummary*> first;
+  for (const analysis::LocationSummary& of : tree.locations)
+    if (of.thread == 0) first.push_back(&of);
+  return first;
+}
+
+void Facts::for_each_user_time(const TakeUserTime& take) const {
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+    const auto rank = experiment.rank(place, experiment::Depth::Run);
+    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
+      const auto totals = analysis::totals_of_run(*rank, rank->locations[l], experiment.definitions().paths);
+      for (const experiment::PathTotals& path : totals.paths)
+        if (const std::uint32_t node = tree.node_of[path.path]; tree.nodes[node].kind == analysis::PathKind::User)
+          take(rank->rank, rank->locations[l].thread, node, static_cast<double>(path.ticks) / rank->ticks_per_second);
+    }
+  }
+}
+
+double Facts::communicating_s() const {
+  double seconds = 0;
+  for (const analysis::LocationSummary& of : tree.locations)
+    if (of.mpi_s > 0) seconds += of.wall_s;
+  return seconds;
+}
+
+double Facts::period_s() const {
+  const analysis::Totals& totals = tree.totals;
+  return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
+}
+
+std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {
+  OpenLoopOfRank open{experiment.rank(of.place, experiment::Depth::Whole), nullptr};
+  if (!open.rank) return std::nullopt;
+  const experiment::Location& location = open.rank->locations[of.location];
+  open.profiles =
+      std::make_unique<analysis::IterationProfiles>(experiment.definitions(), *open.rank, location, of.loop);
+  return open;
+}
+
+void read_loops(Facts& facts) {
+  facts.loops = find_loops(facts.experiment);
+  for (LoopFacts& loop : facts.loops) {
+    leave_out_ranks(loop);
+    read_iterations(facts, loop);
+  }
+}
+
+}  // namespace refrain::findings

@@ -1,0 +1,82 @@
+#pragma once
+/// What the rules look at: of a whole experiment, read once.
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/iteration_profile.hpp"
+#include "offline/analysis/iteration_shape.hpp"
+#include "offline/analysis/minimum_waits.hpp"
+#include "offline/experiment/experiment.hpp"
+
+namespace refrain::findings {
+
+/// A marked loop as the first threads of ranks have it.
+struct LoopFacts {
+  struct OfRank {
+    std::size_t place, location, loop;  ///< in Experiment::ranks(), Rank::locations, Location::loops
+    std::int32_t rank;
+  };
+  /// Iterations that follow each other, those of even numbers and those of odd ones: what is chosen by one half is
+  /// measured by the other.
+  struct Piece {
+    std::array<double, 2> user_s{}, iterations{};
+  };
+  static constexpr std::size_t pieces = 32;
+
+  std::string name;
+  std::int64_t iterations = 0;  ///< of the rank that has most
+  std::vector<OfRank> ranks;    ///< those that were read
+  bool has_all_ranks = true;    ///< else there are too many iterations to read them all
+  /// Of so many iterations that follow each other `wall_s` has the mean; 1: every iteration has its own value.
+  std::int64_t stride = 1;
+  std::vector<double> wall_s;          ///< seconds of an iteration, the mean over ranks; NaN: not all of them have it
+  std::vector<double> longest_user_s;  ///< likewise, of the rank that is longest outside of MPI; with a stride, of sums
+  analysis::IterationShape shape;      ///< of wall_s
+  std::size_t processes = 0;           ///< that have the loop
+  std::vector<std::array<Piece, pieces>> user;  ///< by rank: time outside of MPI
+
+  std::size_t value_of(std::size_t iteration) const { return iteration / static_cast<std::size_t>(stride); }
+  std::size_t piece_of(std::size_t iteration) const;
+};
+
+/// A loop of a rank, read.
+struct OpenLoopOfRank {
+  experiment::RankHandle rank;
+  std::unique_ptr<const analysis::IterationProfiles> profiles;
+};
+
+struct Facts {
+  const experiment::Experiment& experiment;
+  const analysis::CallTree& tree;
+  const analysis::MinimumWaits& minima;
+  std::vector<LoopFacts> loops;
+
+  /// Of all ranks: the time of their first threads, which shares are of. Helper threads that wait add nothing to it.
+  double elapsed_s() const { return analysis::elapsed_s(tree); }
+  /// Of the threads that have called MPI: what shares of time in MPI are of.
+  double communicating_s() const;
+  /// Of the first threads of all ranks.
+  std::vector<const analysis::LocationSummary*> first_threads() const;
+  /// Seconds of user code that a sample stands for.
+  double period_s() const;
+  /// Own time of user functions, by thread and node of the tree; a node may come several times.
+  using TakeUserTime = std::function<void(std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds)>;
+  void for_each_user_time(const TakeUserTime& take) const;
+  /// Null: it cannot be read.
+  std::optional<OpenLoopOfRank> open(const LoopFacts::OfRank& of) const;
+};
+
+/// At most so many values of iterations are read: more ranks are left out, but for the first one.
+inline constexpr std::int64_t most_iterations_read = 2'000'000;
+/// A series has no more values.
+inline constexpr std::int64_t most_values = 500'000;
+/// Fills `facts.loops`.
+void read_loops(Facts& facts);
+
+}  // namespace refrain::findings

@@ -1,0 +1,41 @@
+#pragma once
+/// What a run should be told of at first sight: sentences, each with its figure, its error, and what shows more.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace refrain::findings {
+
+struct Facts;
+
+struct Finding {
+  std::string rule;               ///< its name in the table of rules
+  double share = 0;               ///< of the elapsed time of all ranks: what it costs; 0: it is no cost
+  double error = 0;               ///< standard error of the share
+  std::string text;               ///< one sentence, without the share
+  std::vector<std::string> more;  ///< words behind `refrain report EXPERIMENT` that show it
+};
+
+/// "12.3 +- 0.4 % of the time: late sender in exchange > MPI_Wait".
+std::string line_of(const Finding& finding);
+
+/// A kind of finding.
+struct Rule {
+  const char* name;
+  const char* help;  ///< what it finds, and when it says nothing
+  void (*find)(const Facts& facts, std::vector<Finding>& found);
+  bool of_iterations = false;  ///< looks at Facts::loops
+};
+
+/// The table.
+std::span<const Rule> rules();
+
+/// What the rules have found, the largest share first. `facts`: without loops, which are read when the other rules are
+/// done. `tell`: is told what a rule has found as soon as it has; null: nobody is. A rule that cannot read what it
+/// needs finds nothing, and the others go on.
+std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell = {});
+
+}  // namespace refrain::findings

@@ -1,0 +1,131 @@
+// Ranks that differ over the whole run, and cores that they share.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <span>
+
+#include "offline/analysis/human_units.hpp"
+#include "offline/analysis/short_names.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/findings/rules_of.hpp"
+#include "offline/findings/wording.hpp"
+
+namespace refrain::findings {
+
+using analysis::human_count;
+using analysis::human_time;
+namespace {
+
+/// Time of user code on a CPU, and how far it may be wrong.
+double computing_s(const analysis::LocationSummary& of) { return of.user_s - of.not_on_cpu_s; }
+double doubt_s(const analysis::LocationSummary& of) { return (of.not_on_cpu_high_s - of.not_on_cpu_low_s) / 2; }
+
+/// Standard deviation of what may be anywhere so far away to both sides.
+double deviation_of(double half_width) { return half_width / std::sqrt(3.0); }
+
+/// Seconds by node of the tree, with what is called there, of the first threads: of one rank, and the mean of the
+/// others.
+struct NodeTimes {
+  std::vector<double> own, others;
+};
+
+NodeTimes node_times(const Facts& facts, std::int32_t rank, std::span<const std::int32_t> others) {
+  const analysis::CallTree& tree = facts.tree;
+  NodeTimes times{std::vector<double>(tree.nodes.size()), std::vector<double>(tree.nodes.size())};
+  facts.for_each_user_time([&](std::int32_t of, std::int32_t thread, std::uint32_t node, double seconds) {
+    if (thread != 0) return;
+    if (of == rank) times.own[node] += seconds;
+    else if (std::ranges::binary_search(others, of)) times.others[node] += seconds / static_cast<double>(others.size());
+  });
+  for (auto* of : {&times.own, &times.others})
+    for (std::size_t node = of->size(); node-- > 1;)
+      (*of)[static_cast<std::size_t>(tree.nodes[node].parent)] += (*of)[node];
+  return times;
+}
+
+/// The function that has most of what the rank computes more than the others; 0: none has.
+std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_s) {
+  constexpr double most_of_it = 0.7, certain = 3;
+  std::uint32_t at = 0;
+  for (;;) {
+    std::uint32_t best = 0;
+    double best_s = 0;
+    for (const std::uint32_t child : facts.tree.nodes[at].children) {
+      if (facts.tree.nodes[child].kind != analysis::PathKind::User) continue;
+      const double more = times.own[child] - times.others[child];
+      const double error = std::sqrt(facts.period_s() * (times.own[child] + times.others[child]));
+      if (more > best_s && more > certain * error) {
+        best = child;
+        best_s = more;
+      }
+    }
+    if (best == 0 || best_s < most_of_it * more_s) return at;
+    at = best;
+  }
+}
+
+}  // namespace
+
+void late_rank(const Facts& facts, std::vector<Finding>& found) {
+  const auto threads = facts.first_threads();
+  if (threads.size() < 2) return;
+  const auto count = static_cast<double>(threads.size());
+  double mean_s = 0, mean_doubt_s = 0;
+  for (const auto* of : threads) {
+    mean_s += computing_s(*of) / count;
+    mean_doubt_s += doubt_s(*of) / count;
+  }
+  const auto* latest = *std::ranges::max_element(threads, {}, [](const auto* of) { return computing_s(*of); });
+  const double more_s = computing_s(*latest) - mean_s;
+  if (more_s * count < least_share * facts.elapsed_s() || more_s < doubt_s(*latest) + mean_doubt_s) return;
+  std::vector<std::int32_t> late, others;
+  double others_s = 0, others_mpi_s = 0;
+  for (const auto* of : threads) {
+    if (computing_s(*of) - mean_s > more_s / 2) {
+      late.push_back(of->rank);
+      continue;
+    }
+    others.push_back(of->rank);
+    others_s += computing_s(*of);
+    others_mpi_s += of->mpi_s;
+  }
+  if (others.empty()) return;
+  std::ranges::sort(others);
+  others_s /= static_cast<double>(others.size());
+  others_mpi_s /= static_cast<double>(others.size());
+  // Who reads files meanwhile, or has other work, does not wait.
+  if (others_mpi_s - latest->mpi_s < more_s / 2) return;
+  const NodeTimes times = node_times(facts, latest->rank, others);
+  const std::uint32_t node = late_node(facts, times, computing_s(*latest) - others_s);
+  std::string text = fmt::format("{} compute{} longer than the others, {} against a mean of {}", ranks_text(late),
+                                 late.size() == 1 ? "s" : "", human_time(computing_s(*latest)), human_time(others_s));
+  if (node != 0) text += ", in " + analysis::short_path(path_to(facts.tree, node));
+  const double all_s = facts.elapsed_s();
+  found.push_back({"",
+                   more_s * count / all_s,
+                   std::hypot(deviation_of(doubt_s(*latest)), deviation_of(mean_doubt_s)) * count / all_s,
+                   text + "; they wait for it",
+                   {"--locations", "--metric", "cpu"}});
+}
+
+void shared_core(const Facts& facts, std::vector<Finding>& found) {
+  double seconds = 0, low_s = 0, high_s = 0;
+  for (const auto* of : facts.first_threads()) {
+    seconds += of->not_on_cpu_s;
+    low_s += of->not_on_cpu_low_s;
+    high_s += of->not_on_cpu_high_s;
+  }
+  const double all_s = facts.elapsed_s();
+  if (low_s < least_share * all_s) return;
+  constexpr double percent = 100;
+  found.push_back(
+      {"",
+       seconds / all_s,
+       deviation_of((high_s - low_s) / 2) / all_s,
+       fmt::format("in user code the program was not on a CPU ({:.0f} to {:.0f} %): threads share cores, sleep, "
+                   "or read and write files",
+                   percent * low_s / all_s, percent * high_s / all_s),
+       {"--locations", "--metric", "not_on_cpu"}});
+}
+
+}  // namespace refrain::findings

@@ -1,0 +1,25 @@
+#pragma once
+/// The rules, a file for each kind of cause.
+
+#include "offline/findings/finding.hpp"
+
+namespace refrain::findings {
+
+/// Less of the time of all threads is not worth a sentence.
+inline constexpr double least_share = 0.03;
+
+// iterations.cpp
+void slow_iterations(const Facts& facts, std::vector<Finding>& found);
+void step_of_iterations(const Facts& facts, std::vector<Finding>& found);
+void growing_iterations(const Facts& facts, std::vector<Finding>& found);
+void moving_hot_spot(const Facts& facts, std::vector<Finding>& found);
+// ranks.cpp
+void late_rank(const Facts& facts, std::vector<Finding>& found);
+void shared_core(const Facts& facts, std::vector<Finding>& found);
+// threads.cpp
+void serial_section(const Facts& facts, std::vector<Finding>& found);
+// calls.cpp
+void small_messages(const Facts& facts, std::vector<Finding>& found);
+void unseen(const Facts& facts, std::vector<Finding>& found);
+
+}  // namespace refrain::findings

@@ -1,0 +1,119 @@
+// The communicators of a program: of whom they are, how many there were, and the time of calls on them.
+#include <algorithm>
+#include <map>
+
+#include "offline/report/table_page.hpp"
+#include "offline/report/units.hpp"
+#include "offline/trace/communicators.hpp"
+
+namespace refrain::report {
+namespace {
+
+/// Those of one name that have one member each are one row: every rank has its own MPI_COMM_SELF.
+struct CommunicatorRow {
+  std::string name;
+  std::int32_t size = 0, remote_size = 0;
+  std::int64_t made = 0;
+  std::vector<std::int32_t> members;  ///< those that were written down
+  double seconds = -1;                ///< below 0: it is not known
+  std::int64_t calls = 0;
+};
+
+std::string name_of(const trace::CommunicatorOfTrace& of) { return of.name.empty() ? "(without a name)" : of.name; }
+
+/// The rows, and by index in trace::Communicators which of them it is.
+struct CommunicatorRows {
+  std::vector<CommunicatorRow> rows;
+  std::vector<std::size_t> row_of;
+};
+
+/// Time is exact by call path; what of it is on which communicator is taken from the calls whose events were kept.
+void add_times(const Document& d, CommunicatorRows& to) {
+  if (!d.options.traffic) return;
+  for (CommunicatorRow& row : to.rows) row.seconds = 0;
+  std::map<std::uint32_t, double> kept_s;
+  for (const auto& of : d.options.traffic->communicators)
+    if (static_cast<std::size_t>(of.path) < d.tree.node_of.size())
+      kept_s[d.tree.node_of[static_cast<std::size_t>(of.path)]] += of.seconds;
+  for (const auto& of : d.options.traffic->communicators) {
+    if (of.communicator < 0 || static_cast<std::size_t>(of.communicator) >= to.row_of.size() ||
+        static_cast<std::size_t>(of.path) >= d.tree.node_of.size())
+      continue;
+    const std::uint32_t node = d.tree.node_of[static_cast<std::size_t>(of.path)];
+    CommunicatorRow& row = to.rows[to.row_of[static_cast<std::size_t>(of.communicator)]];
+    if (kept_s[node] > 0) row.seconds += d.tree.nodes[node].exclusive_s * of.seconds / kept_s[node];
+    row.calls += of.calls;
+  }
+}
+
+CommunicatorRows rows_of(const Document& d) {
+  // Of all ranks, whichever are chosen: what events say counts all of them.
+  trace::Communicators all;
+  std::map<std::int32_t, std::int64_t> made;  // by index, the most of one rank
+  for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
+    const auto rank = d.experiment->rank(place, experiment::Depth::Run);
+    if (!rank) continue;
+    all.add(*rank);
+    for (const experiment::Communicator& of : rank->communicators) {
+      std::int64_t& most = made[all.index_of(rank->rank, of.id)];
+      most = std::max(most, of.made);
+    }
+  }
+  CommunicatorRows result;
+  std::map<std::string, std::size_t> of_one;
+  constexpr std::size_t most_members = 10'000;
+  for (std::size_t i = 0; i < all.all().size(); ++i) {
+    const trace::CommunicatorOfTrace& of = all.all()[i];
+    const bool is_of_one = of.size == 1 && of.remote_size == 0;
+    std::size_t at = result.rows.size();
+    if (is_of_one) at = of_one.try_emplace(name_of(of), at).first->second;
+    if (at == result.rows.size()) result.rows.push_back({name_of(of), of.size, of.remote_size, 0, {}, -1, 0});
+    CommunicatorRow& row = result.rows[at];
+    row.made += made[static_cast<std::int32_t>(i)];
+    for (std::size_t m = 0; m < of.members.size() && row.members.size() < most_members; ++m)
+      row.members.push_back(of.members[m]);
+    result.row_of.push_back(at);
+  }
+  for (CommunicatorRow& row : result.rows) {
+    std::ranges::sort(row.members);
+    row.members.erase(std::unique(row.members.begin(), row.members.end()), row.members.end());
+  }
+  add_times(d, result);
+  return result;
+}
+
+Table communicators_of_job(const Document& d) {
+  std::vector<Column> columns = {
+      {"share", Kind::Share, Everywhere, "time %"},       {"time_s", Kind::Seconds, Everywhere, "time"},
+      {"calls_kept", Kind::Count, ForPrograms},           {"size", Kind::Count},
+      {"remote_size", Kind::Count, Everywhere, "remote"}, {"made", Kind::Count},
+      {"members", Kind::Text, Everywhere, "ranks"},       {"name", Kind::Text, Everywhere, "communicator"}};
+  return {"communicators_of_job", std::move(columns), [&d](const TakeRow& take) {
+            CommunicatorRows all = rows_of(d);
+            std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
+            for (const CommunicatorRow& of : all.rows) {
+              const bool is_known = of.seconds >= 0;
+              take({{is_known ? Cell(of.seconds / d.tree.totals.wall_s) : Cell(), is_known ? Cell(of.seconds) : Cell(),
+                     is_known ? Cell(of.calls) : Cell(), std::int64_t{of.size}, std::int64_t{of.remote_size}, of.made,
+                     rank_list(of.members), of.name}});
+            }
+          }};
+}
+
+std::string communicators_page(const Document& d, const Terminal& terminal) {
+  return table_page(d, terminal, communicators_of_job(d), "There are none.",
+                    d.options.traffic ? "time: of calls that communicate, split among communicators as in the calls "
+                                        "whose events were kept."
+                                      : "");
+}
+
+}  // namespace
+
+const View communicators_view{"--communicators",
+                              [](const Options& options) { return options.communicators; },
+                              {"--sort", "--limit", "--columns"},
+                              [](const Document& d) { return std::vector{communicators_of_job(d)}; },
+                              communicators_of_job,
+                              communicators_page};
+
+}  // namespace refrain::report

@@ -1,0 +1,19 @@
+#pragma once
+/// What changed from one run to another: by call path, and by iteration where both have marked loops.
+
+#include <memory>
+
+#include "offline/report/report.hpp"
+
+namespace refrain::report {
+
+/// The call paths of two runs by their names, those whose time differs most first, with the error of the difference:
+/// that of samples, of times in MPI none. How much runs differ by chance is not known from two of them. Where a loop is
+/// marked in both, its iterations and the call paths in them with an error that iterations tell. Times are per rank.
+/// Of `options` format, depth, folds, ranks and threads, least share count, and of tables how they are arranged. Throws
+/// UsageError for others.
+void render_difference(const std::shared_ptr<const experiment::Experiment>& before,
+                       const std::shared_ptr<const experiment::Experiment>& now, const Options& options,
+                       const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out);
+
+}  // namespace refrain::report

@@ -1,0 +1,177 @@
+// MPI by call site: what each costs, how much it moves, how it is spread over ranks.
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "offline/analysis/names.hpp"
+#include "offline/analysis/run_totals.hpp"
+#include "offline/analysis/short_names.hpp"
+#include "offline/report/node_waits.hpp"
+#include "offline/report/table_page.hpp"
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+using format::MetricId;
+
+/// Calls of one function from one place: several call paths may lead there.
+struct CallSite {
+  std::uint32_t node = 0;  ///< the call path that takes most time
+  double most_s = 0, seconds = 0;
+  std::int64_t calls = 0, bytes = 0;
+  std::optional<std::int64_t> largest;  ///< at most so many bytes
+  double wait_s = 0;
+  bool is_wait_known = false;
+  std::optional<EventTraffic::Partners> partners;
+  std::map<std::int32_t, double> by_rank_s;
+};
+
+/// "solve, solve.c:12": what calls it.
+std::string site_of(const analysis::CallTree& tree, std::uint32_t node) {
+  const auto parent = static_cast<std::uint32_t>(tree.nodes[node].parent);
+  if (parent == 0) return {};
+  const analysis::TreeNode& of = tree.nodes[parent];
+  const std::string name = analysis::short_name(of.name);
+  if (!of.file.empty()) return fmt::format("{}, {}:{}", name, analysis::base_name(of.file), of.line);
+  const std::string place = of.module.empty() || of.offset == 0
+                                ? std::string()
+                                : fmt::format("{}+0x{:x}", analysis::base_name(of.module), of.offset);
+  return place.empty() || place == name ? name : fmt::format("{}, {}", name, place);
+}
+
+/// The sites, and by node which of them it is.
+class CallSites {
+ public:
+  explicit CallSites(const Document& d) : d_(d), place_(d.tree.nodes.size(), none) {
+    std::map<std::pair<std::string, std::string>, std::size_t> known;
+    for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
+      const analysis::TreeNode& of = d.tree.nodes[i];
+      if (of.kind != analysis::PathKind::Mpi || of.exclusive[MetricId::Visits] <= 0) continue;
+      const auto [at, is_new] = known.try_emplace({of.name, site_of(d.tree, i)}, sites_.size());
+      if (is_new) sites_.emplace_back();
+      place_[i] = at->second;
+      add(sites_[at->second], i);
+    }
+    add_waits();
+    add_ranks();
+    if (d.options.traffic && !d.options.some_threads())
+      for (const auto& of : d.options.traffic->partners)
+        if (CallSite* site = of_path(of.path)) add(*site, of);
+  }
+
+  const std::vector<CallSite>& all() const { return sites_; }
+
+ private:
+  static constexpr std::size_t none = ~std::size_t{0};
+
+  CallSite* of_path(std::int64_t path) {
+    if (path < 0 || static_cast<std::size_t>(path) >= d_.tree.node_of.size()) return nullptr;
+    const std::size_t at = place_[d_.tree.node_of[static_cast<std::size_t>(path)]];
+    return at == none ? nullptr : &sites_[at];
+  }
+  void add(CallSite& to, std::uint32_t node) const {
+    const analysis::TreeNode& of = d_.tree.nodes[node];
+    if (to.node == 0 || of.exclusive_s > to.most_s) {
+      to.node = node;
+      to.most_s = of.exclusive_s;
+    }
+    to.seconds += of.exclusive_s;
+    to.calls = analysis::add_saturating(to.calls, of.exclusive[MetricId::Visits]);
+    for (const MetricId metric : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead,
+                                  MetricId::BytesWritten, MetricId::BytesCompleted})
+      to.bytes = analysis::add_saturating(to.bytes, of.exclusive[metric]);
+  }
+  static void add(CallSite& to, const EventTraffic::Partners& of) {
+    if (!to.partners) to.partners = of;
+    to.partners->fewest = std::min(to.partners->fewest, of.fewest);
+    to.partners->most = std::max(to.partners->most, of.most);
+  }
+  void add_waits() {
+    const std::vector<NodeWait> waits = waits_of(d_);
+    for (std::uint32_t i = 1; i < waits.size(); ++i) {
+      if (place_[i] == none || waits[i].method == NodeWait::Method::None) continue;
+      sites_[place_[i]].is_wait_known = true;
+      sites_[place_[i]].wait_s += waits[i].seconds;
+    }
+  }
+  void add_ranks() {
+    d_.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
+      for (CallSite& site : sites_) site.by_rank_s[rank.rank];
+      for (const experiment::Location& location : rank.locations) {
+        if (!d_.options.chosen(rank.rank, location.thread)) continue;
+        const auto totals = analysis::totals_of_run(rank, location, d_.experiment->definitions().paths);
+        for (const experiment::PathTotals& path : totals.paths)
+          if (CallSite* site = of_path(path.path))
+            site->by_rank_s[rank.rank] += static_cast<double>(path.ticks) / rank.ticks_per_second;
+        for (const experiment::CallDurations& of : location.durations)
+          if (CallSite* site = of_path(of.path); site && of.of.size() > 0)
+            site->largest = std::max(site->largest.value_or(0), of.of.most_bytes());
+      }
+    });
+  }
+
+  const Document& d_;
+  std::vector<std::size_t> place_;
+  std::vector<CallSite> sites_;
+};
+
+Row row_of(const Document& d, const CallSite& of) {
+  const double wall_s = d.tree.totals.wall_s;
+  double low_s = of.seconds, high_s = 0, sum_s = 0;
+  for (const auto& [rank, seconds] : of.by_rank_s) {
+    low_s = std::min(low_s, seconds);
+    high_s = std::max(high_s, seconds);
+    sum_s += seconds;
+  }
+  const std::string name = d.tree.nodes[of.node].name, site = site_of(d.tree, of.node);
+  const auto partners = [&](auto value) { return of.partners ? Cell((*of.partners).*value) : Cell(); };
+  const double mean_s = sum_s / std::max(static_cast<double>(of.by_rank_s.size()), 1.0);
+  return {{of.seconds / wall_s, of.seconds, of.is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s,
+           mean_s, high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
+           partners(&EventTraffic::Partners::fewest), partners(&EventTraffic::Partners::most), path_to(d.tree, of.node),
+           name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
+}
+
+Table mpi_table(const Document& d) {
+  std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
+                                 {"time_s", Kind::Seconds, Everywhere, "time"},
+                                 {"wait_share", Kind::Share, Everywhere, "wait %"},
+                                 {"calls", Kind::Count},
+                                 {"min_s", Kind::Seconds, Everywhere, "min"},
+                                 {"mean_s", Kind::Seconds, Everywhere, "mean"},
+                                 {"max_s", Kind::Seconds, Everywhere, "max"},
+                                 {"mean_bytes", Kind::Bytes, Everywhere, "mean size"},
+                                 {"below_bytes", Kind::Bytes, Everywhere, "below"},
+                                 {"partners_min", Kind::Count, ForPrograms},
+                                 {"partners_max", Kind::Count, Everywhere, "partners"},
+                                 {"path", Kind::Path, ForPrograms},
+                                 {"function", Kind::Text, ForPrograms},
+                                 {"site", Kind::Text, ForPrograms},
+                                 {"call", Kind::Words, InText, "called in"}};
+  return {"mpi_call_sites", std::move(columns), [&d](const TakeRow& take) {
+            std::vector<CallSite> sites = CallSites(d).all();
+            std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
+            for (const CallSite& of : sites) take(row_of(d, of));
+          }};
+}
+
+std::string mpi_page(const Document& d, const Terminal& terminal) {
+  return table_page(
+      d, terminal, mpi_table(d), "The program has called no function of MPI.",
+      "size: bytes sent, received, read and written by a call. partners: the most ranks that one exchanges "
+      "messages with, of the events that were kept. min, mean, max: time over ranks.");
+}
+
+}  // namespace
+
+const View mpi_view{"--mpi",
+                    [](const Options& options) { return options.mpi; },
+                    {"--callsites", "--callpath-depth", "--sort", "--limit", "--columns", "--thread"},
+                    [](const Document& d) { return std::vector{mpi_table(d)}; },
+                    mpi_table,
+                    mpi_page};
+
+}  // namespace refrain::report

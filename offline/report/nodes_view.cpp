@@ -1,0 +1,56 @@
+// By machine: what the ranks on each have of the times.
+#include <map>
+
+#include "offline/report/table_page.hpp"
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+struct OfNode {
+  std::vector<std::int32_t> ranks;
+  double wall_s = 0, mpi_s = 0, user_s = 0, not_on_cpu_s = 0;
+};
+
+Table nodes_table(const Document& d) {
+  std::vector<Column> columns = {{"wall_s", Kind::Seconds, Everywhere, "wall"},
+                                 {"mpi_share", Kind::Share, Everywhere, "MPI %"},
+                                 {"user_share", Kind::Share, Everywhere, "user %"},
+                                 {"not_on_cpu_share", Kind::Share, Everywhere, "not on CPU %"},
+                                 {"ranks", Kind::Count},
+                                 {"which", Kind::Text, Everywhere, "which"},
+                                 {"node"}};
+  return {"nodes", std::move(columns), [&d](const TakeRow& take) {
+            std::map<std::string, OfNode> nodes;
+            std::map<std::int32_t, std::string> node_of;
+            d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
+              nodes[rank.host].ranks.push_back(rank.rank);
+              node_of[rank.rank] = rank.host;
+            });
+            for (const analysis::LocationSummary& of : d.tree.locations) {
+              OfNode& to = nodes[node_of[of.rank]];
+              to.wall_s += of.wall_s;
+              to.mpi_s += of.mpi_s;
+              to.user_s += of.user_s;
+              to.not_on_cpu_s += of.not_on_cpu_s;
+            }
+            for (const auto& [name, of] : nodes)
+              if (of.wall_s > 0)
+                take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
+                       static_cast<std::int64_t>(of.ranks.size()), rank_list(of.ranks), name}});
+          }};
+}
+
+}  // namespace
+
+const View nodes_view{"--nodes",
+                      [](const Options& options) { return options.nodes; },
+                      {"--sort", "--limit", "--columns", "--thread"},
+                      [](const Document& d) { return std::vector{nodes_table(d)}; },
+                      nodes_table,
+                      [](const Document& d, const Terminal& terminal) {
+                        return table_page(d, terminal, nodes_table(d), "No time was measured.",
+                                          "Shares of the time on the node.");
+                      }};
+
+}  // namespace refrain::report

@@ -1,0 +1,123 @@
+"""The first page names a planted cause in words, and says nothing where there is none.
+
+Causes are planted by each thread's own CPU clock on two ranks, so their shares are known from arithmetic."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+import unittest
+from pathlib import Path
+from typing import Any
+
+from refrain_testing import FULL, MPIS, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
+
+
+def busy_s_of_others() -> float:
+    """CPU time since the machine was started that was not that of children of this process that have ended, nor of itself."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, fields)
+    own = os.times()
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK") - sum(own[:4])
+
+
+class Findings(TestCase):
+    def findings(self, cause: str, mpi: str = MPIS[0], iterations: int = 400) -> dict[str, Any]:
+        """By rule, of two milliseconds of computation an iteration."""
+        experiment = self.directory / cause
+        shutil.rmtree(experiment, ignore_errors=True)
+        outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / f"findings_causes_{mpi}", cause, iterations, 2000),
+                                {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment), "REFRAIN_SAMPLING_FREQUENCY": "1000"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        return self.findings_of(experiment)
+
+    def findings_of(self, experiment: Path) -> dict[str, Any]:
+        """By rule; the page of people says the same."""
+        said = subprocess.run([REFRAIN, "report", experiment, "--format", "json"], capture_output=True, text=True, timeout=120, env=clean_environment())
+        self.assertEqual(0, said.returncode, said.stderr)
+        page = subprocess.run([REFRAIN, "report", experiment, "--findings"], capture_output=True, text=True, timeout=120, env=clean_environment())
+        found = {of["rule"]: of for of in json.loads(said.stdout)["findings"]}
+        for of in found.values():
+            self.assertIn(of["text"].split()[0], page.stdout)
+        return found
+
+    def found(self, cause: str, rule: str, pattern: str, mpi: str = MPIS[0]) -> dict[str, Any]:
+        """What stands out of a run with this cause. When other processes have taken more than a twentieth of a core meanwhile, what they did may
+        stand out instead: that run says nothing. Of those that do the third one counts."""
+        fair = 0
+        for _ in range(8):
+            begin, busy = time.monotonic(), busy_s_of_others()
+            found = self.findings(cause, mpi)
+            is_fair = busy_s_of_others() - busy < 0.05 * (time.monotonic() - begin)
+            if rule in found and re.search(pattern, found[rule]["text"]):
+                return found
+            fair += is_fair
+            if fair == 3:
+                self.assertIn(rule, found)
+                self.assertRegex(found[rule]["text"], pattern)
+        self.skipTest("other processes use this machine")
+
+    def test_a_late_rank(self) -> None:
+        for mpi in MPIS:
+            found = self.found("late_rank", "late_rank", r"^rank 1 computes longer than the others, .* in .*refine; they wait for it$", mpi)["late_rank"]
+            # Of 3 ms half a millisecond more than the mean of both; what other processes take makes all of it less.
+            self.assertLess(found["share"], 0.5 / 3 + 0.05 + 3 * found["standard_error"])
+
+    def test_a_hot_spot_that_moves(self) -> None:
+        found = self.found("moving", "moving_hot_spot", r"in loop step the rank that takes longest outside of MPI changes .*\(ranks 0, 1\), .* mostly in .*refine")
+        self.assertNotIn("late_rank", found)
+
+    def test_slow_iterations(self) -> None:
+        self.found("slow", "slow_iterations", r"^every 20th iteration of loop step \(7, 27, 47, 67, \.\.\.\) takes \d+\.\d times .*, in .*write_output")
+        self.found("slow_rank", "slow_iterations", r", in .*write_output on rank 1$")
+
+    def test_another_level_from_an_iteration_on(self) -> None:
+        self.found("step", "step_of_iterations", r"^from iteration 13[0-9] on an iteration of loop step takes .*, in .*refine")
+
+    def test_growth(self) -> None:
+        self.found("growth", "growing_iterations", r"^an iteration of loop step takes ever more time, .*, in .*refine")
+
+    def test_small_messages(self) -> None:
+        self.found("messages", "small_messages", r"^[\d,]+ messages of \d+ B each on average .* in .*MPI_Sendrecv$")
+
+    def test_a_late_sender(self) -> None:
+        self.found("sender", "late_sender", r"^late sender in .*MPI_Recv, mostly on rank 0; caused by .* on rank 1")
+
+    def test_a_wait_at_a_collective_operation(self) -> None:
+        self.found("collective", "wait_at_nxn", r"^wait at nxn in .*MPI_Allreduce, mostly on rank 0; caused by .*refine.* on rank 1")
+
+    def test_a_serial_section(self) -> None:
+        """Of 25 ms in each step 15 are serial."""
+        for mpi in MPIS:
+            experiment = self.directory / f"serial-{mpi}"
+            outcome = self.measured(mpiexec(mpi, 1, PROGRAMS / f"analyze_threads_{mpi}", "openmp", 60, 0.015, 0.010), {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            text = self.findings_of(experiment)["serial_section"]["text"]
+            self.assertRegex(text, r"^the first threads of ranks compute alone, .* mostly in .*serial_part")
+
+    # Rules that a program without a cause must not be accused by; what other processes take shows up in the others.
+    OF_PROGRAMS = {"late_rank", "moving_hot_spot", "growing_iterations", "serial_section", "small_messages"}
+
+    def test_nothing(self) -> None:
+        for run in range(100 if FULL else 2):
+            found = self.findings("none", MPIS[run % len(MPIS)], 150)
+            self.assertEqual(set(), self.OF_PROGRAMS & set(found), found)
+
+    def test_the_newest_experiment_is_opened(self) -> None:
+        self.findings("none")
+        self.findings("late_rank")
+        done = subprocess.run([REFRAIN, "report"], capture_output=True, text=True, timeout=120, cwd=self.directory, env=clean_environment())
+        self.assertEqual((0, "refrain report: late_rank, the newest experiment here\n"), (done.returncode, done.stderr))
+        empty = self.directory / "empty"
+        empty.mkdir()
+        done = subprocess.run([REFRAIN, "report"], capture_output=True, text=True, timeout=120, cwd=empty, env=clean_environment())
+        self.assertEqual(1, done.returncode)
+        self.assertRegex(done.stderr, r"^refrain report: no experiment is named, and there is none here; .*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,83 @@
+/* One cause of lost time at a time, planted by the thread's own CPU clock. Usage: findings_causes CAUSE ITERATIONS
+   MICROSECONDS Each iteration all ranks compute for so long, pass something on to the next rank, and meet in a
+   reduction. */
+#include <mpi.h>
+#include <refrain/refrain.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double cpu_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static volatile double sink;
+
+static inline void burn(double seconds) {
+  for (const double end = cpu_now() + seconds; cpu_now() < end;)
+    for (int i = 0; i < 300; ++i) sink += 1;
+}
+/* Compilers make one function of those with the same code. */
+__attribute__((noinline)) static void relax(double seconds) {
+  burn(seconds);
+  sink += 1;
+}
+__attribute__((noinline)) static void refine(double seconds) {
+  burn(seconds);
+  sink += 2;
+}
+__attribute__((noinline)) static void write_output(double seconds) {
+  burn(seconds);
+  sink += 3;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const char* const cause = argc > 1 ? argv[1] : "none";
+  const int iterations = argc > 2 ? atoi(argv[2]) : 200;
+  const double seconds = (argc > 3 ? atof(argv[3]) : 2000) * 1e-6;
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int is_last = rank == size - 1;
+  double out[100] = {0}, in[100], sum[2] = {0};
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  REFRAIN_LOOP_BEGIN("step");
+  for (int i = 0; i < iterations; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    relax(seconds);
+    if (!strcmp(cause, "late_rank") && is_last) refine(0.5 * seconds);
+    if (!strcmp(cause, "moving") && rank == i * 6 / iterations % size) refine(0.5 * seconds);
+    if (!strcmp(cause, "slow") && i % 20 == 7) write_output(4 * seconds);
+    if (!strcmp(cause, "slow_rank") && i % 20 == 7 && is_last) write_output(4 * seconds);
+    if (!strcmp(cause, "step") && i >= iterations / 3) refine(0.4 * seconds);
+    if (!strcmp(cause, "growth")) refine(seconds * i / iterations);
+    if (!strcmp(cause, "collective")) {
+      MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      if (is_last) refine(0.5 * seconds);
+      MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      if (!is_last) relax(0.5 * seconds);
+    }
+    if (!strcmp(cause, "messages"))
+      for (int k = 0; k < 400; ++k)
+        MPI_Sendrecv(out, 1, MPI_DOUBLE, next, 1, in, 1, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(cause, "sender")) {
+      if (is_last) {
+        refine(0.5 * seconds);
+        MPI_Send(out, 100, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD);
+        relax(0.1 * seconds);
+      } else if (rank == 0) {
+        MPI_Recv(in, 100, MPI_DOUBLE, size - 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        relax(0.6 * seconds);
+      }
+    }
+    MPI_Sendrecv(out, 100, MPI_DOUBLE, next, 0, in, 100, MPI_DOUBLE, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    REFRAIN_ITERATION_END();
+  }
+  REFRAIN_LOOP_END();
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,96 @@
+// Clusters put together for people: hand-made loops of which is known what sets iterations apart.
+#include "offline/analysis/cluster_groups.hpp"
+
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+#include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/loop_log.hpp"
+
+namespace refrain::analysis {
+namespace {
+
+using When = ClusterGroup::When;
+
+/// Of iterations that take so many milliseconds and a percent by chance, each a cluster by itself, or as `cluster`
+/// says.
+std::vector<ClusterGroup> groups_of(std::size_t count, const std::function<double(std::size_t)>& ms,
+                                    const std::function<std::int32_t(std::size_t)>& cluster = nullptr) {
+  std::mt19937_64 draw(count);
+  std::normal_distribution<double> noise(1, 0.01);
+  std::vector<test::Iteration> iterations;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto wall = static_cast<std::int64_t>(ms(i) * 1e6 * noise(draw));
+    iterations.push_back({cluster ? cluster(i) : static_cast<std::int32_t>(i), wall, {}, {}, {20, wall}, {}});
+  }
+  experiment::Profile profile = test::profile_of(iterations);
+  test::add_log(profile.ranks[0].locations[0].loops[0], iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer, {});
+  const IterationProfiles profiles(profile, profile.ranks[0], profile.ranks[0].locations[0], 0);
+  return group_clusters(profiles, tree);
+}
+
+TEST(ClusterGroups, iterations_that_only_scatter_are_one) {
+  const auto groups = groups_of(40, [](std::size_t) { return 10.0; });
+  ASSERT_EQ(1u, groups.size());
+  EXPECT_EQ(40, groups[0].members);
+  EXPECT_EQ(When::Always, groups[0].when.kind);
+}
+
+TEST(ClusterGroups, a_step_is_two) {
+  const auto groups = groups_of(60, [](std::size_t i) { return i < 20 ? 10.0 : 15.0; });
+  ASSERT_EQ(2u, groups.size());
+  EXPECT_EQ(40, groups[0].members);
+  ASSERT_EQ(1u, groups[0].when.blocks.size());
+  EXPECT_EQ(20, groups[0].when.blocks[0].first);
+  EXPECT_EQ(59, groups[0].when.blocks[0].last);
+  EXPECT_NEAR(15e-3, groups[0].mean_wall_s, 1e-4);
+}
+
+TEST(ClusterGroups, phases_that_take_turns_are_two) {
+  const auto groups = groups_of(60, [](std::size_t i) { return i % 2 ? 10.0 : 14.0; });
+  ASSERT_EQ(2u, groups.size());
+  EXPECT_EQ(30, groups[0].members);
+  EXPECT_NEAR(14e-3, groups[0].mean_wall_s, 1e-4);
+}
+
+TEST(ClusterGroups, peaks_come_regularly) {
+  const auto groups = groups_of(200, [](std::size_t i) { return i % 10 == 3 ? 50.0 : 10.0; });
+  ASSERT_EQ(2u, groups.size());
+  const ClusterGroup& peaks = groups[0].members < groups[1].members ? groups[0] : groups[1];
+  EXPECT_EQ(20, peaks.members);
+  EXPECT_EQ(When::Regular, peaks.when.kind);
+  EXPECT_EQ(10, peaks.when.period);
+  EXPECT_EQ(3, peaks.when.blocks[0].first);
+}
+
+TEST(ClusterGroups, a_drift_is_a_few) {
+  const auto groups = groups_of(100, [](std::size_t i) { return 10.0 + 0.2 * static_cast<double>(i); });
+  EXPECT_GE(groups.size(), 3u);
+  EXPECT_LE(groups.size(), 6u);
+}
+
+TEST(ClusterGroups, outliers_that_are_nothing_alike_are_told_together) {
+  const auto groups = groups_of(
+      2000, [](std::size_t i) { return i == 100   ? 30.0
+                                       : i == 900 ? 60.0
+                                                  : 10.0; },
+      [](std::size_t i) { return i == 100   ? 1
+                                 : i == 900 ? 2
+                                            : 0; });
+  ASSERT_EQ(2u, groups.size());
+  EXPECT_TRUE(groups[1].is_rest);
+  EXPECT_EQ(2, groups[1].members);
+}
+
+TEST(ClusterGroups, thousands_of_clusters_take_no_time) {
+  EXPECT_LE(
+      groups_of(4000, [](std::size_t i) { return 10.0 + std::fmod(static_cast<double>(i) * 0.618, 1) * 20; }).size(),
+      6u);
+}
+
+}  // namespace
+}  // namespace refrain::analysis

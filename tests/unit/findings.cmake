@@ -1,0 +1,4 @@
+# The rules of findings, on hand-made experiments.
+refrain_unit_test(test_findings unit.findings
+  ${CMAKE_CURRENT_LIST_DIR}/findings/rules_test.cpp
+  LIBRARIES refrain_findings refrain_clustering refrain_waits refrain_platform)

@@ -1,0 +1,450 @@
+// Each rule finds what is planted for it, and nothing in a program that is even but for chance.
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+#include "offline/findings/facts.hpp"
+#include "offline/findings/finding.hpp"
+#include "offline/findings/rules_of.hpp"
+#include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/loop_log.hpp"
+
+namespace refrain::findings {
+namespace {
+
+using analysis::PathKind;
+using analysis::test::Iteration;
+
+/// Milliseconds of an iteration in functions 0x10 and 0x20.
+struct Work {
+  double usual = 10, more = 0;
+};
+
+/// A loop on some ranks, which meet after each iteration: so all take as long as the slowest one.
+class Program {
+ public:
+  Program(std::size_t ranks, std::size_t iterations) : work_(ranks, std::vector<Work>(iterations)) {}
+
+  Work& at(std::size_t rank, std::size_t iteration) { return work_[rank][iteration]; }
+  /// All ranks take longer in MPI, as when the network is slow.
+  void in_mpi(std::size_t iteration, double ms) { in_mpi_[iteration] = ms; }
+  /// Some ranks have fewer iterations.
+  Program& leave_out_from(std::size_t iteration, std::size_t ranks) {
+    for (std::size_t r = 0; r < ranks; ++r) work_[r].resize(iteration);
+    return *this;
+  }
+  std::size_t ranks() const { return work_.size(); }
+  std::size_t iterations() const { return work_.back().size(); }
+  /// Each rank takes a few percent more or less at times, by chance.
+  Program& add_noise(std::uint64_t seed, double relative) {
+    std::mt19937_64 draw(seed);
+    for (auto& rank : work_)
+      for (Work& of : rank) of.usual *= 1 + relative * static_cast<double>(draw() >> 11) / 9007199254740992.0;
+    return *this;
+  }
+
+  std::vector<Finding> found() const {
+    const auto held = experiment();
+    analysis::Symbolizer symbolizer;
+    analysis::MinimumWaits minima(held->definitions());
+    const analysis::CallTree tree = analysis::build_call_tree(*held, symbolizer, {});
+    Facts facts{*held, tree, minima, {}};
+    return find(facts);
+  }
+
+ private:
+  std::shared_ptr<const experiment::Experiment> experiment() const {
+    experiment::WholeExperiment whole;
+    whole.profile = analysis::test::empty_profile();
+    whole.profile.ranks_expected = static_cast<std::int32_t>(ranks());
+    std::vector<double> slowest(iterations());
+    for (const auto& rank : work_)
+      for (std::size_t i = 0; i < rank.size(); ++i)
+        slowest[i] = std::max(slowest[i], rank[i].usual + rank[i].more + in_mpi(i));
+    for (std::size_t r = 0; r < ranks(); ++r) {
+      experiment::Rank& rank = whole.profile.ranks.emplace_back();
+      rank.rank = static_cast<std::int32_t>(r);
+      rank.ticks_per_second = 1e9;
+      experiment::Location& location = rank.locations.emplace_back();
+      location.rank = rank.rank;
+      location.name = "main";
+      location.losses.assign(format::loss_count, 0);
+      const auto iterations = iterations_of(r, slowest);
+      analysis::test::add_loop(location, "step", iterations);
+      analysis::test::add_log(location.loops.back(), iterations);
+      for (const Iteration& of : iterations) location.end += of.wall;
+    }
+    return experiment::Experiment::of(whole);
+  }
+  std::vector<Iteration> iterations_of(std::size_t rank, const std::vector<double>& slowest) const {
+    constexpr double ns = 1e6;
+    std::vector<Iteration> all;
+    for (std::size_t i = 0; i < work_[rank].size(); ++i) {
+      const Work& of = work_[rank][i];
+      const auto wall = static_cast<std::int64_t>(slowest[i] * ns),
+                 waits = static_cast<std::int64_t>((slowest[i] - of.usual - of.more) * ns);
+      const auto samples = [](double ms) { return std::llround(ms); };
+      // Those of the same work are one cluster, as they would be.
+      const auto cluster = static_cast<std::int32_t>(of.more > 0 || in_mpi(i) > 0);
+      all.push_back({cluster,
+                     wall,
+                     {},
+                     {1, waits, 0, 0, 0, 0},
+                     {samples(of.usual), static_cast<std::int64_t>(of.usual * ns)},
+                     {samples(of.more), static_cast<std::int64_t>(of.more * ns)}});
+    }
+    return all;
+  }
+
+  double in_mpi(std::size_t iteration) const {
+    const auto at = in_mpi_.find(iteration);
+    return at == in_mpi_.end() ? 0 : at->second;
+  }
+
+  std::vector<std::vector<Work>> work_;
+  std::map<std::size_t, double> in_mpi_;  ///< milliseconds, by iteration
+};
+
+const Finding* of_rule(const std::vector<Finding>& found, const std::string& rule) {
+  const auto at = std::ranges::find(found, rule, &Finding::rule);
+  return at == found.end() ? nullptr : &*at;
+}
+std::string rules_of(const std::vector<Finding>& found) {
+  std::string text;
+  for (const Finding& of : found) text += of.rule + ": " + line_of(of) + "\n";
+  return text;
+}
+
+TEST(Rules, say_nothing_of_even_programs) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Program program(seed % 7 + 1, 20 + 37 * (seed % 11));
+    const auto found = program.add_noise(seed, 0.03).found();
+    EXPECT_EQ("", rules_of(found)) << seed;
+  }
+}
+
+TEST(Rules, say_nothing_of_few_iterations) {
+  for (const std::size_t iterations : {1U, 2U, 3U, 5U}) {
+    Program program(2, iterations);
+    EXPECT_EQ("", rules_of(program.add_noise(iterations, 0.03).found())) << iterations;
+  }
+}
+
+TEST(LateRank, is_named_with_its_function) {
+  Program program(4, 200);
+  for (std::size_t i = 0; i < 200; ++i) program.at(2, i).more = 4;
+  const auto found = program.add_noise(1, 0.02).found();
+  const Finding* late = of_rule(found, "late_rank");
+  ASSERT_TRUE(late) << rules_of(found);
+  // Of 14 ms three more than the mean of all four.
+  EXPECT_NEAR(3.0 / 14, late->share, 0.01);
+  EXPECT_EQ(0u, late->text.find("rank 2 computes longer than the others, 2.8")) << late->text;
+  EXPECT_NE(std::string::npos, late->text.find("in 0x10 > 0x20; they wait for it")) << late->text;
+}
+
+TEST(LateRank, no_rank_is_when_all_are_the_same) {
+  Program program(4, 200);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t i = 0; i < 200; ++i) program.at(r, i).more = 4;
+  EXPECT_EQ("", rules_of(program.add_noise(2, 0.02).found()));
+}
+
+TEST(LateRank, the_others_are_those_that_are_not_late) {
+  Program program(4, 200);
+  for (std::size_t r = 1; r < 4; ++r)
+    for (std::size_t i = 0; i < 200; ++i) program.at(r, i).more = 30;
+  const auto found = program.found();
+  const Finding* late = of_rule(found, "late_rank");
+  ASSERT_TRUE(late) << rules_of(found);
+  EXPECT_EQ(0u, late->text.find("ranks 1-3 compute longer than the others, 8.00 s against a mean of 2.00 s"))
+      << late->text;
+}
+
+TEST(MovingHotSpot, is_none_where_the_same_ranks_are_always_slow) {
+  Program two(8, 400), gradient(8, 400);
+  for (std::size_t i = 0; i < 400; ++i)
+    for (std::size_t r = 0; r < 8; ++r) {
+      two.at(r, i).more = r < 2 ? 2 : 0;
+      gradient.at(r, i).more = 0.5 * static_cast<double>(r);
+    }
+  EXPECT_FALSE(of_rule(two.add_noise(7, 0.02).found(), "moving_hot_spot"));
+  EXPECT_FALSE(of_rule(gradient.add_noise(8, 0.02).found(), "moving_hot_spot"));
+}
+
+TEST(Iterations, ranks_with_more_of_them_are_no_step) {
+  Program program(4, 100);
+  program.add_noise(9, 0.01).leave_out_from(50, 3);
+  const auto found = program.found();
+  EXPECT_FALSE(of_rule(found, "step_of_iterations")) << rules_of(found);
+  EXPECT_FALSE(of_rule(found, "moving_hot_spot")) << rules_of(found);
+}
+
+TEST(SlowIterations, what_takes_time_in_mpi_is_not_blamed_on_a_function) {
+  Program program(3, 300);
+  for (std::size_t i = 7; i < 300; i += 20) program.in_mpi(i, 40);
+  const auto found = program.add_noise(10, 0.02).found();
+  const Finding* slow = of_rule(found, "slow_iterations");
+  ASSERT_TRUE(slow) << rules_of(found);
+  EXPECT_EQ(std::string::npos, slow->text.find("0x10,")) << slow->text;
+  EXPECT_EQ(std::string::npos, slow->text.find("on rank")) << slow->text;
+  EXPECT_NE(std::string::npos, slow->text.find("MPI_Allreduce")) << slow->text;
+}
+
+TEST(SlowIterations, what_stops_early_does_not_come_every_time) {
+  Program program(2, 1000);
+  for (std::size_t i = 7; i < 80; i += 20) program.at(0, i).more = program.at(1, i).more = 400;
+  const auto found = program.add_noise(11, 0.02).found();
+  const Finding* slow = of_rule(found, "slow_iterations");
+  ASSERT_TRUE(slow) << rules_of(found);
+  EXPECT_EQ(0u, slow->text.find("4 of 1,000 iterations of loop step (7, 27, 47, 67) take")) << slow->text;
+}
+
+TEST(MovingHotSpot, is_told_with_its_ranks) {
+  Program program(4, 400);
+  for (std::size_t i = 0; i < 400; ++i) program.at(i / 50 % 4, i).more = 5;
+  const auto found = program.add_noise(3, 0.02).found();
+  const Finding* moving = of_rule(found, "moving_hot_spot");
+  ASSERT_TRUE(moving) << rules_of(found);
+  EXPECT_FALSE(of_rule(found, "late_rank")) << rules_of(found);
+  EXPECT_NEAR(5 * 0.75 / 15, moving->share, 0.02);
+  EXPECT_NE(std::string::npos, moving->text.find("(ranks 0-3)")) << moving->text;
+}
+
+TEST(SlowIterations, come_with_their_period_and_place) {
+  Program program(3, 300);
+  for (std::size_t i = 7; i < 300; i += 20) program.at(1, i).more = 40;
+  const auto found = program.add_noise(4, 0.02).found();
+  const Finding* slow = of_rule(found, "slow_iterations");
+  ASSERT_TRUE(slow) << rules_of(found);
+  EXPECT_EQ(0u, slow->text.find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes 4.9 times as long"))
+      << slow->text;
+  EXPECT_NE(std::string::npos, slow->text.find("0x20 on rank 1")) << slow->text;
+  EXPECT_NEAR(15 * 40.0 / (15 * 50 + 285 * 10.3), slow->share, 0.02);
+}
+
+TEST(StepOfIterations, begins_where_it_was_planted) {
+  Program program(2, 300);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 100; i < 300; ++i) program.at(r, i).more = 3;
+  const auto found = program.add_noise(5, 0.02).found();
+  const Finding* step = of_rule(found, "step_of_iterations");
+  ASSERT_TRUE(step) << rules_of(found);
+  EXPECT_EQ(0u, step->text.find("from iteration 100 on an iteration of loop step takes 13.")) << step->text;
+  EXPECT_NE(std::string::npos, step->text.find("0x20")) << step->text;
+  EXPECT_NEAR(200 * 3.0 / (300 * 10.1 + 600), step->share, 0.01);
+}
+
+TEST(GrowingIterations, are_told_with_begin_and_end) {
+  Program program(2, 300);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 0; i < 300; ++i) program.at(r, i).more = 0.03 * static_cast<double>(i);
+  const auto found = program.add_noise(6, 0.02).found();
+  const Finding* growing = of_rule(found, "growing_iterations");
+  ASSERT_TRUE(growing) << rules_of(found);
+  EXPECT_EQ(0u, growing->text.find("an iteration of loop step takes ever more time, from 10.")) << growing->text;
+  EXPECT_NEAR(4.5 / 14.6, growing->share, 0.03);
+}
+
+/// One rank of ten seconds, without iterations; call paths are given by hand.
+class HandMade {
+ public:
+  explicit HandMade(int threads = 1) {
+    tree.nodes.emplace_back();
+    for (int t = 0; t < threads; ++t) {
+      analysis::LocationSummary& of = tree.locations.emplace_back();
+      of.thread = t;
+      of.wall_s = 10;
+    }
+    whole.profile = analysis::test::empty_profile();
+    whole.profile.paths.clear();
+    whole.profile.paths.push_back({0, format::NodeKind::Root, -1, 0});
+    tree.node_of.push_back(0);
+    experiment::Rank& rank = whole.profile.ranks.emplace_back();
+    rank.ticks_per_second = 1e9;
+    for (int t = 0; t < threads; ++t) {
+      experiment::Location& location = rank.locations.emplace_back();
+      location.thread = t;
+      location.losses.assign(format::loss_count, 0);
+      location.run.emplace();
+    }
+  }
+  /// `first_s`: of that in the first thread; `second_s`: in the second one.
+  std::uint32_t add(std::uint32_t parent, const std::string& name, PathKind kind, double seconds, double first_s = 0,
+                    double second_s = 0) {
+    const auto number = static_cast<std::uint32_t>(tree.nodes.size());
+    analysis::TreeNode& node = tree.nodes.emplace_back();
+    node.parent = static_cast<std::int32_t>(parent);
+    node.name = name;
+    node.kind = kind;
+    node.exclusive_s = seconds;
+    tree.nodes[parent].children.push_back(number);
+    for (std::uint32_t at = number;; at = static_cast<std::uint32_t>(tree.nodes[at].parent)) {
+      tree.nodes[at].inclusive_s += seconds;
+      if (at == 0) break;
+    }
+    const auto path = static_cast<std::uint32_t>(whole.profile.paths.size());
+    const bool is_mpi = kind == PathKind::Mpi;
+    whole.profile.paths.push_back({0, is_mpi ? format::NodeKind::Region : format::NodeKind::Function, -1, 0});
+    if (is_mpi) {
+      whole.profile.paths.back().offset = whole.profile.regions.size();
+      whole.profile.regions.push_back(name);
+    }
+    tree.node_of.push_back(number);
+    for (const auto& [thread, own_s] : {std::pair<std::size_t, double>(0, first_s), {1, second_s}})
+      if (own_s > 0) location(thread).run->paths.push_back({path, 0, static_cast<std::int64_t>(own_s * 1e9)});
+    return number;
+  }
+  experiment::Location& location(std::size_t thread = 0) { return whole.profile.ranks[0].locations[thread]; }
+
+  std::vector<Finding> found(void (*rule)(const Facts&, std::vector<Finding>&)) const {
+    const auto held = experiment::Experiment::of(whole);
+    analysis::MinimumWaits minima(held->definitions());
+    for (const auto& rank : whole.profile.ranks) minima.add(rank);
+    std::vector<Finding> all;
+    rule(Facts{*held, tree, minima, {}}, all);
+    return all;
+  }
+
+  experiment::WholeExperiment whole;
+  analysis::CallTree tree;
+};
+
+TEST(LateRank, who_does_something_else_does_not_wait) {
+  HandMade program;
+  program.tree.locations.push_back(program.tree.locations[0]);
+  analysis::LocationSummary &one = program.tree.locations[0], &other = program.tree.locations[1];
+  other.rank = 1;
+  one.user_s = other.user_s = 10;
+  other.not_on_cpu_s = other.not_on_cpu_low_s = other.not_on_cpu_high_s = 5;  // it reads files
+  EXPECT_TRUE(program.found(late_rank).empty());
+  other.user_s = other.mpi_s = 5;
+  other.not_on_cpu_s = other.not_on_cpu_low_s = other.not_on_cpu_high_s = 0;
+  EXPECT_EQ(1u, program.found(late_rank).size());
+}
+
+/// Two threads; the first computes alone for `serial_s`, in which the second one waits.
+std::vector<Finding> serial(double serial_s) {
+  HandMade program(2);
+  const double parallel_s = 10 - serial_s;
+  for (auto& of : program.tree.locations) of.user_s = 10;
+  const auto main = program.add(0, "main", PathKind::User, 0);
+  program.add(main, "assemble", PathKind::User, serial_s, serial_s);
+  const auto construct = program.add(main, "GOMP_parallel", PathKind::User, 0);
+  program.add(construct, "solve._omp_fn.0", PathKind::User, 2 * parallel_s, parallel_s, parallel_s);
+  return program.found(serial_section);
+}
+
+TEST(SerialSection, is_named_with_its_function) {
+  const auto found = serial(6);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.6, found[0].share, 0.001);
+  EXPECT_NE(std::string::npos, found[0].text.find("have work for 40 % of their time, mostly in main > assemble"))
+      << found[0].text;
+}
+
+TEST(SerialSection, helper_threads_of_other_kinds_are_no_workers) {
+  HandMade program(2);
+  for (auto& of : program.tree.locations) of.user_s = 10;
+  const auto main = program.add(0, "main", PathKind::User, 0);
+  program.add(main, "assemble", PathKind::User, 5, 5);
+  program.add(program.add(main, "GOMP_parallel", PathKind::User, 0), "solve._omp_fn.0", PathKind::User, 5, 5);
+  program.add(0, "progress", PathKind::User, 0.1, 0, 0.1);
+  EXPECT_TRUE(program.found(serial_section).empty());
+}
+
+TEST(SerialSection, is_none_when_threads_have_work) {
+  EXPECT_TRUE(serial(0.5).empty());
+  EXPECT_TRUE(HandMade(2).found(serial_section).empty());
+}
+
+/// Of ten seconds so many not on a CPU, between bounds.
+std::vector<Finding> not_on_cpu(double low_s, double seconds, double high_s) {
+  HandMade program;
+  program.tree.locations[0].user_s = 10;
+  program.tree.locations[0].not_on_cpu_s = seconds;
+  program.tree.locations[0].not_on_cpu_low_s = low_s;
+  program.tree.locations[0].not_on_cpu_high_s = high_s;
+  return program.found(shared_core);
+}
+
+TEST(SharedCore, is_told_with_its_bounds) {
+  const auto found = not_on_cpu(2, 3, 4);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.3, found[0].share, 0.001);
+  EXPECT_NE(std::string::npos, found[0].text.find("(20 to 40 %)")) << found[0].text;
+}
+
+TEST(SharedCore, nothing_is_claimed_that_bounds_do_not_carry) {
+  EXPECT_TRUE(not_on_cpu(0.1, 3, 6).empty());
+  EXPECT_TRUE(not_on_cpu(0, 0, 0).empty());
+}
+
+/// `calls` of MPI_Send of `bytes`, each of `us` microseconds.
+std::vector<Finding> messages(std::int64_t calls, std::int64_t bytes, double us) {
+  using format::MetricId;
+  HandMade program;
+  program.tree.totals.wall_s = 10;
+  const double seconds = static_cast<double>(calls) * us * 1e-6;
+  program.tree.locations[0].mpi_s = seconds;
+  const auto main = program.add(0, "main", PathKind::User, 10 - seconds);
+  const auto send = program.add(main, "MPI_Send", PathKind::Mpi, seconds);
+  auto& counts = program.tree.nodes[send].exclusive;
+  counts.add(MetricId::Visits, calls);
+  counts.add(MetricId::MessagesSent, calls);
+  counts.add(MetricId::BytesSent, calls * bytes);
+  waits::Durations durations;
+  for (std::int64_t i = 0; i < calls; ++i)
+    durations.add_call(static_cast<std::uint64_t>(us * 1e3), static_cast<std::uint64_t>(us * 1e3));
+  program.location().durations.push_back({2, waits::CallClass({bytes, waits::Transfer::sends}), durations});
+  return program.found(small_messages);
+}
+
+TEST(SmallMessages, are_told_with_their_number_and_size) {
+  const auto found = messages(100'000, 8, 20);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.2, found[0].share, 0.01);
+  EXPECT_EQ(0u, found[0].text.find("100,000 messages of 8 B each on average")) << found[0].text;
+}
+
+TEST(SmallMessages, few_or_large_or_fast_ones_are_none) {
+  EXPECT_TRUE(messages(5'000, 8, 200).empty());
+  EXPECT_TRUE(messages(100'000, 100'000, 20).empty());
+  EXPECT_TRUE(messages(100'000, 8, 1).empty());
+}
+
+TEST(Unseen, is_what_has_no_call_path) {
+  for (const char* name : {analysis::no_sample_name, analysis::arena_full_name, analysis::mpi_without_path_name}) {
+    HandMade program;
+    program.tree.totals.wall_s = 10;
+    program.add(0, name, PathKind::Other, 1);
+    const auto found = program.found(unseen);
+    ASSERT_EQ(1u, found.size()) << name;
+    EXPECT_NEAR(0.1, found[0].share, 0.001);
+    EXPECT_NE(std::string::npos, found[0].text.find(name));
+  }
+  HandMade program;
+  program.tree.totals.wall_s = 10;
+  program.add(0, analysis::no_sample_name, PathKind::Other, 0.1);
+  program.add(0, analysis::not_on_cpu_name, PathKind::Other, 5);
+  EXPECT_TRUE(program.found(unseen).empty());
+}
+
+TEST(Rules, have_names_and_say_what_they_find) {
+  std::vector<std::string> names;
+  for (const Rule& rule : rules()) {
+    EXPECT_GT(std::string(rule.help).size(), 20u);
+    EXPECT_EQ(std::ranges::find(names, rule.name), names.end());
+    names.emplace_back(rule.name);
+  }
+}
+
+TEST(LineOfFinding, has_share_and_error) {
+  EXPECT_EQ("12.3 +- 0.4 % of the time: x", line_of({"r", 0.123, 0.004, "x", {}}));
+  EXPECT_EQ("12.3 % of the time: x", line_of({"r", 0.123, 0, "x", {}}));
+  EXPECT_EQ("x", line_of({"r", 0, 0, "x", {}}));
+}
+
+}  // namespace
+}  // namespace refrain::findings

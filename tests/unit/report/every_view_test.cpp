@@ -1,0 +1,205 @@
+// Every view of every golden experiment, as text in every width and in every format: nothing is wider than asked for,
+// and what programs read is well-formed.
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "offline/report/difference.hpp"
+#include "offline/report/report.hpp"
+#include "offline/report/terminal.hpp"
+#include "offline/report/units.hpp"
+
+namespace refrain::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Asked {
+  const char* name;
+  std::function<void(Options&)> set;
+};
+
+const std::vector<Asked>& views_asked_for() {
+  static const std::vector<Asked> all{
+      {"first page", [](Options&) {}},
+      {"--flat", [](Options& o) { o.flat = true; }},
+      {"--callsites", [](Options& o) { o.callsites = true; }},
+      {"--min-share 0", [](Options& o) { o.min_share = 0; }},
+      {"--iterations", [](Options& o) { o.iterations = true; }},
+      {"--iterations --metric mpi", [](Options& o) { o.iterations = true, o.metric = "mpi"; }},
+      {"--clusters", [](Options& o) { o.clusters = true; }},
+      {"--iterations --clusters", [](Options& o) { o.iterations = o.clusters = true; }},
+      {"--iteration 0", [](Options& o) { o.iteration = 0; }},
+      {"--cluster 0 --rank 0", [](Options& o) { o.cluster = 0, o.ranks = {0}; }},
+      {"--windows", [](Options& o) { o.windows = true; }},
+      {"--events", [](Options& o) { o.events = true; }},
+      {"--waits", [](Options& o) { o.waits = true; }},
+      {"--findings", [](Options& o) { o.all_findings = true; }},
+      {"--locations", [](Options& o) { o.locations = true; }},
+      {"--locations --metric mpi", [](Options& o) { o.locations = true, o.metric = "mpi"; }},
+      {"--mpi", [](Options& o) { o.mpi = true; }},
+      {"--modules", [](Options& o) { o.modules = true; }},
+      {"--callers MPI_Send", [](Options& o) { o.callers = "MPI_Send"; }},
+      {"--source solver.c", [](Options& o) { o.source = "solver.c"; }},
+      {"--sizes", [](Options& o) { o.sizes = true; }},
+      {"--communicators", [](Options& o) { o.communicators = true; }},
+      {"--nodes", [](Options& o) { o.nodes = true; }},
+      {"--mpi --columns",
+       [](Options& o) {
+         o.mpi = true, o.columns = {"call", "path", "calls", "site"};
+       }},
+      {"--modules --columns",
+       [](Options& o) {
+         o.modules = true, o.columns = {"module", "share"};
+       }},
+      {"--flat --sort", [](Options& o) { o.flat = true, o.sort = "inclusive_s"; }},
+      {"--rank 0.0",
+       [](Options& o) {
+         o.ranks = {0}, o.threads_of_ranks = {{0, 0}};
+       }},
+      {"--thread 0", [](Options& o) { o.thread = 0; }}};
+  return all;
+}
+
+std::vector<fs::path> golden_experiments() {
+  std::vector<fs::path> all;
+  for (const auto& entry : fs::directory_iterator(GOLDEN)) all.push_back(entry.path());
+  std::ranges::sort(all);
+  return all;
+}
+
+Options options_of(const Asked& asked) {
+  Options options;
+  asked.set(options);
+  // As a search would have left them.
+  options.findings = {{"late_rank",
+                       0.123,
+                       0.01,
+                       "ranks 3-17 compute longer than the others, in a_function_with_quite_a_long_name > another_one, "
+                       "as long as a sentence may become",
+                       {"--locations", "--metric", "user"}},
+                      {"unseen", 0, 0, "of this no call path is known: (no sample)", {}}};
+  return options;
+}
+
+/// Nothing: the experiment has no such thing.
+std::optional<std::string> rendered(const std::shared_ptr<const experiment::Experiment>& experiment,
+                                    const Options& options, const Terminal& terminal) {
+  analysis::Symbolizer symbolizer;
+  std::string out;
+  try {
+    render(experiment, options, terminal, symbolizer, [&](std::string_view text) { out += text; });
+  } catch (const UsageError& error) {
+    EXPECT_GT(std::string(error.what()).size(), 10u);
+    EXPECT_EQ(std::string::npos, std::string(error.what()).find('\n')) << error.what();
+    return std::nullopt;
+  }
+  return out;
+}
+
+std::string without_colour(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033') i = text.find('m', i);
+    else plain += text[i];
+  }
+  return plain;
+}
+
+std::string first_wider_line(const std::string& text, int width) {
+  std::istringstream lines(without_colour(text));
+  for (std::string line; std::getline(lines, line);)
+    if (display_width(line) > static_cast<std::size_t>(width)) return line;
+  return {};
+}
+
+std::string what_is_wrong(const std::string& text, const Terminal& terminal) {
+  if (text.empty()) return "it is empty";
+  if (std::string line = first_wider_line(text, terminal.width); !line.empty()) return line;
+  if (!terminal.utf8 && std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    return "it is not ASCII";
+  return !terminal.colour && text.find('\033') != std::string::npos ? "it has colours" : "";
+}
+
+TEST(EveryView, is_as_wide_as_asked_for_at_most) {
+  constexpr int narrowest = 80, widest = 250;
+  const auto directories = golden_experiments();
+  const fs::path& newest = directories.back();  // has all that the others have: it is shown in all widths
+  for (const fs::path& directory : directories) {
+    const auto experiment = experiment::Experiment::open(directory.string());
+    std::size_t shown = 0;
+    for (const Asked& asked : views_asked_for()) {
+      const Options options = options_of(asked);
+      for (int width = narrowest; width <= widest; width += directory == newest ? 1 : 9) {
+        const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
+        const auto text = rendered(experiment, options, terminal);
+        if (!text) break;
+        shown += width == narrowest;
+        const std::string wrong = what_is_wrong(*text, terminal);
+        EXPECT_EQ("", wrong) << directory << " " << asked.name << " in " << width;
+        if (!wrong.empty()) break;
+      }
+    }
+    EXPECT_GE(shown, 15u) << directory;
+  }
+}
+
+/// The number of fields of each row; quotes hold commas, and ends of lines, together.
+std::map<std::size_t, std::size_t> fields_of_csv(const std::string& text) {
+  std::map<std::size_t, std::size_t> rows_of;
+  std::size_t fields = 1;
+  bool is_quoted = false;
+  for (const char c : text) {
+    if (c == '"') is_quoted = !is_quoted;
+    else if (c == ',' && !is_quoted) ++fields;
+    else if (c == '\n' && !is_quoted) {
+      ++rows_of[fields];
+      fields = 1;
+    }
+  }
+  return rows_of;
+}
+
+TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
+  const auto directories = golden_experiments();
+  const auto before = experiment::Experiment::open(directories.front().string()),
+             now = experiment::Experiment::open(directories.back().string());
+  for (int width = 80; width <= 250; ++width) {
+    const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
+    analysis::Symbolizer symbolizer;
+    std::string out;
+    render_difference(before, now, {}, terminal, symbolizer, [&](std::string_view text) { out += text; });
+    ASSERT_EQ("", what_is_wrong(out, terminal)) << width;
+  }
+}
+
+TEST(EveryView, is_well_formed_for_programs) {
+  for (const fs::path& directory : golden_experiments()) {
+    const auto experiment = experiment::Experiment::open(directory.string());
+    for (const Asked& asked : views_asked_for()) {
+      Options options = options_of(asked);
+      options.min_share.reset();
+      for (const std::string& format : format_names()) {
+        if (format == "text") continue;
+        options.set_format(format);
+        const auto text = rendered(experiment, options, {});
+        if (!text) continue;
+        const std::string of = directory.string() + " " + asked.name + " as " + format;
+        if (format == "json") {
+          EXPECT_TRUE(nlohmann::json::accept(*text)) << of;
+        } else if (format == "csv") {
+          EXPECT_LE(fields_of_csv(*text).size(), 1u) << of << "\n" << *text;
+        } else {
+          EXPECT_FALSE(text->empty()) << of;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace refrain::report

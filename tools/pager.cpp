@@ -1,0 +1,96 @@
+#include "tools/pager.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace refrain::tools {
+namespace {
+
+/// Of the terminal; 0: there is none.
+std::size_t terminal_lines() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_row;
+}
+
+/// Small systems have no pager.
+bool is_in_path(const std::string& program) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream parts(path ? path : "");
+  for (std::string part; std::getline(parts, part, ':');)
+    if (access((part.empty() ? program : part + "/" + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+/// Empty: none is wanted.
+std::string wanted_pager() {
+  for (const char* name : {"REFRAIN_PAGER", "PAGER"})
+    if (const char* value = std::getenv(name)) return std::strcmp(value, "cat") == 0 ? std::string() : value;
+  return is_in_path("less") ? "less" : "";
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
+}
+
+/// False: it could not be started.
+bool page(const std::string& pager, const std::string& text) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  std::fflush(stdout);
+  const pid_t reader = fork();
+  if (reader == 0) {
+    dup2(ends[0], STDIN_FILENO);
+    setenv("LESS", "FRX", 0);
+    execl("/bin/sh", "sh", "-c", pager.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[0]);
+  if (reader < 0) {
+    close(ends[1]);
+    return false;
+  }
+  // Who leaves the pager early has seen enough; what interrupts it does not end it.
+  const auto broken = std::signal(SIGPIPE, SIG_IGN);
+  const auto interrupted = std::signal(SIGINT, SIG_IGN);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = write(ends[1], text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  close(ends[1]);
+  int status = 0;
+  while (waitpid(reader, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::signal(SIGPIPE, broken);
+  std::signal(SIGINT, interrupted);
+  constexpr int not_found = 127, not_executable = 126;
+  if (WIFSIGNALED(status)) {  // who ends a pager has seen enough; one that dies has shown nothing
+    const int signal = WTERMSIG(status);
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE || signal == SIGKILL;
+  }
+  return !WIFEXITED(status) || (WEXITSTATUS(status) != not_found && WEXITSTATUS(status) != not_executable);
+}
+
+}  // namespace
+
+void print_by_pages(const std::string& text) {
+  const std::size_t lines = terminal_lines();
+  const bool is_longer = lines > 0 && static_cast<std::size_t>(std::ranges::count(text, '\n')) >= lines;
+  const std::string pager = is_longer ? wanted_pager() : std::string();
+  if (pager.empty() || !page(pager, text)) print(text);
+}
+
+}  // namespace refrain::tools
