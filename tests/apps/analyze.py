@@ -56,9 +56,10 @@ def truth(mode: str, first: Calls, second: Calls) -> dict[str, list[float]]:
         return {"late_sender": each(second[requests[mode]], first["MPI_Send"])}
     if mode == "large":
         return {"late_sender": each(second["MPI_Recv"], first["MPI_Send"]), "late_receiver": each(first["MPI_Send"], second["MPI_Recv"])}
-    if mode in ("ssend", "issend"):
-        function, receive = {"ssend": ("MPI_Ssend", "MPI_Recv"), "issend": ("MPI_Wait", "MPI_Irecv")}[mode]
-        return {"late_receiver": each(first[function], second[receive])}
+    if mode == "ssend":
+        return {"late_sender": each(second["MPI_Recv"], first["MPI_Ssend"]), "late_receiver": each(first["MPI_Ssend"], second["MPI_Recv"])}
+    if mode == "issend":
+        return {"late_receiver": each(first["MPI_Wait"], second["MPI_Irecv"])}
     def both(function: str) -> list[float]:
         return [a + b for a, b in zip(each(first[function], second[function]), each(second[function], first[function]))]
 
