@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <regex>
 #include <sstream>
 
 #include "config/near_names.hpp"
@@ -77,6 +78,18 @@ std::string near(const CLI::App& app, const std::string& word) {
 
 /// One line, without its end, that says what is wrong with the command line: the bad word, what is near it, and which
 /// help to read. `app` is the root after parse() has thrown `error`.
+/// What the library says of options that are given too often or without a value.
+std::string in_our_words(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
+  static const std::regex too_often(R"(^(\S+): At Most 1 required but received \d+$)"),
+      no_value(R"(^(\S+): 1 required (.*) missing$)");
+  std::smatch parts;
+  if (std::regex_match(text, parts, too_often)) return parts[1].str() + ": may be given once";
+  if (std::regex_match(text, parts, no_value)) return parts[1].str() + ": a value is missing, " + parts[2].str();
+  return text;
+}
+
 std::string usage_line(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = chosen(app);
   const std::string name = name_of(at), see = fmt::format(" (see {} --help)", name);
@@ -97,7 +110,7 @@ std::string usage_line(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::App* command : commands) names.push_back(command->get_name());
     return fmt::format("{}: a command is missing, one of {}{}", name, joined(names, ", "), see);
   }
-  return fmt::format("{}: {}{}", name, error.what(), see);
+  return fmt::format("{}: {}{}", name, in_our_words(error), see);
 }
 
 /// The words that stand in the name of an option's type.

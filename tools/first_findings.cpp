@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <poll.h>
+#include <regex>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -24,28 +25,6 @@
 
 namespace refrain::tools {
 namespace fs = std::filesystem;
-namespace {
-
-using Clock = std::chrono::steady_clock;
-using Tell = std::function<void(const std::string& lines)>;
-
-/// More is not read at a rate of some 50 MiB in a second.
-constexpr std::uintmax_t bytes_in_ms = 50'000;
-constexpr std::size_t most_lines = 3;
-constexpr rlim_t most_memory = rlim_t{1} << 30;
-
-/// Of files of events. What is in the profile instead is little.
-std::uintmax_t bytes_of(const std::string& experiment) {
-  std::uintmax_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(experiment, error), end; !error && at != end; at.increment(error)) {
-    std::error_code of_file;
-    const std::uintmax_t size = at->file_size(of_file);
-    if (!of_file && at->path().filename().string().starts_with("events-")) bytes += size;
-  }
-  return bytes;
-}
-
 /// Signals that ask to end are held back; the first one makes a descriptor readable.
 class HeldSignals {
  public:
@@ -74,6 +53,28 @@ class HeldSignals {
   sigset_t before_;
   int descriptor_ = -1;
 };
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Tell = std::function<void(const std::string& lines)>;
+
+/// More is not read at a rate of some 50 MiB in a second.
+constexpr std::uintmax_t bytes_in_ms = 50'000;
+constexpr std::size_t most_lines = 3;
+constexpr rlim_t most_memory = rlim_t{1} << 30;
+
+/// Of files of events. What is in the profile instead is little.
+std::uintmax_t bytes_of(const std::string& experiment) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(experiment, error), end; !error && at != end; at.increment(error)) {
+    std::error_code of_file;
+    const std::uintmax_t size = at->file_size(of_file);
+    if (!of_file && at->path().filename().string().starts_with("events-")) bytes += size;
+  }
+  return bytes;
+}
 
 report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trace& trace,
                            const patterns::Naming& naming) {
@@ -156,8 +157,15 @@ void search_events(const trace::Trace& trace, const patterns::PathNames& names, 
   for (const findings::Finding& of : report::findings_of(analysis, trace, names.naming(), facts.communicating_s()))
     text += wire_of(of);
   text += wire_of(waits_of(analysis, trace, names.naming()), wanted.waits_by_rank);
-  if (wanted.traffic) text += wire_of(traffic_for_report(trace, names.naming()));
   tell(text);
+  if (wanted.traffic) tell(wire_of(traffic_for_report(trace, names.naming())));
+}
+
+/// As far as events were read.
+bool are_events_damaged(const experiment::Experiment& experiment) {
+  static const std::regex events_file(R"(/events-\d+\.refrain: )");
+  return std::ranges::any_of(experiment.damage_log()->lines(),
+                             [](const std::string& line) { return std::regex_search(line, events_file); });
 }
 
 void search(const std::string& experiment, bool with_events, const WantedFindings& wanted, const Tell& tell) {
@@ -175,6 +183,10 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
     tell(wire_of_step(Step::Profile));
     search_events(*trace, names, minima, wanted, tell);
   }
+  if (are_events_damaged(*opened))
+    tell(wire_of(findings::Finding{.rule = "events_damaged",
+                                   .text = "events are damaged: what is said of waiting is of the rest of them",
+                                   .more = {"--events"}}));
   tell(wire_of_step(with_events ? Step::All : Step::Profile));
 }
 
@@ -275,6 +287,7 @@ FirstFindings FindingsSearch::wait() {
   findings.done = last_step(lines);
   for (const std::string& line : lines)
     if (findings.done == Step::All || line.starts_with('F')) take_line(line, findings);
+  leave_out_repeats(findings.all);
   std::ranges::stable_sort(findings.all, std::greater<>{}, &findings::Finding::share);
   return findings;
 }

@@ -17,7 +17,8 @@ std::vector<std::int32_t> parse_ranks(const std::vector<std::string>& texts) {
     std::int32_t last = first;
     if (at.ec == std::errc() && at.ptr != end && *at.ptr == '-') at = std::from_chars(at.ptr + 1, end, last);
     if (at.ec != std::errc() || at.ptr != end || first < 0 || last < first || last - first > longest_range)
-      throw report::UsageError("--rank " + text + ": a rank is 0 or more, as in --rank 3 or --rank 0,4-7");
+      throw report::UsageError("--rank " + text +
+                               ": a rank is 0 or more, and a range goes up, as in --rank 3 or --rank 0,4-7");
     for (std::int64_t rank = first; rank <= last; ++rank) ranks.push_back(static_cast<std::int32_t>(rank));
   }
   std::ranges::sort(ranks);

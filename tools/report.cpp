@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "format/profile_file.hpp"
+#include "offline/analysis/human_units.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
@@ -127,12 +128,22 @@ report::Terminal terminal_of(const Output& output) {
   return output.to_file() ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
 }
 
+/// Findings are of all ranks.
+report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<const experiment::Experiment> experiment,
+                                    const report::Options& options) {
+  constexpr std::chrono::seconds most(3);
+  const bool is_of_all = options.ranks.empty() && !options.some_threads();
+  return {std::move(experiment),
+          is_of_all ? first_findings(name, most, OnSignal::EndsProcess).all : std::vector<findings::Finding>()};
+}
+
 int run_difference(const Request& request, const std::shared_ptr<const experiment::Experiment>& before) {
   const auto now = experiment::Experiment::open(request.other);
   analysis::Symbolizer symbolizer;
   Output output(request.output, request.options.format == report::Format::Text);
-  render_difference(before, now, request.options, terminal_of(output), symbolizer,
-                    [&](std::string_view text) { output.write(text); });
+  render_difference(run_to_compare(request.experiment, before, request.options),
+                    run_to_compare(request.other, now, request.options), request.options, terminal_of(output),
+                    symbolizer, [&](std::string_view text) { output.write(text); });
   output.finish();
   int code = exit_ok;
   for (const auto& experiment : {before, now}) {
@@ -242,10 +253,9 @@ int watch(Request request) {
     if (state.empty()) state = state_before_profile(request.experiment);
     if (state != "running" || code == exit_usage) return code;
     constexpr double intervals = 3, least_s = 60;
-    const double silence = silence_s(request.experiment),
-                 most_s = std::max(intervals * snapshot_interval_s(request.experiment), least_s);
-    if (silence > most_s) {
-      fmt::print("Nothing was written for {:.0f} minutes: the program was killed, or hangs.\n", silence / 60);
+    const double silence = silence_s(request.experiment), interval = snapshot_interval_s(request.experiment);
+    if (interval > 0 && silence > std::max(intervals * interval, least_s)) {
+      fmt::print("Nothing was written for {}: the program was killed, or hangs.\n", analysis::human_time(silence));
       return code;
     }
     std::fflush(stdout);
@@ -257,6 +267,10 @@ int watch(Request request) {
 std::string wrong_as_number(const std::string& text) {
   const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
   return number ? std::string() : text + ": a number, counted from 0";
+}
+std::string wrong_as_name(const std::string& text) { return text.empty() ? "a name is missing" : std::string(); }
+std::string wrong_as_count(const std::string& text) {
+  return wrong_as_number(text).empty() ? std::string() : text + ": a whole number, 0 or more";
 }
 
 Option within(Option option, double least, double most) {
@@ -278,14 +292,14 @@ void add_metric_option(Command command, report::Options& options) {
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(
       "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also wait, or a pattern "
-      "of "
-      "waiting, "
-      "late_sender, wait_at_nxn, and others, of iterations whose events were kept; with --locations: {}, {}, or a "
+      "of waiting, late_sender, wait_at_nxn, and others, of iterations whose events were kept; with --locations: {}, "
+      "{}, or a "
       "pattern that refrain analyze has found",
       fmt::join(metrics, ", "), asked_for, fmt::join(of_callpaths, ", "), asked_for, fmt::join(of_locations, ", "),
       asked_for);
   for (const std::string& metric : of_locations)
     if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
+  metrics.emplace_back("wait");
   command.option("--metric", options.metric, help).likely_one_of(metrics, "NAME");
 }
 
@@ -298,8 +312,9 @@ std::vector<Option> add_loop_options(Command command, report::Options& options) 
       .option("--callpath", options.callpath,
               "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce, or as a "
               "report prints them")
-      .type("NAMES");
-  command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME");
+      .type("NAMES")
+      .check(wrong_as_name);
+  command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME").check(wrong_as_name);
   command.option("--thread", options.thread, "Only the threads of this number; 0 is a rank's first")
       .type("N")
       .check(wrong_as_number);
@@ -323,9 +338,12 @@ void add_table_views(Command command, report::Options& options, const std::vecto
   std::vector<Option> views{
       command.flag("--mpi", options.mpi, "Call sites of MPI: time, calls, sizes, waiting, spread over ranks"),
       command.flag("--modules", options.modules, "By executable and library"),
-      command.option("--callers", options.callers, "Who calls this function, by call path").type("FUNCTION"),
+      command.option("--callers", options.callers, "Who calls this function, by call path")
+          .type("FUNCTION")
+          .check(wrong_as_name),
       command.option("--source", options.source, "The lines of this source file with their share of the time")
-          .type("FILE"),
+          .type("FILE")
+          .check(wrong_as_name),
       command.flag("--sizes", options.sizes, "How much calls of MPI move, as a histogram"),
       command.flag("--communicators", options.communicators,
                    "The communicators: time of calls on them, and their ranks"),
@@ -337,8 +355,9 @@ void add_table_views(Command command, report::Options& options, const std::vecto
   command
       .option("--sort", options.sort,
               "Column that a table is sorted by, numbers from the largest one on; -COLUMN: the other way round")
-      .type("COLUMN");
-  command.option("--limit", options.limit, "Rows of a table").type("N").check(wrong_as_number);
+      .type("COLUMN")
+      .check(wrong_as_name);
+  command.option("--limit", options.limit, "Rows of a table").type("N").check(wrong_as_count);
   command.option("--columns", options.columns, "Columns of a table, in this order").type("LIST").separated_by(',');
 }
 

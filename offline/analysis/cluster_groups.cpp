@@ -6,6 +6,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_shape.hpp"
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/sampled_difference.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -31,8 +32,14 @@ struct Moments {
   }
 };
 
+/// Iterations of a cluster: all of them, or those between two of the times at which it is cut.
+struct Piece {
+  std::size_t cluster, part;
+  auto operator<=>(const Piece&) const = default;
+};
+
 struct Candidate {
-  std::vector<std::size_t> clusters;
+  std::vector<Piece> pieces;
   bool is_rest = false;
   Moments wall, mpi;
 };
@@ -97,21 +104,103 @@ double distance(const Candidate& a, const Candidate& b, const Scales& scales) {
   return std::max(apart(a.wall, b.wall, scales.wall), apart(a.mpi, b.mpi, scales.mpi));
 }
 
-std::vector<Candidate> candidates_of(const experiment::Loop& loop, const std::vector<ClusterSummary>& summaries,
-                                     double second) {
+/// Where clusters hold iterations of quite different times: on line there was no room for more of them.
+class Cuts {
+ public:
+  Cuts(const IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries, double least_gap)
+      : wall_of_(value_of_metric(profiles, "wall")), cuts_(summaries.size()) {
+    std::vector<std::vector<double>> values(summaries.size());
+    std::vector<std::int64_t> seen(summaries.size());
+    bool any = false;
+    for (const ClusterSummary& of : summaries) any |= is_mixed(of, least_gap);
+    if (!any || !wall_of_) return;
+    for_each(profiles, [&](std::size_t k, std::int64_t, double wall_s, std::span<const std::int64_t>) {
+      if (!is_mixed(summaries[k], least_gap)) return;
+      const std::int64_t step = summaries[k].cluster->members / most_values + 1;
+      if (seen[k]++ % step == 0) values[k].push_back(wall_s);
+    });
+    for (std::size_t k = 0; k < values.size(); ++k) cuts_[k] = gaps_of(std::move(values[k]), least_gap);
+  }
+  bool any() const {
+    return std::ranges::any_of(cuts_, [](const std::vector<double>& of) { return !of.empty(); });
+  }
+  bool is_cut(std::size_t k) const { return !cuts_[k].empty(); }
+  std::size_t parts(std::size_t k) const { return cuts_[k].size() + 1; }
+  std::size_t part_of(std::size_t k, double wall_s) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(cuts_[k], wall_s) - cuts_[k].begin());
+  }
+  /// `use(cluster, iteration, wall time, row of the log)`. A time that is not known is in the first part.
+  template <class Use>
+  void for_each(const IterationProfiles& profiles, const Use& use) const {
+    for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
+      const double wall_s = wall_of_ ? wall_of_(i, cluster, row) : 0;
+      use(static_cast<std::size_t>(cluster), i, std::isfinite(wall_s) ? wall_s : 0, row);
+    });
+  }
+
+ private:
+  static constexpr std::int64_t most_values = 65536;
+
+  static bool is_mixed(const ClusterSummary& of, double least_gap) {
+    return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;
+  }
+  /// In the middle of the largest gaps.
+  static std::vector<double> gaps_of(std::vector<double> values, double least_gap) {
+    constexpr std::size_t most_cuts = 8;
+    std::ranges::sort(values);
+    std::vector<std::pair<double, double>> gaps;  // width, middle
+    for (std::size_t i = 1; i < values.size(); ++i)
+      if (const double gap = values[i] - values[i - 1]; gap > least_gap)
+        gaps.emplace_back(gap, (values[i] + values[i - 1]) / 2);
+    std::ranges::sort(gaps, std::greater<>{});
+    gaps.resize(std::min(gaps.size(), most_cuts));
+    std::vector<double> cuts;
+    for (const auto& [gap, middle] : gaps) cuts.push_back(middle);
+    std::ranges::sort(cuts);
+    return cuts;
+  }
+
+  IterationValue wall_of_;
+  std::vector<std::vector<double>> cuts_;  ///< by cluster, ascending
+};
+
+std::vector<Candidate> candidates_of(const IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries,
+                                     const Cuts& cuts) {
+  const experiment::Loop& loop = profiles.loop();
+  const double second = profiles.constants().ticks_per_second;
   const int mpi_column = overall_index(loop, "mpi");
-  std::vector<Candidate> candidates;
+  std::vector<std::vector<Candidate>> parts(summaries.size());
+  bool any_cut = false;
   for (std::size_t k = 0; k < summaries.size(); ++k) {
     const ClusterSummary& of = summaries[k];
     const auto members = static_cast<double>(loop.clusters[k].members);
     if (!(members > 0)) continue;
+    for (std::size_t part = 0; cuts.is_cut(k) && part < cuts.parts(k); ++part)
+      parts[k].push_back({{{k, part}}, false, {}, {}});
+    any_cut |= cuts.is_cut(k);
+    if (cuts.is_cut(k)) continue;
     const auto column = static_cast<std::size_t>(mpi_column);
     const bool has_mpi = mpi_column >= 0 && column < loop.clusters[k].squares.size();
-    candidates.push_back({{k},
-                          false,
-                          {members, of.mean_wall_s, of.deviation_wall_s * of.deviation_wall_s * members},
-                          {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] / second / second : 0}});
+    parts[k].push_back({{{k, 0}},
+                        false,
+                        {members, of.mean_wall_s, of.deviation_wall_s * of.deviation_wall_s * members},
+                        {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] / second / second : 0}});
   }
+  if (any_cut) {
+    const auto mpi_of = value_of_metric(profiles, "mpi");
+    cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
+      if (!cuts.is_cut(k)) return;
+      Candidate& to = parts[k][cuts.part_of(k, wall_s)];
+      const double mpi_s = mpi_of ? mpi_of(i, static_cast<std::int32_t>(k), row) : 0;
+      to.wall += Moments{1, wall_s, 0};
+      if (std::isfinite(mpi_s)) to.mpi += Moments{1, mpi_s, 0};
+    });
+  }
+  std::vector<Candidate> candidates;
+  for (std::vector<Candidate>& of : parts)
+    for (Candidate& part : of)
+      if (part.wall.count > 0) candidates.push_back(std::move(part));
   return candidates;
 }
 
@@ -134,7 +223,7 @@ void merge(std::vector<Candidate>& candidates, const Cost& cost, const GoesOn& g
     to.wall += from.wall;
     to.mpi += from.mpi;
     to.is_rest |= from.is_rest;
-    to.clusters.insert(to.clusters.end(), from.clusters.begin(), from.clusters.end());
+    to.pieces.insert(to.pieces.end(), from.pieces.begin(), from.pieces.end());
     candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(first) + 1);
   }
 }
@@ -164,7 +253,7 @@ void put_small_together(std::vector<Candidate>& candidates) {
   for (auto other = small + 1; other != candidates.end(); ++other) {
     small->wall += other->wall;
     small->mpi += other->mpi;
-    small->clusters.insert(small->clusters.end(), other->clusters.begin(), other->clusters.end());
+    small->pieces.insert(small->pieces.end(), other->pieces.begin(), other->pieces.end());
   }
   candidates.erase(small + 1, candidates.end());
 }
@@ -227,42 +316,92 @@ class Places {
   std::vector<Block> blocks_;
 };
 
+/// Of groups in which there is a part of a cluster: by times of iterations, and by their samples. What is known of
+/// clusters alone is of all of their iterations.
+std::vector<ClusterDifference> differences_of_parts(const CallTree& tree, const Candidate& own, const Candidate& others,
+                                                    const SampledTimes& samples,
+                                                    const SampledTimes& samples_of_others) {
+  constexpr double most_of_it = 0.5;
+  std::vector<ClusterDifference> all;
+  const double wall_s = own.wall.mean - others.wall.mean, mpi_s = own.mpi.mean - others.mpi.mean,
+               user_s = samples.user_s() - samples_of_others.user_s();
+  const auto is_most = [&](double part_s) {
+    return part_s * wall_s > 0 && std::abs(part_s) > most_of_it * std::abs(wall_s);
+  };
+  if (is_most(user_s)) {
+    const std::uint32_t node = user_s > 0 ? node_of_difference(tree, samples, samples_of_others, user_s)
+                                          : node_of_difference(tree, samples_of_others, samples, -user_s);
+    if (node != 0) all.push_back({node, "time", true, samples.seconds(node), samples_of_others.seconds(node)});
+  }
+  if (is_most(mpi_s)) all.push_back({0, "mpi", true, own.mpi.mean, others.mpi.mean});
+  all.push_back({0, "wall", true, own.wall.mean, others.wall.mean});
+  return all;
+}
+
 }  // namespace
 
 std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, const CallTree& tree) {
   const experiment::Loop& loop = profiles.loop();
   const auto summaries = summarise_clusters(profiles, tree);
-  std::vector<Candidate> candidates = candidates_of(loop, summaries, profiles.constants().ticks_per_second);
-  Moments all;
-  for (const Candidate& of : candidates) all += of.wall;
-  merge_alike(candidates, scales_of(profiles, all.mean));
+  double all_s = 0, count = 0;
+  for (std::size_t k = 0; k < summaries.size(); ++k) {
+    all_s += summaries[k].mean_wall_s * static_cast<double>(loop.clusters[k].members);
+    count += static_cast<double>(loop.clusters[k].members);
+  }
+  const Scales scales = scales_of(profiles, count > 0 ? all_s / count : 0);
+  const Cuts cuts(profiles, summaries, scales.wall);
+  std::vector<Candidate> candidates = candidates_of(profiles, summaries, cuts);
+  merge_alike(candidates, scales);
   put_small_together(candidates);
-  std::vector<std::size_t> group_of(summaries.size(), candidates.size());
+  std::vector<std::vector<std::size_t>> group_of;  // by cluster and part
+  for (std::size_t k = 0; k < summaries.size(); ++k) group_of.emplace_back(cuts.parts(k), candidates.size());
+  std::vector<std::vector<double>> members(candidates.size(), std::vector<double>(summaries.size()));
   for (std::size_t g = 0; g < candidates.size(); ++g)
-    for (const std::size_t k : candidates[g].clusters) group_of[k] = g;
+    for (const Piece& of : candidates[g].pieces) {
+      group_of[of.cluster][of.part] = g;
+      if (!cuts.is_cut(of.cluster)) members[g][of.cluster] = static_cast<double>(loop.clusters[of.cluster].members);
+    }
   std::vector<Places> places(candidates.size() + 1);
-  for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t>) {
-    if (cluster >= 0 && static_cast<std::size_t>(cluster) < group_of.size())
-      places[group_of[static_cast<std::size_t>(cluster)]].add(i);
+  std::vector<SampledTimes> samples(cuts.any() ? candidates.size() : 0, SampledTimes(tree.nodes.size()));
+  const auto user_of = value_of_metric(profiles, "user");
+  const bool has_samples = cuts.any() && user_of && profiles.samples_stride() > 0;
+  cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
+    const std::size_t g = group_of[k][cuts.is_cut(k) ? cuts.part_of(k, wall_s) : 0];
+    places[g].add(i);
+    if (g >= members.size()) return;
+    if (cuts.is_cut(k)) ++members[g][k];
+    if (const auto* kept = has_samples ? profiles.recorded_samples(i) : nullptr)
+      if (const double user_s = user_of(i, static_cast<std::int32_t>(k), row); std::isfinite(user_s))
+        samples[g].add(tree, user_s, *kept);
   });
   std::vector<ClusterGroup> groups;
   for (std::size_t g = 0; g < candidates.size(); ++g) {
     Candidate& of = candidates[g];
     ClusterGroup& group = groups.emplace_back();
-    std::vector<double> members(summaries.size());
-    for (const std::size_t k : of.clusters) {
-      members[k] = static_cast<double>(loop.clusters[k].members);
-      group.share += summaries[k].share;
-    }
-    std::ranges::sort(of.clusters);
-    group.clusters = std::move(of.clusters);
+    for (const Piece& piece : of.pieces) group.clusters.push_back(piece.cluster);
+    std::ranges::sort(group.clusters);
+    group.clusters.erase(std::ranges::unique(group.clusters).begin(), group.clusters.end());
     group.is_rest = of.is_rest;
     group.members = of.wall.count;
+    group.share = all_s > 0 ? of.wall.count * of.wall.mean / all_s : 0;
     group.mean_wall_s = of.wall.mean;
     group.deviation_wall_s = of.wall.deviation();
     group.mean_mpi_s = of.mpi.mean;
     group.when = places[g].when(loop.iterations);
-    if (candidates.size() > 1 && !of.is_rest) group.differences = differences_of(profiles, tree, members);
+    if (candidates.size() < 2 || of.is_rest) continue;
+    if (std::ranges::none_of(of.pieces, [&](const Piece& piece) { return cuts.is_cut(piece.cluster); })) {
+      group.differences = differences_of(profiles, tree, members[g]);
+      continue;
+    }
+    Candidate others{{}, false, {}, {}};
+    SampledTimes samples_of_others(tree.nodes.size());
+    for (std::size_t other = 0; other < candidates.size(); ++other) {
+      if (other == g) continue;
+      others.wall += candidates[other].wall;
+      others.mpi += candidates[other].mpi;
+      samples_of_others.add(samples[other]);
+    }
+    group.differences = differences_of_parts(tree, of, others, samples[g], samples_of_others);
   }
   std::ranges::stable_sort(groups, std::greater<>{}, &ClusterGroup::share);
   return groups;

@@ -1,5 +1,7 @@
 #pragma once
-/// Clusters put together for people: until those are left that differ by more than they scatter.
+/// Clusters put together for people: until those are left that differ by more than they scatter. A cluster that holds
+/// iterations of quite different times, as there was no room for more clusters, is cut first: times of single
+/// iterations are known.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +12,7 @@
 namespace refrain::analysis {
 
 struct ClusterGroup {
-  std::vector<std::size_t> clusters;  ///< of Loop::clusters, ascending
+  std::vector<std::size_t> clusters;  ///< of Loop::clusters, ascending; of one that was cut a part
   bool is_rest = false;               ///< small ones that differ from each other
   double members = 0;
   double mean_wall_s = 0, deviation_wall_s = 0, mean_mpi_s = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -49,8 +50,10 @@ std::vector<Batch> batches_of(std::span<const double> values) {
   return batches;
 }
 
+double level_at(const IterationShape& shape, std::size_t i);
+
 std::optional<IterationShape::Peaks> peaks_of(std::span<const double> values, std::span<const Batch> batches,
-                                              double usual) {
+                                              const IterationShape& shape) {
   // Batches are short: what scatters little in one of them by chance scatters as much as in most.
   std::vector<double> deviations;
   for (const Batch& batch : batches) deviations.push_back(batch.deviation);
@@ -58,15 +61,16 @@ std::optional<IterationShape::Peaks> peaks_of(std::span<const double> values, st
   IterationShape::Peaks peaks;
   double all = 0, sum = 0;
   for (const Batch& batch : batches) {
-    // A batch may lie in the middle of a step.
-    const double least = std::max(least_peak * std::max(batch.median, usual * 0.1),
-                                  batch.median + least_deviations * std::max(batch.deviation, deviation));
     for (std::size_t i = batch.begin; i < batch.end; ++i) {
       if (!std::isfinite(values[i])) continue;
       all += values[i];
+      // A step may lie within a batch.
+      const double around = std::max(batch.median, level_at(shape, i));
+      const double least = std::max(least_peak * std::max(around, shape.usual * 0.1),
+                                    around + least_deviations * std::max(batch.deviation, deviation));
       if (values[i] <= least) continue;
       peaks.places.push_back(i);
-      peaks.excess += values[i] - batch.median;
+      peaks.excess += values[i] - around;
       sum += values[i];
     }
   }
@@ -80,61 +84,119 @@ std::optional<IterationShape::Peaks> peaks_of(std::span<const double> values, st
   return peaks;
 }
 
-struct Line {
-  double level = 0, slope = 0, squares = 0;  ///< at the first batch, per batch; of what is left
+/// A description of the batches.
+struct Model {
+  std::vector<double> values;  ///< by batch
+  double squares = 0;          ///< of what it leaves
+  double parameters = 0;       ///< that were chosen so that it leaves little
+
+  /// Bayesian information criterion: the model of the lowest one describes the batches best.
+  double criterion(double usual) const {
+    const auto n = static_cast<double>(values.size());
+    const double least = n * std::pow(1e-6 * usual, 2);
+    return n * std::log(std::max(squares, least) / n) + parameters * std::log(n);
+  }
 };
 
-Line line_through(std::span<const double> y) {
+double squares_left(std::span<const double> y, std::span<const double> values) {
+  double squares = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) squares += std::pow(y[i] - values[i], 2);
+  return squares;
+}
+
+struct Curve : Model {
+  double slope = 0;  ///< per batch, in the middle
+  bool is_monotonic = true;
+};
+
+/// A line, or a parabola: polynomials that are orthogonal on the batches.
+Curve curve_through(std::span<const double> y, bool is_line) {
   const auto n = static_cast<double>(y.size());
-  const double mean_x = (n - 1) / 2, mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  double xx = 0, xy = 0;
+  const double middle = (n - 1) / 2, mean_squared = (n * n - 1) / 12;
+  double level = 0, xy = 0, qy = 0, qq = 0;
+  const auto x_of = [&](std::size_t i) { return static_cast<double>(i) - middle; };
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const double x = static_cast<double>(i) - mean_x;
-    xx += x * x;
-    xy += x * (y[i] - mean_y);
+    const double x = x_of(i), q = x * x - mean_squared;
+    level += y[i] / n;
+    xy += x * y[i];
+    qy += q * y[i];
+    qq += q * q;
   }
-  Line line{0, xy / xx, 0};
-  line.level = mean_y - line.slope * mean_x;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double left = y[i] - line.level - line.slope * static_cast<double>(i);
-    line.squares += left * left;
-  }
-  return line;
+  Curve curve;
+  curve.slope = xy / (n * mean_squared);
+  const double bend = is_line ? 0 : qy / qq;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    curve.values.push_back(level + curve.slope * x_of(i) + bend * (x_of(i) * x_of(i) - mean_squared));
+  curve.squares = squares_left(y, curve.values);
+  curve.parameters = is_line ? 2 : 3;
+  curve.is_monotonic = std::abs(2 * bend * middle) <= std::abs(curve.slope);
+  return curve;
 }
 
-struct Levels {
-  std::size_t batch = 0;  ///< the first one of the second level
-  double before = 0, after = 0, squares = 0;
+struct Levels : Model {
+  std::vector<std::size_t> begins;  ///< the first batch of each level but the first one
 };
 
-/// The two levels that leave least.
-Levels two_levels(std::span<const double> y) {
-  Levels best;
-  for (std::size_t at = fewest_batches_of_level; at + fewest_batches_of_level <= y.size(); ++at) {
-    Levels levels{at, 0, 0, 0};
-    const auto mean = [](std::span<const double> part) {
-      return std::accumulate(part.begin(), part.end(), 0.0) / static_cast<double>(part.size());
-    };
-    levels.before = mean(y.first(at));
-    levels.after = mean(y.subspan(at));
+/// Sums, so that those of a range need no loop.
+class Ranges {
+ public:
+  explicit Ranges(std::span<const double> y) : sums_(y.size() + 1), squares_(y.size() + 1) {
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const double left = y[i] - (i < at ? levels.before : levels.after);
-      levels.squares += left * left;
+      sums_[i + 1] = sums_[i] + y[i];
+      squares_[i + 1] = squares_[i] + y[i] * y[i];
     }
-    if (best.batch == 0 || levels.squares < best.squares) best = levels;
   }
-  return best;
+  double mean(std::size_t begin, std::size_t end) const {
+    return (sums_[end] - sums_[begin]) / static_cast<double>(end - begin);
+  }
+  /// Of what the mean leaves.
+  double squares(std::size_t begin, std::size_t end) const {
+    const double mean_here = mean(begin, end);
+    return std::max(squares_[end] - squares_[begin] - mean_here * mean_here * static_cast<double>(end - begin), 0.0);
+  }
+
+ private:
+  std::vector<double> sums_, squares_;
+};
+
+/// The two or three levels that leave least. The one in the middle may be a single batch.
+Levels levels_of(std::span<const double> y, std::size_t count) {
+  const Ranges ranges(y);
+  const std::size_t n = y.size(), last = n - fewest_batches_of_level;
+  std::vector<std::size_t> begins;
+  double best = -1;
+  for (std::size_t a = fewest_batches_of_level; a <= last; ++a)
+    for (std::size_t b = count == 2 ? n : a + 1; b <= (count == 2 ? n : last); ++b) {
+      const double squares = ranges.squares(0, a) + ranges.squares(a, b) + (b < n ? ranges.squares(b, n) : 0);
+      if (best >= 0 && squares >= best) continue;
+      best = squares;
+      begins = {a};
+      if (b < n) begins.push_back(b);
+    }
+  Levels levels;
+  levels.begins = begins;
+  begins.push_back(n);
+  std::size_t from = 0;
+  for (const std::size_t to : begins) {
+    levels.values.insert(levels.values.end(), to - from, ranges.mean(from, to));
+    from = to;
+  }
+  levels.squares = squares_left(y, levels.values);
+  // A place is chosen among many: it counts twice.
+  levels.parameters = static_cast<double>(count + 2 * (count - 1));
+  return levels;
 }
 
-/// The iteration of the step, near the first batch of the other level: the one that leaves least of absolute
+/// The iteration of a step, near the first batch of the other level: the one that leaves least of absolute
 /// deviations from both levels.
-std::size_t place_of_step(std::span<const double> values, std::span<const Batch> batches, const Levels& levels) {
-  const std::size_t from = batches[levels.batch - 1].begin,
-                    to = batches[std::min(levels.batch + 1, batches.size() - 1)].begin;
+std::size_t place_of_step(std::span<const double> values, std::span<const Batch> batches, const Levels& levels,
+                          std::size_t batch) {
+  const double before = levels.values[batch - 1], after = levels.values[batch];
+  const std::size_t from = batches[batch - 1].begin, to = batches[std::min(batch + 1, batches.size() - 1)].begin;
   double gain = 0, best_gain = 0;
   std::size_t best = from;
   for (std::size_t i = from; i < to; ++i) {
-    if (std::isfinite(values[i])) gain += std::abs(values[i] - levels.after) - std::abs(values[i] - levels.before);
+    if (std::isfinite(values[i])) gain += std::abs(values[i] - after) - std::abs(values[i] - before);
     if (gain > best_gain) {
       best_gain = gain;
       best = i + 1;
@@ -177,6 +239,86 @@ std::size_t period_of(std::span<const std::size_t> places, std::size_t extent) {
   return is_regular && is_everywhere && usual->first > 1 ? usual->first : 0;
 }
 
+namespace {
+
+std::vector<double> differences(std::span<const double> y, const Model& model) {
+  std::vector<double> left(y.size());
+  std::ranges::transform(y, model.values, left.begin(), std::minus<>{});
+  return left;
+}
+
+/// Changes from level to level that are no chance; empty: not all of them are certain.
+std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::span<const Batch> batches,
+                                           std::span<const double> y, const Levels& levels, double usual) {
+  const auto n = static_cast<double>(y.size());
+  const auto changes = static_cast<double>(levels.begins.size());
+  const double degrees = n - 1 - 2 * changes;
+  const double variance = levels.squares / degrees * inflation(differences(y, levels));
+  std::vector<IterationShape::Step> steps;
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < levels.begins.size(); ++i) {
+    const std::size_t at = levels.begins[i], to = i + 1 < levels.begins.size() ? levels.begins[i + 1] : y.size();
+    const double error = std::sqrt(variance * (1 / static_cast<double>(at - from) + 1 / static_cast<double>(to - at)));
+    const double before = levels.values[at - 1], after = levels.values[at];
+    if (!is_change(after - before, error, degrees, std::pow(n, changes), usual)) return {};
+    steps.push_back({place_of_step(values, batches, levels, at), before, after, error});
+    from = at;
+  }
+  return steps;
+}
+
+std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const Curve& curve, double usual) {
+  const auto n = static_cast<double>(y.size());
+  const double degrees = n - curve.parameters;
+  const double variance = curve.squares / degrees * inflation(differences(y, curve));
+  const double change = curve.slope * (n - 1), error = std::sqrt(variance * 12 / (n * (n * n - 1))) * (n - 1);
+  if (!curve.is_monotonic || !is_change(change, error, degrees, 1, usual)) return std::nullopt;
+  return IterationShape::Growth{curve.values.front(), curve.values.back(), std::accumulate(y.begin(), y.end(), 0.0) / n,
+                                error};
+}
+
+/// Up, and back to where it was.
+std::optional<IterationShape::Stretch> stretch_of(std::span<const IterationShape::Step> steps, std::size_t count) {
+  constexpr double back_again = 0.3;
+  if (steps.size() != 2 || steps[0].at >= steps[1].at) return std::nullopt;
+  const double up = steps[0].after - steps[0].before, left = steps[1].after - steps[0].before;
+  if (up <= 0 || std::abs(left) > back_again * up) return std::nullopt;
+  const auto before = static_cast<double>(steps[0].at), after = static_cast<double>(count - steps[1].at);
+  const double around = (before * steps[0].before + after * steps[1].after) / (before + after);
+  return IterationShape::Stretch{steps[0].at, steps[1].at, steps[0].after, around,
+                                 std::max(steps[0].error, steps[1].error)};
+}
+
+void describe(IterationShape& shape, std::span<const double> values, std::span<const Batch> batches,
+              std::span<const double> y) {
+  const double usual = shape.usual;
+  const Curve line = curve_through(y, true), parabola = curve_through(y, false);
+  const Levels two = levels_of(y, 2);
+  const Curve& curve = parabola.criterion(usual) < line.criterion(usual) ? parabola : line;
+  const double of_curve = curve.criterion(usual), of_two = two.criterion(usual);
+  constexpr std::size_t fewest_of_three = 8;
+  if (const Levels three = y.size() < fewest_of_three ? two : levels_of(y, 3);
+      three.criterion(usual) < std::min(of_curve, of_two)) {
+    shape.steps = steps_of(values, batches, y, three, usual);
+    shape.stretch = stretch_of(shape.steps, values.size());
+    if (shape.stretch) shape.steps.clear();
+    if (shape.stretch || !shape.steps.empty()) return;
+  }
+  if (of_two < of_curve) shape.steps = steps_of(values, batches, y, two, usual);
+  else shape.growth = growth_of(y, curve, usual);
+}
+
+/// Of an iteration, by steps and stretches; 0: there are none.
+double level_at(const IterationShape& shape, std::size_t i) {
+  if (shape.stretch) return i >= shape.stretch->begin && i < shape.stretch->end ? shape.stretch->level : 0;
+  double level = shape.steps.empty() ? 0 : shape.steps[0].before;
+  for (const IterationShape::Step& step : shape.steps)
+    if (i >= step.at) level = step.after;
+  return level;
+}
+
+}  // namespace
+
 IterationShape shape_of(std::span<const double> values) {
   IterationShape shape;
   if (values.size() < least_iterations_of_shape) return shape;
@@ -187,26 +329,8 @@ IterationShape shape_of(std::span<const double> values) {
     if (std::isfinite(value)) known.push_back(value);
   shape.usual = median_of(std::move(known));
   for (const Batch& batch : batches) y.push_back(batch.median);
-  shape.peaks = peaks_of(values, batches, shape.usual);
-
-  const auto n = static_cast<double>(y.size());
-  const Line line = line_through(y);
-  const Levels levels = two_levels(y);
-  std::vector<double> left(y.size());
-  if (levels.squares < line.squares) {
-    for (std::size_t i = 0; i < y.size(); ++i) left[i] = y[i] - (i < levels.batch ? levels.before : levels.after);
-    const auto first = static_cast<double>(levels.batch);
-    const double variance = levels.squares / (n - 3) * inflation(left);
-    const double error = std::sqrt(variance * (1 / first + 1 / (n - first))), change = levels.after - levels.before;
-    if (is_change(change, error, n - 3, n, shape.usual))
-      shape.step = {place_of_step(values, batches, levels), levels.before, levels.after, error};
-    return shape;
-  }
-  for (std::size_t i = 0; i < y.size(); ++i) left[i] = y[i] - line.level - line.slope * static_cast<double>(i);
-  const double variance = line.squares / (n - 2) * inflation(left);
-  const double change = line.slope * (n - 1);
-  const double error = std::sqrt(variance * 12 / (n * (n * n - 1))) * (n - 1);
-  if (is_change(change, error, n - 2, 1, shape.usual)) shape.growth = {line.level, line.level + change, error};
+  describe(shape, values, batches, y);
+  shape.peaks = peaks_of(values, batches, shape);
   return shape;
 }
 

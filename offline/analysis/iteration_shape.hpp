@@ -22,20 +22,29 @@ struct IterationShape {
   };
   std::optional<Peaks> peaks;
 
-  /// Another level from an iteration on.
+  /// Another level from an iteration on, until the next step.
   struct Step {
     std::size_t at = 0;  ///< the first iteration of the other level
     double before = 0, after = 0;
     double error = 0;  ///< standard error of the difference
   };
-  std::optional<Step> step;
+  std::vector<Step> steps;  ///< at most two, ascending
 
-  /// From the first to the last iteration, on a straight line.
-  struct Growth {
-    double first = 0, last = 0;
+  /// A higher level for a while, and then the one of before again.
+  struct Stretch {
+    std::size_t begin = 0, end = 0;
+    double level = 0, around = 0;
     double error = 0;  ///< standard error of the difference
   };
-  std::optional<Growth> growth;  ///< may be negative; there is none where there is a step
+  std::optional<Stretch> stretch;
+
+  /// From the first to the last iteration, on a straight line or on a curve that only rises, or only falls.
+  struct Growth {
+    double first = 0, last = 0, mean = 0;
+    double error = 0;  ///< standard error of the difference of first and last
+  };
+  std::optional<Growth> growth;  ///< may be negative
+  // Of steps, stretch and growth there is the one that describes the values best, or none.
 };
 
 /// Of fewer iterations nothing is said.

@@ -37,6 +37,17 @@ BatchValue over_batches(std::span<const double> batches) {
   return result;
 }
 
+/// By differences of neighbours (von Neumann, Kent, Bellinson, Hart: The mean square successive difference).
+BatchValue over_neighbours(std::span<const double> batches) {
+  BatchValue result{mean_of(batches), 0, static_cast<int>(batches.size())};
+  if (batches.size() < 2) return result;
+  double squares = 0;
+  for (std::size_t i = 1; i < batches.size(); ++i) squares += std::pow(batches[i] - batches[i - 1], 2);
+  const auto count = static_cast<double>(batches.size());
+  result.error = std::sqrt(squares / (2 * (count - 1)) / count);
+  return result;
+}
+
 double lower_quartile(std::vector<double> values) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
   std::nth_element(values.begin(), at, values.end());
@@ -129,7 +140,7 @@ RunSeries series_of_times(std::span<const double> seconds) {
   RunSeries series;
   series.iterations = static_cast<std::int64_t>(seconds.size());
   if (seconds.empty()) return series;
-  series.lower.value = series.mean.value = mean_of(seconds);
+  series.lower.value = series.mean.value = series.steady.value = mean_of(seconds);
   if (seconds.size() < fewest_iterations) return series;
   const std::size_t batches = std::min(most_batches, seconds.size() / fewest_in_batch);
   std::vector<double> lower, mean;
@@ -141,6 +152,8 @@ RunSeries series_of_times(std::span<const double> seconds) {
   }
   series.lower = over_batches(lower);
   series.mean = over_batches(mean);
+  series.steady = over_neighbours(mean);
+  series.steady.value = mean_of(seconds);
   return series;
 }
 

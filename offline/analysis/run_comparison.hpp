@@ -26,6 +26,9 @@ struct RunSeries {
   std::string path;  ///< of call paths in it: names from the loop on, with " > " between; empty: all of the loop
   std::int64_t iterations = 0;
   BatchValue lower, mean;  ///< seconds, per iteration
+  /// The mean with the error by which batches differ from their neighbours: a step or growth that the run has each time
+  /// adds nothing to it.
+  BatchValue steady;
 };
 
 /// Of fewer iterations nothing is said.

@@ -62,7 +62,8 @@ PathSelection select(const CallTree& tree, const std::vector<std::uint32_t>& nod
   return selection;
 }
 
-OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_share) {
+OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_share,
+                 const std::set<std::pair<std::string, std::string>>& also) {
   OfLoop of;
   of.wanted.emplace_back().selection.everything = true;
   const std::vector<std::uint32_t> above = loop_above(tree, loop);
@@ -78,7 +79,7 @@ OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_sha
       inclusive += tree.nodes[node].inclusive_s;
       squares += tree.nodes[node].standard_error_s * tree.nodes[node].standard_error_s;
     }
-    if (!(inclusive > 0) || inclusive < least_share * time) continue;
+    if (!(inclusive > 0) || (inclusive < least_share * time && !also.contains({loop, path}))) continue;
     PathSelection selection = select(tree, nodes);
     of.wanted.push_back({path, std::move(nodes), std::sqrt(squares) / inclusive, std::move(selection), {}});
   }
@@ -111,7 +112,7 @@ std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share
   const auto locations = static_cast<double>(std::max<std::size_t>(tree.locations.size(), 1));
   const auto add = [&](std::string path, double seconds, double error) {
     const BatchValue value{seconds / locations, error / locations, 1};
-    all.push_back({{}, std::move(path), 1, value, value});
+    all.push_back({{}, std::move(path), 1, value, value, value});
   };
   add({}, tree.totals.wall_s, 0);
   for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
@@ -122,8 +123,8 @@ std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share
 
 }  // namespace
 
-std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, const CallTree& tree,
-                                     double least_share) {
+std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, const CallTree& tree, double least_share,
+                                     const std::set<std::pair<std::string, std::string>>& also) {
   std::map<std::string, OfLoop> loops;
   const std::size_t ranks = experiment.ranks().size(), chosen = std::min(ranks, most_ranks);
   for (std::size_t i = 0; i < chosen; ++i) {
@@ -133,7 +134,7 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
       for (std::size_t number = 0; number < location.loops.size(); ++number) {
         const std::string& name = location.loops[number].name;
         auto at = loops.find(name);
-        if (at == loops.end()) at = loops.emplace(name, wanted_of(tree, name, least_share)).first;
+        if (at == loops.end()) at = loops.emplace(name, wanted_of(tree, name, least_share, also)).first;
         add_location(experiment.definitions(), *rank, location, number, at->second);
       }
   }
@@ -150,7 +151,7 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
       // Of some ranks there are fewer samples than of all.
       const double sampling =
           wanted.sampling_error * std::sqrt(static_cast<double>(ranks) / static_cast<double>(chosen));
-      for (BatchValue* value : {&series.lower, &series.mean})
+      for (BatchValue* value : {&series.lower, &series.mean, &series.steady})
         value->error = std::hypot(value->error, sampling * value->value);
     }
   return all.empty() ? series_of_totals(tree, least_share) : all;

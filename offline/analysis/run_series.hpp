@@ -1,6 +1,9 @@
 #pragma once
 /// What of a run is compared with other runs (run_comparison.hpp).
 
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
@@ -11,8 +14,8 @@ namespace refrain::analysis {
 
 /// The marked loops, and in each the call paths that have at least this share of its time, over its locations together:
 /// an iteration's time is the mean over the locations that have it, of at most 16 ranks. Of a run without marks the
-/// whole run, with the errors of its samples.
-std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, const CallTree& tree,
-                                     double least_share);
+/// whole run, with the errors of its samples. `also`: loops and call paths that are wanted whatever their share is.
+std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, const CallTree& tree, double least_share,
+                                     const std::set<std::pair<std::string, std::string>>& also = {});
 
 }  // namespace refrain::analysis

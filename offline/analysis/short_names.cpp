@@ -52,7 +52,8 @@ std::string qualified_name(const std::string& name) {
     else if (depth == 0) text += c;
     if (depth < 0) return name;
   }
-  text = text.substr(text.rfind(' ') + 1);
+  // Only before arguments there is a type of what is returned; marks and files may have spaces in their names.
+  if (text.size() < plain.size()) text = text.substr(text.rfind(' ') + 1);
   return depth != 0 || text.empty() ? name : text;
 }
 

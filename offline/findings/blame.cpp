@@ -9,12 +9,11 @@
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/sampled_difference.hpp"
 #include "offline/analysis/short_names.hpp"
 
 namespace refrain::findings {
 namespace {
-
-using Chosen = std::function<bool(std::size_t)>;
 
 /// Of the others, and of the chosen iterations.
 struct Halves {
@@ -29,80 +28,40 @@ struct Halves {
 struct OfRank {
   Halves all;
   std::vector<double> members;
-  /// Iterations whose samples were kept, one by one.
-  Halves sampled;
-  std::vector<double> samples[2];  ///< by node of the tree, user code
+  std::vector<analysis::SampledTimes> sampled;  ///< iterations whose samples were kept, of both
 };
 
 OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, const Chosen& chosen) {
   OfRank of;
   of.members.resize(profiles.loop().clusters.size());
-  for (auto& samples : of.samples) samples.resize(facts.tree.nodes.size());
+  of.sampled.assign(2, analysis::SampledTimes(facts.tree.nodes.size()));
   const auto user = analysis::value_of_metric(profiles, "user");
   const bool has_samples = profiles.samples_stride() > 0;
   analysis::for_each_iteration(profiles.loop(),
                                [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
                                  const double value = user ? user(i, cluster, row) : 0;
                                  if (i < 0 || !std::isfinite(value)) return;
-                                 const bool is_chosen = chosen(static_cast<std::size_t>(i));
+                                 const auto choice = chosen(static_cast<std::size_t>(i));
+                                 if (!choice) return;
+                                 const bool is_chosen = *choice;
                                  of.all.user_s[is_chosen] += value;
                                  ++of.all.iterations[is_chosen];
                                  if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
                                    ++of.members[static_cast<std::size_t>(cluster)];
-                                 const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr;
-                                 if (!samples) return;
-                                 of.sampled.user_s[is_chosen] += value;
-                                 ++of.sampled.iterations[is_chosen];
-                                 for (const analysis::SampledPath& path : *samples)
-                                   if (const std::uint32_t node = facts.tree.node_of[path.path];
-                                       facts.tree.nodes[node].kind == analysis::PathKind::User)
-                                     of.samples[is_chosen][node] += static_cast<double>(path.samples);
+                                 if (const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr)
+                                   of.sampled[is_chosen].add(facts.tree, value, *samples);
                                });
-  for (auto& samples : of.samples)
-    for (std::size_t node = samples.size(); node-- > 1;)
-      samples[static_cast<std::size_t>(facts.tree.nodes[node].parent)] += samples[node];
   return of;
-}
-
-/// From the samples of the iterations themselves: the innermost function that has most of what the chosen ones have
-/// more; 0: they are too few to tell.
-std::uint32_t node_by_samples(const Facts& facts, const OfRank& of) {
-  constexpr double most_of_it = 0.7, certain = 3;
-  const Halves& halves = of.sampled;
-  if (halves.iterations[0] <= 0 || halves.iterations[1] <= 0) return 0;
-  // User time of an iteration that a sample stands for. Samples come more often at some times than at others.
-  double period_s[2] = {};
-  for (const int part : {0, 1}) {
-    if (of.samples[part][0] <= 0) return 0;
-    period_s[part] = halves.user_s[part] / halves.iterations[part] / of.samples[part][0];
-  }
-  const auto more_of = [&](std::uint32_t node) {
-    return period_s[1] * of.samples[1][node] - period_s[0] * of.samples[0][node];
-  };
-  const auto error_of = [&](std::uint32_t node) {
-    return std::hypot(period_s[1] * std::sqrt(of.samples[1][node]), period_s[0] * std::sqrt(of.samples[0][node]));
-  };
-  std::uint32_t at = 0;
-  for (;;) {
-    std::uint32_t best = 0;
-    for (const std::uint32_t child : facts.tree.nodes[at].children)
-      if (facts.tree.nodes[child].kind == analysis::PathKind::User && more_of(child) > certain * error_of(child) &&
-          (best == 0 || more_of(child) > more_of(best)))
-        best = child;
-    if (best == 0 || more_of(best) < most_of_it * of.all.more_s()) break;
-    at = best;
-  }
-  // The loop itself, and what has called it, are no answer.
-  return at != 0 && facts.tree.nodes[at].marked ? 0 : at;
 }
 
 /// How much longer the rank that is longest outside of MPI is there in the chosen iterations than in the others.
 double longest_more_s(const LoopFacts& loop, const Chosen& chosen) {
   Halves halves;
   for (std::size_t v = 0; v < loop.longest_user_s.size(); ++v) {
-    const bool is_chosen = chosen(v * static_cast<std::size_t>(loop.stride));
-    halves.user_s[is_chosen] += loop.longest_user_s[v];
-    ++halves.iterations[is_chosen];
+    const auto is_chosen = chosen(v * static_cast<std::size_t>(loop.stride));
+    if (!is_chosen) continue;
+    halves.user_s[*is_chosen] += loop.longest_user_s[v];
+    ++halves.iterations[*is_chosen];
   }
   return halves.more_s();
 }
@@ -128,8 +87,7 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
 
 }  // namespace
 
-std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s,
-                           const std::function<bool(std::size_t iteration)>& chosen) {
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen) {
   constexpr double most_of_it = 0.5;
   std::optional<OfRank> most;
   std::size_t at = 0;
@@ -160,7 +118,8 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
     blame.is_of_changing_ranks = is_user && !blame.is_of_all_ranks && loop.ranks.size() > 1;
   }
   if (is_user) {
-    if (const std::uint32_t node = node_by_samples(facts, *most); node != 0) {
+    if (const std::uint32_t node = node_of_difference(facts.tree, most->sampled[1], most->sampled[0], more_s);
+        node != 0) {
       blame.path = analysis::short_path(path_to(facts.tree, node));
       blame.is_user = true;
       return blame;

@@ -9,7 +9,10 @@
 
 namespace refrain::findings {
 
-/// In the iterations that `chosen` is true of.
+/// Iterations: some, and others that they are compared with; nothing: neither of them.
+using Chosen = std::function<std::optional<bool>(std::size_t iteration)>;
+
+/// In the iterations that are chosen.
 struct Blame {
   std::optional<std::int32_t> rank;   ///< has most more user code in them; nothing: not all ranks were looked at
   bool is_of_changing_ranks = false;  ///< no rank has most of it, but in each iteration one has
@@ -20,8 +23,7 @@ struct Blame {
 };
 /// `excess_s`: how much longer a chosen iteration is than the others, wall time; what is much less is not its cause. 0:
 /// whatever the rank has more. Nothing: the iterations cannot be read.
-std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s,
-                           const std::function<bool(std::size_t iteration)>& chosen);
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen);
 /// ", in f > g on rank 3" for the end of a sentence; empty: it is not known.
 std::string text_of(const Facts& facts, const std::optional<Blame>& blame);
 

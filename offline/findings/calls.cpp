@@ -32,7 +32,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     if (of.kind != analysis::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
-    // Of functions that do not wait all is known.
+    // What is not known counts for nothing.
     const double here_s = without_waiting[node] > 0 ? std::min(without_waiting[node], of.exclusive_s) : 0;
     seconds += here_s;
     error_s += here_s > 0 ? errors[node] : 0;
@@ -44,15 +44,29 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
   const double all_s = facts.communicating_s(), share = seconds / all_s;
   if (!(all_s > 0) || messages < least_messages || bytes > most_bytes * messages || share < least_share || largest == 0)
     return;
-  found.push_back(
-      {"",
-       share,
-       error_s / all_s,
-       fmt::format("{} messages of {:.0f} B each on average cost that in calls alone, without any waiting, most "
-                   "of it in {}",
-                   human_count(static_cast<std::int64_t>(messages)), bytes / messages,
-                   analysis::short_path(path_to(facts.tree, largest))),
-       {"--sizes"}});
+  found.push_back({"",
+                   share,
+                   error_s / all_s,
+                   fmt::format("{} messages of {:.0f} B each on average cost at least that in calls alone, without any "
+                               "waiting, most of it in {}",
+                               human_count(static_cast<std::int64_t>(messages)), bytes / messages,
+                               analysis::short_path(path_to(facts.tree, largest))),
+                   {"--sizes"}});
+}
+
+void measurement_cost(const Facts& facts, std::vector<Finding>& found) {
+  double seconds = 0;
+  for (const auto* of : facts.first_threads()) seconds += of->refrain_s;
+  const double share = seconds / facts.elapsed_s();
+  if (share < least_share) return;
+  const analysis::Totals& totals = facts.tree.totals;
+  found.push_back({"",
+                   share,
+                   0,
+                   fmt::format("Refrain itself, for {} calls of MPI and {} samples; REFRAIN_TRACE=off makes calls "
+                               "cheaper, and a lower REFRAIN_SAMPLING_FREQUENCY samples fewer",
+                               human_count(totals.mpi_calls), human_count(totals.ticks_user)),
+                   {"--locations"}});
 }
 
 namespace {

@@ -47,12 +47,16 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
   loop.stride = std::max<std::int64_t>((all + most_values - 1) / most_values, 1);
   const auto count = static_cast<std::size_t>((all + loop.stride - 1) / loop.stride);
   std::vector<std::int64_t> known(count);
+  std::vector<std::size_t> unread;
   loop.wall_s.assign(count, 0);
   loop.longest_user_s.assign(count, 0);
   loop.user.resize(loop.ranks.size());
   for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
     const auto open = facts.open(loop.ranks[r]);
-    if (!open) continue;
+    if (!open) {
+      unread.push_back(r);
+      continue;
+    }
     const auto wall = analysis::value_of_metric(*open->profiles, "wall"),
                user = analysis::value_of_metric(*open->profiles, "user");
     if (!wall || !user) continue;
@@ -71,6 +75,12 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
                                    ++piece.iterations[iteration % 2];
                                  });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
+  }
+  // What is damaged leaves the others as they are.
+  loop.has_all_ranks &= unread.empty();
+  for (auto at = unread.rbegin(); at != unread.rend(); ++at) {
+    loop.ranks.erase(loop.ranks.begin() + static_cast<std::ptrdiff_t>(*at));
+    loop.user.erase(loop.user.begin() + static_cast<std::ptrdiff_t>(*at));
   }
   for (double& seconds : loop.longest_user_s) seconds /= static_cast<double>(loop.stride);
   // The mean of other ranks than before would be another level.

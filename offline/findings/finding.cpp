@@ -15,21 +15,28 @@ namespace refrain::findings {
 std::string line_of(const Finding& finding) {
   constexpr double percent = 100;
   if (!(finding.share > 0)) return finding.text;
-  const std::string error = finding.error > 0 ? fmt::format(" +- {:.1f}", percent * finding.error) : std::string();
+  constexpr double rounds_to_nothing = 0.0005;
+  const std::string error =
+      finding.error >= rounds_to_nothing ? fmt::format(" +- {:.1f}", percent * finding.error) : std::string();
   return fmt::format("{:.1f}{} % of the time: {}", percent * finding.share, error, finding.text);
 }
 
 std::span<const Rule> rules() {
   static constexpr Rule table[] = {
       {"late_rank", "Some ranks compute longer than the others, over the whole run, and in which function", late_rank},
+      {"late_for_a_while", "A rank that computes longer than the others in one part of a loop", late_for_a_while, true},
       {"moving_hot_spot", "The slowest rank is another one as the iterations go on", moving_hot_spot, true},
       {"slow_iterations", "Single iterations that take much more than those around them, and how regularly they come",
        slow_iterations, true},
       {"step_of_iterations", "Another level of time from an iteration on", step_of_iterations, true},
+      {"slow_stretch", "Iterations that follow each other on a higher level of time, and then no more", slow_stretch,
+       true},
       {"growing_iterations", "Iterations that take ever more, or ever less, time", growing_iterations, true},
+      {"uneven_threads", "Threads of OpenMP of which some have more work than the others", uneven_threads},
       {"serial_section", "First threads that compute alone while worker threads of OpenMP wait", serial_section},
       {"shared_core", "Time of user code that was not on a CPU", shared_core},
       {"small_messages", "So many small messages that their calls cost much without any waiting", small_messages},
+      {"measurement_cost", "Time that the measurement itself has taken", measurement_cost},
       {"unseen", "Time of which no call path is known", unseen}};
   return table;
 }
@@ -49,6 +56,17 @@ bool is_certain(const Finding& of) {
 }
 
 }  // namespace
+
+void leave_out_repeats(std::vector<Finding>& all) {
+  constexpr double most_of_it = 0.7;
+  const auto subject = [](const Finding& of) { return of.text.substr(0, of.text.find(" compute")); };
+  std::erase_if(all, [&](const Finding& whole) {
+    return whole.rule == "late_rank" && std::ranges::any_of(all, [&](const Finding& part) {
+             return part.rule == "late_for_a_while" && subject(part) == subject(whole) &&
+                    part.share >= most_of_it * whole.share;
+           });
+  });
+}
 
 std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell) {
   std::vector<Finding> all;
@@ -74,6 +92,7 @@ std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const
   }
   for (const Rule& rule : rules())
     if (rule.of_iterations) apply(rule);
+  leave_out_repeats(all);
   std::ranges::stable_sort(all, std::greater<>{}, &Finding::share);
   return all;
 }

@@ -38,4 +38,7 @@ std::span<const Rule> rules();
 /// needs finds nothing, and the others go on.
 std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell = {});
 
+/// A rank that is late for a while is late over the whole run, too: what says less of the same is left out.
+void leave_out_repeats(std::vector<Finding>& all);
+
 }  // namespace refrain::findings

@@ -23,18 +23,18 @@ double doubt_s(const analysis::LocationSummary& of) { return (of.not_on_cpu_high
 /// Standard deviation of what may be anywhere so far away to both sides.
 double deviation_of(double half_width) { return half_width / std::sqrt(3.0); }
 
-/// Seconds by node of the tree, with what is called there, of the first threads: of one rank, and the mean of the
+/// Seconds by node of the tree, with what is called there, of the first threads: the mean of some ranks, and of the
 /// others.
 struct NodeTimes {
   std::vector<double> own, others;
 };
 
-NodeTimes node_times(const Facts& facts, std::int32_t rank, std::span<const std::int32_t> others) {
+NodeTimes node_times(const Facts& facts, std::span<const std::int32_t> own, std::span<const std::int32_t> others) {
   const analysis::CallTree& tree = facts.tree;
   NodeTimes times{std::vector<double>(tree.nodes.size()), std::vector<double>(tree.nodes.size())};
   facts.for_each_user_time([&](std::int32_t of, std::int32_t thread, std::uint32_t node, double seconds) {
     if (thread != 0) return;
-    if (of == rank) times.own[node] += seconds;
+    if (std::ranges::binary_search(own, of)) times.own[node] += seconds / static_cast<double>(own.size());
     else if (std::ranges::binary_search(others, of)) times.others[node] += seconds / static_cast<double>(others.size());
   });
   for (auto* of : {&times.own, &times.others})
@@ -64,6 +64,12 @@ std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_
   }
 }
 
+/// Percent: "20 to 40 %", or "20 %".
+std::string bounds_text(double low, double high) {
+  const std::string from = fmt::format("{:.0f}", low), to = fmt::format("{:.0f}", high);
+  return from == to ? from + " %" : from + " to " + to + " %";
+}
+
 }  // namespace
 
 void late_rank(const Facts& facts, std::vector<Finding>& found) {
@@ -79,10 +85,11 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   const double more_s = computing_s(*latest) - mean_s;
   if (more_s * count < least_share * facts.elapsed_s() || more_s < doubt_s(*latest) + mean_doubt_s) return;
   std::vector<std::int32_t> late, others;
-  double others_s = 0, others_mpi_s = 0;
+  double late_s = 0, others_s = 0, others_mpi_s = 0;
   for (const auto* of : threads) {
     if (computing_s(*of) - mean_s > more_s / 2) {
       late.push_back(of->rank);
+      late_s += computing_s(*of);
       continue;
     }
     others.push_back(of->rank);
@@ -91,40 +98,48 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   }
   if (others.empty()) return;
   std::ranges::sort(others);
+  std::ranges::sort(late);
+  late_s /= static_cast<double>(late.size());
   others_s /= static_cast<double>(others.size());
   others_mpi_s /= static_cast<double>(others.size());
   // Who reads files meanwhile, or has other work, does not wait.
   if (others_mpi_s - latest->mpi_s < more_s / 2) return;
-  const NodeTimes times = node_times(facts, latest->rank, others);
-  const std::uint32_t node = late_node(facts, times, computing_s(*latest) - others_s);
-  std::string text = fmt::format("{} compute{} longer than the others, {} against a mean of {}", ranks_text(late),
-                                 late.size() == 1 ? "s" : "", human_time(computing_s(*latest)), human_time(others_s));
+  const NodeTimes times = node_times(facts, late, others);
+  const std::uint32_t node = late_node(facts, times, late_s - others_s);
+  std::string text = fmt::format("{} compute{} longer than the others, {} against their mean of {}", ranks_text(late),
+                                 late.size() == 1 ? "s" : "", human_time(late_s), human_time(others_s));
   if (node != 0) text += ", in " + analysis::short_path(path_to(facts.tree, node));
   const double all_s = facts.elapsed_s();
   found.push_back({"",
                    more_s * count / all_s,
                    std::hypot(deviation_of(doubt_s(*latest)), deviation_of(mean_doubt_s)) * count / all_s,
-                   text + "; they wait for it",
-                   {"--locations", "--metric", "cpu"}});
+                   text + (late.size() == 1 ? "; they wait for it" : "; they wait for them"),
+                   {"--locations"}});
 }
 
 void shared_core(const Facts& facts, std::vector<Finding>& found) {
   double seconds = 0, low_s = 0, high_s = 0;
-  for (const auto* of : facts.first_threads()) {
+  const analysis::LocationSummary* most = nullptr;
+  const auto threads = facts.first_threads();
+  for (const auto* of : threads) {
+    if (!most || of->not_on_cpu_s > most->not_on_cpu_s) most = of;
     seconds += of->not_on_cpu_s;
     low_s += of->not_on_cpu_low_s;
     high_s += of->not_on_cpu_high_s;
   }
   const double all_s = facts.elapsed_s();
   if (low_s < least_share * all_s) return;
-  constexpr double percent = 100;
+  constexpr double percent = 100, most_of_it = 0.75;
+  // The others may have up to what they are uncertain by.
+  const bool is_of_one = threads.size() > 1 && most->not_on_cpu_low_s > most_of_it * high_s;
   found.push_back(
       {"",
        seconds / all_s,
        deviation_of((high_s - low_s) / 2) / all_s,
-       fmt::format("in user code the program was not on a CPU ({:.0f} to {:.0f} %): threads share cores, sleep, "
-                   "or read and write files",
-                   percent * low_s / all_s, percent * high_s / all_s),
+       fmt::format("in user code the program was not on a CPU ({}){}: threads share cores, sleep, or read and write "
+                   "files",
+                   bounds_text(percent * low_s / all_s, percent * high_s / all_s),
+                   is_of_one ? fmt::format(", mostly on rank {}", most->rank) : ""),
        {"--locations", "--metric", "not_on_cpu"}});
 }
 

@@ -11,15 +11,20 @@ inline constexpr double least_share = 0.03;
 // iterations.cpp
 void slow_iterations(const Facts& facts, std::vector<Finding>& found);
 void step_of_iterations(const Facts& facts, std::vector<Finding>& found);
+void slow_stretch(const Facts& facts, std::vector<Finding>& found);
 void growing_iterations(const Facts& facts, std::vector<Finding>& found);
+// loop_ranks.cpp
+void late_for_a_while(const Facts& facts, std::vector<Finding>& found);
 void moving_hot_spot(const Facts& facts, std::vector<Finding>& found);
 // ranks.cpp
 void late_rank(const Facts& facts, std::vector<Finding>& found);
 void shared_core(const Facts& facts, std::vector<Finding>& found);
 // threads.cpp
+void uneven_threads(const Facts& facts, std::vector<Finding>& found);
 void serial_section(const Facts& facts, std::vector<Finding>& found);
 // calls.cpp
 void small_messages(const Facts& facts, std::vector<Finding>& found);
+void measurement_cost(const Facts& facts, std::vector<Finding>& found);
 void unseen(const Facts& facts, std::vector<Finding>& found);
 
 }  // namespace refrain::findings

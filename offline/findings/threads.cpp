@@ -1,37 +1,129 @@
 // Threads that have nothing to do while others compute.
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "offline/analysis/human_units.hpp"
 #include "offline/analysis/named_paths.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 
 namespace refrain::findings {
+
+using analysis::human_time;
 namespace {
 
 /// By node of the tree.
 struct ParallelNodes {
   std::vector<bool> in_body;    ///< of a parallel construct, with what it calls
   std::vector<bool> in_either;  ///< or in the runtime that has called it
-  bool any = false;             ///< there is a body
+  std::vector<bool> waits;      ///< in the runtime, or in what it has called that is of no body
+  /// The outermost node of the body, or of what it has called by a jump, so that no frame of the body is left; 0: none.
+  std::vector<std::uint32_t> body;
+  bool any = false;         ///< there is a body
+  bool any_jumped = false;  ///< there is one without a frame
 };
 
 ParallelNodes parallel_nodes(const analysis::CallTree& tree) {
-  ParallelNodes of{std::vector<bool>(tree.nodes.size()), std::vector<bool>(tree.nodes.size())};
-  for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
+  const std::vector<bool> none(tree.nodes.size());
+  ParallelNodes of{none, none, none, std::vector<std::uint32_t>(tree.nodes.size())};
+  for (std::uint32_t node = 1; node < tree.nodes.size(); ++node) {
     const auto parent = static_cast<std::size_t>(tree.nodes[node].parent);
-    const bool is_body = analysis::is_parallel_body(tree.nodes[node].name);
+    const bool is_body = analysis::is_parallel_body(tree.nodes[node].name),
+               is_runtime = analysis::is_openmp_runtime(tree.nodes[node].name);
     of.any |= is_body;
     of.in_body[node] = is_body || of.in_body[parent];
-    of.in_either[node] = of.in_body[node] || of.in_either[parent] || analysis::is_openmp_runtime(tree.nodes[node].name);
+    of.in_either[node] = of.in_body[node] || of.in_either[parent] || is_runtime;
+    // All that this function calls outside of the runtime is the body.
+    const bool is_jumped = !is_body && !is_runtime && tree.nodes[parent].name.starts_with("GOMP_parallel");
+    of.any_jumped |= is_jumped;
+    of.waits[node] = !is_body && !is_jumped && (is_runtime || of.waits[parent]);
+    of.body[node] = is_body || is_jumped ? node : of.waits[node] ? 0 : of.body[parent];
   }
   return of;
 }
 
+/// What the threads of a rank do in one construct, by thread: seconds in its body, without waiting there.
+using WorkOfThreads = std::map<std::int32_t, double>;
+
+/// Of a construct on a rank, how much longer the thread with most work has it than all have on average.
+struct Unevenness {
+  double seconds = 0, error_s = 0;
+  std::int32_t most = 0, least = 0;  ///< threads
+  double most_s = 0, mean_s = 0;
+};
+
+Unevenness unevenness_of(const WorkOfThreads& work, double period_s) {
+  Unevenness of;
+  const auto by_work = [](const auto& one) { return one.second; };
+  const auto most = std::ranges::max_element(work, {}, by_work), least = std::ranges::min_element(work, {}, by_work);
+  for (const auto& [thread, seconds] : work) of.mean_s += seconds / static_cast<double>(work.size());
+  of.most = most->first;
+  of.least = least->first;
+  of.most_s = most->second;
+  of.seconds = of.most_s - of.mean_s;
+  of.error_s = std::sqrt(period_s * (of.most_s + of.mean_s / static_cast<double>(work.size())));
+  return of;
+}
+
 }  // namespace
+
+void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
+  // Of many threads one has a few standard errors more by chance.
+  constexpr double certain = 5;
+  const analysis::CallTree& tree = facts.tree;
+  const ParallelNodes parallel = parallel_nodes(tree);
+  if (!parallel.any) return;
+  // What has no frame of its body may be of any of them: then all are taken together.
+  constexpr std::uint32_t all_together = 0;
+  std::map<std::uint32_t, std::map<std::int32_t, WorkOfThreads>> work;   // by body and rank
+  std::map<std::int32_t, std::map<std::int32_t, bool>> works_somewhere;  // of threads that wait for work, or have it
+  std::map<std::uint32_t, double> by_body;
+  facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
+    if (!parallel.in_either[node]) return;
+    works_somewhere[rank][thread] |= !analysis::is_openmp_runtime(tree.nodes[node].name) && seconds > 0;
+    if (parallel.body[node] == 0 || !(seconds > 0)) return;
+    work[parallel.any_jumped ? all_together : parallel.body[node]][rank][thread] += seconds;
+    by_body[parallel.body[node]] += seconds;
+  });
+  if (by_body.empty()) return;
+  const std::uint32_t largest = std::ranges::max_element(by_body, {}, [](const auto& of) { return of.second; })->first;
+  double all_s = 0, squares = 0;
+  std::uint32_t worst_node = 0;
+  std::int32_t worst_rank = 0;
+  Unevenness worst;
+  for (auto& [node, of_ranks] : work)
+    for (auto& [rank, threads] : of_ranks) {
+      // A thread that has work in no construct at all may be one for which there was none.
+      for (const auto& [thread, works] : works_somewhere[rank])
+        if (!works) threads.try_emplace(thread, 0);
+      if (threads.size() < 2) continue;
+      const Unevenness of = unevenness_of(threads, facts.period_s());
+      if (of.seconds < certain * of.error_s) continue;
+      all_s += of.seconds;
+      squares += of.error_s * of.error_s;
+      if (of.seconds > worst.seconds) {
+        worst = of;
+        worst_node = node == all_together ? largest : node;
+        worst_rank = rank;
+      }
+    }
+  const double share = all_s / facts.elapsed_s();
+  if (share < least_share) return;
+  const std::string of_rank = facts.first_threads().size() > 1 ? fmt::format(" of rank {}", worst_rank) : "";
+  found.push_back({"",
+                   share,
+                   std::sqrt(squares) / facts.elapsed_s(),
+                   fmt::format("threads of OpenMP have unequal work, mostly in {}: {} of thread {}{} against a mean of "
+                               "{}, and the others wait for it",
+                               analysis::short_path(path_to(tree, worst_node)), human_time(worst.most_s), worst.most,
+                               of_rank, human_time(worst.mean_s)),
+                   {"--rank", fmt::format("{}.{}", worst_rank, worst.least)}});
+}
 
 void serial_section(const Facts& facts, std::vector<Finding>& found) {
   const analysis::CallTree& tree = facts.tree;
@@ -39,9 +131,14 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   if (!parallel.any) return;
   std::vector<double> serial(tree.nodes.size());
   std::map<std::pair<std::int32_t, std::int32_t>, double> working_s;  // of worker threads
+  std::set<std::int32_t> with_workers;                                // ranks; others are not alone, but by themselves
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
-    if (thread == 0) serial[node] += parallel.in_either[node] ? 0 : seconds;
-    else if (parallel.in_either[node]) working_s[{rank, thread}] += parallel.in_body[node] ? seconds : 0;
+    if (thread == 0 || !parallel.in_either[node]) return;
+    working_s[{rank, thread}] += parallel.in_body[node] ? seconds : 0;
+    with_workers.insert(rank);
+  });
+  facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
+    if (thread == 0 && with_workers.contains(rank)) serial[node] += parallel.in_either[node] ? 0 : seconds;
   });
   // Helper threads of other kinds have no part in it.
   double work_s = 0, capacity_s = 0;

@@ -25,4 +25,23 @@ std::string list_text(std::span<const std::size_t> numbers) {
   return numbers.size() > most ? text + ", ..." : text;
 }
 
+double share_of(const Facts& facts, const LoopFacts& loop, double seconds) {
+  return seconds * static_cast<double>(loop.processes) / facts.elapsed_s();
+}
+
+std::vector<std::string> more_of(const Facts& facts, const LoopFacts& loop, const char* metric) {
+  std::vector<std::string> words{"--iterations"};
+  if (metric) words.insert(words.end(), {"--metric", metric});
+  if (facts.loops.size() > 1 && !loop.name.empty()) words.insert(words.end(), {"--loop", loop.name});
+  return words;
+}
+
+std::string name_of(const LoopFacts& loop) {
+  const std::string name = loop.name.empty() ? "the loop" : "loop " + loop.name;
+  if (loop.has_all_ranks) return name;
+  return name + fmt::format(" (of {} of its {} ranks)",
+                            analysis::human_count(static_cast<std::int64_t>(loop.ranks.size())),
+                            analysis::human_count(static_cast<std::int64_t>(loop.processes)));
+}
+
 }  // namespace refrain::findings

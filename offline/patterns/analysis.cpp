@@ -355,7 +355,8 @@ class Analyser {
   void add_user(std::vector<PatternResult::ByNode>& all, const Cause& of) const {
     for (const SampledPart& part : of.parts) {
       std::map<std::uint32_t, double> shares;
-      for (const auto& [path, share] : part.shares.by_path) shares[naming_.node_of(path)] += share;
+      for (const auto& [path, share] : part.shares.by_path)
+        shares[path == trace::no_path ? naming_.not_on_cpu : naming_.node_of(path)] += share;
       for (const auto& [node, share] : shares) {
         const auto at = std::ranges::find(all, node, &PatternResult::ByNode::node);
         PatternResult::ByNode& to = at == all.end() ? all.emplace_back(PatternResult::ByNode{node, {}}) : *at;

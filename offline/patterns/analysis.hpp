@@ -98,8 +98,9 @@ struct CauseResults {
 struct Headline {
   std::string pattern;
   Severity severity;
-  std::uint32_t node;                     ///< the call path that waits most
-  std::optional<std::uint32_t> location;  ///< has more than half of it
+  std::uint32_t node;                     ///< the call path that waits; of several the one that waits most
+  std::size_t others = 0;                 ///< so many further call paths, all of which are small
+  std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
   std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
   double cause_share = 0;                 ///< of that waiting
 };

@@ -1,6 +1,7 @@
 #include "offline/patterns/causes.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace refrain::patterns {
 
@@ -11,6 +12,7 @@ namespace {
 
 std::uint64_t key_of(std::uint32_t a, std::uint32_t b) { return std::uint64_t{a} << 32 | b; }
 std::uint64_t pair_of(std::uint32_t a, std::uint32_t b) { return key_of(std::min(a, b), std::max(a, b)); }
+double weight_of(const Sampled& of) { return of.cpu_ns > 0 ? static_cast<double>(of.cpu_ns) : 1; }
 
 }  // namespace
 
@@ -36,39 +38,69 @@ void Causes::call(const Call& call) {
   const Waited* early = of.calls.early_wait(call.enter_ns);
   of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path});
   if (const auto oldest = of.calls.forget_oldest()) of.known_since_ns = oldest->leave_ns;
+  while (!of.samples.empty() && of.samples.front().ns < of.known_since_ns) of.samples.pop_front();
 }
 
 void Causes::sampled(const Sampled& of) {
-  // Without a call for so long it is a computation of which more samples tell nothing new.
   constexpr std::size_t most = 65536;
-  std::vector<Sampled>& samples = of_location_[of.location].samples;
-  if (samples.size() < most) samples.push_back(of);
-}
-
-void Causes::add_samples(const Call& call, OfLocation& of) {
-  if (of.samples.empty()) return;
-  const std::uint32_t before = of.calls.empty() ? trace::no_path : of.calls.last().path;
-  Weights& weights = samples_[{call.location, false, before, call.path}];
-  for (const Sampled& sample : of.samples) {
-    if (sample.ns >= call.enter_ns) continue;
-    const double ns = sample.cpu_ns > 0 ? static_cast<double>(sample.cpu_ns) : 1;
-    Weight& weight = weights[sample.path];
-    weight.sum += ns;
-    weight.squares += ns * ns;
+  OfLocation& location = of_location_[of.location];
+  if (of.cpu_ns > 0) {
+    location.sampled_ns += static_cast<double>(of.cpu_ns);
+    ++location.sample_count;
   }
-  of.samples.clear();
+  if (location.samples.size() >= most) thin_out(location.samples);
+  location.samples.push_back(of);
 }
 
-SampledShares Causes::shares_of(const Activity& computation) const {
+void Causes::thin_out(std::deque<Sampled>& samples) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i + 1 < samples.size(); i += 2) {
+    samples[kept] = samples[i];
+    samples[kept++].cpu_ns += samples[i + 1].cpu_ns;
+  }
+  samples.resize(kept);
+}
+
+double Causes::period_ns(std::uint32_t location) const {
+  const OfLocation& of = of_location_[location];
+  return of.sample_count > 0 ? of.sampled_ns / of.sample_count : 0;
+}
+
+void Causes::add_samples(const Call& call, const OfLocation& of) {
+  const std::uint32_t before = of.calls.empty() ? trace::no_path : of.calls.last().path;
+  const std::int64_t begin_ns = of.calls.empty() ? of.known_since_ns : of.calls.last().leave_ns;
+  auto at = std::ranges::lower_bound(of.samples, begin_ns, {}, &Sampled::ns);
+  if (at == of.samples.end()) return;
+  Weights& weights = samples_[{call.location, false, before, call.path}];
+  for (; at != of.samples.end() && at->ns < call.enter_ns; ++at) weights[at->path].add(weight_of(*at));
+}
+
+SampledShares Causes::shares_of(const Weights& weights) {
   SampledShares shares;
-  const auto at = samples_.find(computation);
-  if (at == samples_.end()) return shares;
   Weight all;
-  for (const auto& [path, weight] : at->second) all.sum += weight.sum, all.squares += weight.squares;
+  for (const auto& [path, weight] : weights) all.sum += weight.sum, all.squares += weight.squares;
   if (all.sum <= 0) return shares;
-  for (const auto& [path, weight] : at->second) shares.by_path.emplace_back(path, weight.sum / all.sum);
+  for (const auto& [path, weight] : weights) shares.by_path.emplace_back(path, weight.sum / all.sum);
   shares.samples = all.sum * all.sum / all.squares;
   return shares;
+}
+
+SampledShares Causes::shares_of(const Activity& computation, const PartSum& sum) const {
+  constexpr double fewest = 5, certain = 4, least_missing = 0.1;
+  SampledShares shares = shares_of(sum.samples);
+  const double wall_ns = std::abs(sum.ns);
+  double cpu_ns = 0;
+  for (const auto& [path, weight] : sum.samples) cpu_ns += weight.sum;
+  const double missing_ns = wall_ns - cpu_ns;
+  if (sum.variance > 0 && missing_ns > certain * std::sqrt(sum.variance) && missing_ns > least_missing * wall_ns) {
+    for (auto& [path, share] : shares.by_path) share *= cpu_ns / wall_ns;
+    shares.by_path.emplace_back(trace::no_path, missing_ns / wall_ns);
+    shares.samples = std::max(shares.samples, wall_ns * wall_ns / sum.variance);
+    return shares;
+  }
+  if (shares.samples >= fewest) return shares;
+  const auto at = samples_.find(computation);
+  return at == samples_.end() ? shares : shares_of(at->second);
 }
 
 void Causes::collective(const Collective& of) {
@@ -138,10 +170,17 @@ void Causes::waited(const Waited& of) {
 /// What a location has done from then until its moment, times the factor: the other one, or the one that has waited
 /// for it.
 void Causes::compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const {
-  double Both::*const whose = end.location == other ? &Both::other_ns : &Both::own_ns;
+  Did Both::*const whose = end.location == other ? &Both::other : &Both::own;
+  const std::deque<Sampled>& samples = of_location_[end.location].samples;
   const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
-    const std::int64_t ns = behind - std::max(begin, from_ns);
-    if (ns > 0) group.done[{other, kind, before, after}].*whose += factor * static_cast<double>(ns);
+    begin = std::max(begin, from_ns);
+    if (behind <= begin) return;
+    Did& did = group.done[{other, kind, before, after}].*whose;
+    did.ns += factor * static_cast<double>(behind - begin);
+    if (kind != Kind::Computation) return;
+    for (auto at = std::ranges::lower_bound(samples, begin, {}, &Sampled::ns); at != samples.end() && at->ns < behind;
+         ++at)
+      did.samples[at->path].add(factor * weight_of(*at));
   };
   std::int64_t next_ns = end.ns;
   std::uint32_t next_path = end.path;
@@ -160,12 +199,22 @@ void Causes::compare(Group& group, std::uint32_t other, const Moment& end, std::
   if (next_ns > from_ns) add(Kind::Computation, trace::no_path, next_path, from_ns, next_ns);
 }
 
+/// As if it had been done `factor` times.
+void Causes::PartSum::add(const Did& did, double factor, double period_ns) {
+  ns += factor * did.ns;
+  for (const auto& [path, weight] : did.samples) {
+    samples[path].sum += factor * weight.sum;
+    samples[path].squares += factor * factor * weight.squares;
+  }
+  variance += factor * factor * period_ns * did.ns;
+}
+
 /// Costs flow from waits to what has caused them, and on where that was a wait.
 CausesFound Causes::found(const IsMeant& is_meant) const {
   struct Share {
     Doing of;
     double share;
-    double other, own;                 ///< what both have done, in shares of the difference
+    const Both* both;
     std::optional<std::size_t> group;  ///< of a wait
   };
   std::vector<std::vector<Share>> shares(groups_.size());
@@ -178,13 +227,13 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
       if (ns <= 0) continue;
       const auto at = group_at_.find(key_of(doing.location, doing.before));
       const bool is_wait = doing.kind == Kind::Wait && at != group_at_.end();
-      shares[i].push_back({doing, ns / sum, both.other_ns / ns, both.own_ns / ns,
-                           is_wait ? std::optional<std::size_t>(at->second) : std::nullopt});
+      shares[i].push_back({doing, ns / sum, &both, is_wait ? std::optional<std::size_t>(at->second) : std::nullopt});
     }
   }
   CausesFound found;
   std::map<Activity, Cause> causes;
-  std::map<Activity, std::map<std::uint32_t, double>> parts;  // of computations, by location, nanoseconds
+  // Of computations, by location, and whether it is the one that has waited.
+  std::map<Activity, std::map<std::pair<std::uint32_t, bool>, PartSum>> parts;
   std::vector<double> flowing;
   for (const Group& group : groups_) {
     flowing.push_back(!is_meant || is_meant(group.path) ? group.waiting_ns : 0);
@@ -211,8 +260,10 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
         cause.ns += ns;
         if (step == 0) cause.direct_ns += ns;
         if (activity.is_call) continue;
-        parts[activity][activity.location] += ns * share.other;
-        parts[activity][groups_[i].location] -= ns * share.own;
+        const double factor = ns / share.both->excess_ns();
+        const std::uint32_t other = activity.location, own = groups_[i].location;
+        parts[activity][{other, false}].add(share.both->other, factor, period_ns(other));
+        parts[activity][{own, true}].add(share.both->own, factor, period_ns(own));
       }
     }
     flowing = std::move(next);
@@ -220,8 +271,9 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
   }
   for (const double ns : flowing) found.unknown_ns += ns;
   for (auto& [activity, cause] : causes) {
-    for (const auto& [location, ns] : parts[activity])
-      cause.parts.push_back({ns, shares_of({location, false, activity.before, activity.after})});
+    for (const auto& [of, sum] : parts[activity])
+      cause.parts.push_back(
+          {of.second ? -sum.ns : sum.ns, shares_of({of.first, false, activity.before, activity.after}, sum)});
     found.causes.push_back(std::move(cause));
   }
   std::ranges::stable_sort(found.causes, std::greater<>{}, &Cause::ns);

@@ -13,13 +13,17 @@
 /// wait.
 ///
 /// Samples tell which functions a computation consists of, there and on those that have waited; the difference is what
-/// has made them wait. Single waits hold too few samples, so those of all instances of a computation (the same
-/// location, between the same call paths) are taken together.
+/// has made them wait. They are summed over the very times that were compared: what is done only now and then shows
+/// there, and hardly in all instances of the computation. CPU time that is missing in these times was not on a CPU.
+/// Only where they hold fewer than five samples, those of all instances (the same location, between the same call
+/// paths) are taken.
 ///
-/// Memory: the last 256 calls of each location and its samples since, 65,536 at most; pairs of locations of which one
-/// has waited for the other; and the sums, of samples by computation and call path.
+/// Memory: the last 256 calls of each location and its samples since, 65,536 at most (of more, each second one counts
+/// twice); pairs of locations of which one has waited for the other; and the sums, of samples by what was compared and
+/// call path.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -34,7 +38,8 @@ namespace refrain::patterns {
 
 /// Of a computation, by call paths of samples.
 struct SampledShares {
-  std::vector<std::pair<std::uint32_t, double>> by_path;  ///< they add up to 1; empty: there are no samples
+  /// They add up to 1; empty: there are no samples. trace::no_path: the thread was not on a CPU.
+  std::vector<std::pair<std::uint32_t, double>> by_path;
   double samples = 0;  ///< as many of equal weight are as good; a share p has the variance p (1 - p) / samples
 };
 
@@ -80,12 +85,15 @@ class Causes {
     std::int64_t known_since_ns = 0;      ///< at first the begin of the trace
     std::int64_t in_step_ns = INT64_MIN;  ///< the last operation of several processes
     std::uint64_t operation = 0;          ///< which one
-    std::vector<Sampled> samples;         ///< since the last call
+    std::deque<Sampled> samples;          ///< since the oldest call
+    double sampled_ns = 0;                ///< CPU time that all samples stand for, as far as it is known
+    double sample_count = 0;              ///< of these samples
   };
   struct Weight {
     double sum = 0, squares = 0;
+    void add(double value) { sum += value, squares += value * value; }
   };
-  using Weights = std::map<std::uint32_t, Weight>;  ///< by call path
+  using Weights = std::map<std::uint32_t, Weight>;  ///< CPU time of samples, by call path
   enum class Kind : std::uint8_t { Computation, Call, Wait };
   struct Doing {
     std::uint32_t location;
@@ -93,10 +101,22 @@ class Causes {
     std::uint32_t before, after;
     auto operator<=>(const Doing&) const = default;
   };
-  /// How long another location has done something, and how long the one that has waited for it.
+  /// How long a location has done something, and the samples of that time.
+  struct Did {
+    double ns = 0;
+    Weights samples;
+  };
+  /// Another location, and the one that has waited for it.
   struct Both {
-    double other_ns = 0, own_ns = 0;
-    double excess_ns() const { return other_ns - own_ns; }
+    Did other, own;
+    double excess_ns() const { return other.ns - own.ns; }
+  };
+  /// Parts of what a location has done, added up.
+  struct PartSum {
+    double ns = 0;
+    Weights samples;
+    double variance = 0;  ///< of the samples' sum, were the thread on a CPU all the time
+    void add(const Did& did, double factor, double period_ns);
   };
   /// The waiting of one call path on one location.
   struct Group {
@@ -110,8 +130,11 @@ class Causes {
   void job_wide(const JobWide& of);
   void waited(const Waited& of);
   void sampled(const Sampled& of);
-  void add_samples(const Call& call, OfLocation& of);
-  SampledShares shares_of(const Activity& computation) const;
+  void add_samples(const Call& call, const OfLocation& of);
+  static void thin_out(std::deque<Sampled>& samples);
+  double period_ns(std::uint32_t location) const;
+  static SampledShares shares_of(const Weights& weights);
+  SampledShares shares_of(const Activity& computation, const PartSum& sum) const;
   std::int64_t add_waiting(const Waited& of);
   void compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const;
   std::int64_t in_step_since(std::uint32_t a, std::uint32_t b) const;

@@ -15,8 +15,8 @@ namespace refrain::patterns {
 std::vector<std::string> main_function(const CauseResult& computation, const Naming& naming);
 
 /// Of patterns that are a kind of waiting by themselves the largest, one of each call path, at most `most`, each above
-/// `least_share` of all time. Not those of begin and end of MPI, which are the launcher's, and none of a run of less
-/// than a second. `causes_of(node)`: of waiting at that call path.
+/// `least_share` of all time; call paths that are below it count together. Not those of begin and end of MPI, which are
+/// the launcher's, and none of a run of less than a second. `causes_of(node)`: of waiting at that call path.
 std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, double least_share,
                                 const std::function<CauseResults(std::uint32_t node)>& causes_of);
 

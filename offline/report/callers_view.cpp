@@ -80,6 +80,7 @@ const View callers_view{"--callers",
                         [](const Document& d, const Terminal& terminal) {
                           return table_page(d, terminal, callers_table(d), "Nobody has called it.",
                                             "Time of " + d.options.callers + " with what it calls, by who calls it.");
-                        }};
+                        },
+                        true};
 
 }  // namespace refrain::report

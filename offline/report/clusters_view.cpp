@@ -171,7 +171,9 @@ class ClusterTables : TextPage {
     const bool deviation = width() >= 80;
     std::size_t longest = 4;
     for (const ClusterGroup& group : all) longest = std::max(longest, display_width(when_text(group.when)));
-    longest = std::min<std::size_t>(longest, width() >= 80 ? 34 : 14);
+    constexpr std::size_t least_apart = 16;  // columns
+    const std::size_t others = (deviation ? 41 : 31) + least_apart, room = width() > others ? width() - others : 0;
+    longest = std::min(longest, std::clamp<std::size_t>(room, 4, 34));
     std::string head = right("size", 9) + right("wall %", 8) + right("mean", 10);
     if (deviation) head += right("std dev", 10);
     head += "  " + left("iterations", longest) + "  what sets them apart" + (width() >= 80 ? " from the others" : "");
@@ -180,9 +182,10 @@ class ClusterTables : TextPage {
       std::string row = right(human_count(static_cast<std::int64_t>(group.members)), 9) +
                         right(percent(group.share, 1), 8) + right(human_time(group.mean_wall_s), 10);
       if (deviation) row += right(human_time(group.deviation_wall_s), 10);
-      row += "  " + left(cut_to(when_text(group.when), longest), longest) + "  ";
-      const std::size_t room = width() > display_width(row) + 16 ? width() - display_width(row) : 16;
-      line(row + (group.is_rest ? cut_to("few, and unlike each other", room) : apart(group.differences, room)));
+      row += "  " + left(fit_words(when_text(group.when), longest, glyphs_.ellipsis), longest) + "  ";
+      const std::size_t left_over = std::max(width() - std::min(width(), display_width(row)), least_apart);
+      line(row +
+           (group.is_rest ? cut_to("few, and unlike each other", left_over) : apart(group.differences, left_over)));
     }
   }
 

@@ -114,6 +114,7 @@ const View communicators_view{"--communicators",
                               {"--sort", "--limit", "--columns"},
                               [](const Document& d) { return std::vector{communicators_of_job(d)}; },
                               communicators_of_job,
-                              communicators_page};
+                              communicators_page,
+                              true};
 
 }  // namespace refrain::report

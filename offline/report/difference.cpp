@@ -4,9 +4,14 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+#include <utility>
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/idle_helpers.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/table_page.hpp"
 #include "offline/report/text_page.hpp"
@@ -34,14 +39,27 @@ struct Changed {
 
 struct Side {
   std::shared_ptr<const experiment::Experiment> experiment;
+  const std::vector<findings::Finding>& findings;
+  bool is_searched;
   CallTree tree;
   double ranks = 1, elapsed_s = 0;  ///< elapsed: the mean over ranks
+
+  /// What one sample stands for. A function without any may have up to about that.
+  double period_s() const {
+    const analysis::Totals& totals = tree.totals;
+    return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
+  }
 };
 
-Side side_of(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
-             analysis::Symbolizer& symbolizer) {
-  Side side{experiment, build_call_tree(*experiment, symbolizer, tree_options(options)), 1, 0};
-  if (options.some_threads() && side.tree.locations.empty()) refuse_threads(*experiment, options);
+Side side_of(const RunToCompare& run, const Options& options, analysis::Symbolizer& symbolizer) {
+  Side side{run.experiment,
+            run.findings,
+            run.is_searched,
+            build_call_tree(*run.experiment, symbolizer, tree_options(options)),
+            1,
+            0};
+  if (options.some_threads() && side.tree.locations.empty()) refuse_threads(*run.experiment, options);
+  if (auto tree = without_idle_helpers(side.tree)) side.tree = std::move(*tree);
   std::map<std::int32_t, const analysis::LocationSummary*> first;  // of the chosen threads of each rank
   for (const analysis::LocationSummary& of : side.tree.locations)
     if (const auto [at, is_new] = first.try_emplace(of.rank, &of); !is_new && of.thread < at->second->thread)
@@ -79,18 +97,130 @@ std::vector<Changed> changes(const Side& before, const Side& now) {
   add(before, &Changed::before);
   add(now, &Changed::now);
   std::vector<Changed> changed;
-  for (auto& [key, of] : all) changed.push_back(std::move(of));
+  for (auto& [key, of] : all) {
+    // No sample at all is not none ever.
+    if (of.kind == PathKind::User && of.before.exclusive_s == 0 && of.now.exclusive_s > 0)
+      of.before.error_s = before.period_s() / before.ranks;
+    if (of.kind == PathKind::User && of.now.exclusive_s == 0 && of.before.exclusive_s > 0)
+      of.now.error_s = now.period_s() / now.ranks;
+    changed.push_back(std::move(of));
+  }
   std::ranges::stable_sort(changed, std::greater<>{}, [](const Changed& of) { return std::abs(of.difference_s()); });
   return changed;
 }
 
-/// One of a place and way of comparing.
-std::vector<analysis::RunDifference> iteration_changes(const Side& before, const Side& now, double least_share) {
+/// An iteration of a loop, or of a call path in it, in both runs.
+struct ChangedIteration {
+  std::string loop, path;  ///< as in analysis::RunSeries
+  double before_s = 0, now_s = 0;
+  double error_s = 0, reach_s = 0;  ///< of the difference: standard error, half of the 95 % confidence interval
+  double p = 0;                     ///< that chance makes this difference or a larger one
+  double of_loop = 0;               ///< the difference as a part of the longer iteration of the loop
+
+  double difference_s() const { return now_s - before_s; }
+};
+
+constexpr double false_alarms = 0.05;  ///< of all that is compared together (Bonferroni)
+
+using Names = std::set<std::pair<std::string, std::string>>;
+
+Names names_of(const std::vector<analysis::RunSeries>& all) {
+  Names names;
+  for (const analysis::RunSeries& of : all) names.emplace(of.loop, of.path);
+  return names;
+}
+
+const analysis::RunSeries* series_of(const std::vector<analysis::RunSeries>& all, const std::string& loop,
+                                     const std::string& path) {
+  const auto at = std::ranges::find_if(all, [&](const auto& of) { return of.loop == loop && of.path == path; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+/// `period_s`: of samples, per iteration.
+ChangedIteration changed_iteration(const analysis::RunSeries* before, const analysis::RunSeries* now, double period_s) {
+  constexpr double one_sided = 0.025;
+  const analysis::BatchValue none{0, period_s, 2}, &of_before = before ? before->steady : none,
+                                                   &of_now = now ? now->steady : none;
+  const double variances[] = {std::pow(of_before.error, 2), std::pow(of_now.error, 2)};
+  const double variance = variances[0] + variances[1];
+  // Welch
+  const double degrees = variance > 0 ? variance * variance /
+                                            (variances[0] * variances[0] / std::max(of_before.batches - 1, 1) +
+                                             variances[1] * variances[1] / std::max(of_now.batches - 1, 1))
+                                      : 1;
+  const double error_s = std::sqrt(variance);
+  return {before ? before->loop : now->loop,
+          before ? before->path : now->path,
+          of_before.value,
+          of_now.value,
+          error_s,
+          variance > 0 ? analysis::student_quantile(one_sided, degrees) * error_s : 0,
+          variance > 0 ? 2 * analysis::student_above(std::abs(of_now.value - of_before.value) / error_s, degrees) : 0,
+          0};
+}
+
+/// Of loops that both have: a call path that one of them does not have takes no time there.
+std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& now, double least_share) {
   if (before.ranks != now.ranks) return {};
-  const std::vector<std::vector<analysis::RunSeries>> of_before{
-      series_of_run(*before.experiment, before.tree, least_share)};
-  auto all = compare_runs(series_of_run(*now.experiment, now.tree, least_share), of_before);
-  std::erase_if(all, [](const auto& of) { return of.loop.empty() || of.by_means; });
+  auto of_before = series_of_run(*before.experiment, before.tree, least_share);
+  const auto of_now = series_of_run(*now.experiment, now.tree, least_share, names_of(of_before));
+  Names names = names_of(of_now);
+  if (names != names_of(of_before)) of_before = series_of_run(*before.experiment, before.tree, least_share, names);
+  names.merge(names_of(of_before));
+  const double period_s = std::max(before.period_s(), now.period_s());
+  std::vector<ChangedIteration> all;
+  for (const auto& [loop, path] : names) {
+    const analysis::RunSeries *loop_before = series_of(of_before, loop, ""), *loop_now = series_of(of_now, loop, "");
+    if (loop.empty() || !loop_before || !loop_now || loop_before->steady.batches == 0 || loop_now->steady.batches == 0)
+      continue;
+    ChangedIteration& of =
+        all.emplace_back(changed_iteration(series_of(of_before, loop, path), series_of(of_now, loop, path),
+                                           period_s / before.ranks / static_cast<double>(loop_now->iterations)));
+    const double longer_s = std::max(loop_before->steady.value, loop_now->steady.value);
+    of.of_loop = longer_s > 0 ? of.difference_s() / longer_s : 0;
+  }
+  // The loop itself first, then what has changed most.
+  std::ranges::stable_sort(all, {}, [](const ChangedIteration& of) {
+    return std::tuple(of.loop, !of.path.empty(), -std::abs(of.difference_s()));
+  });
+  return all;
+}
+
+/// The same kind of finding at the same place: without its figures.
+std::string kind_of(const findings::Finding& of) {
+  std::string kind = of.rule;
+  std::istringstream words(of.text);
+  bool is_figure = false, is_rank = false;
+  for (std::string word; words >> word; is_rank = word.starts_with("rank")) {
+    const std::size_t first = word.find_first_not_of('(');
+    const bool begins_with_digit = first != word.npos && std::isdigit(static_cast<unsigned char>(word[first]));
+    const bool was_figure = std::exchange(is_figure, begins_with_digit && !is_rank);
+    const bool is_unit = was_figure && word.size() <= 3;
+    if (!is_figure && !is_unit) kind += " " + word;
+  }
+  return kind;
+}
+
+/// Findings of both runs, with the share in each; below 0: it does not stand out there.
+struct StandsOut {
+  const findings::Finding* of;
+  double before = -1, now = -1;
+};
+
+std::vector<StandsOut> findings_of_both(const Side& before, const Side& now) {
+  std::vector<StandsOut> all;
+  std::map<std::string, std::size_t> at;
+  const auto add = [&](const findings::Finding& of, double StandsOut::*share) {
+    if (!(of.share > 0)) return;
+    const auto [place, is_new] = at.try_emplace(kind_of(of), all.size());
+    if (is_new) all.push_back({&of});
+    all[place->second].*share = std::max(all[place->second].*share, of.share);
+  };
+  for (const findings::Finding& of : now.findings) add(of, &StandsOut::now);
+  for (const findings::Finding& of : before.findings) add(of, &StandsOut::before);
+  std::ranges::stable_sort(all, std::greater<>{}, [](const StandsOut& of) {
+    return std::abs(std::max(of.now, 0.0) - std::max(of.before, 0.0));
+  });
   return all;
 }
 
@@ -114,7 +244,7 @@ Table changes_table(const std::vector<Changed>& changed) {
           }};
 }
 
-Table iterations_table_of(const std::vector<analysis::RunDifference>& all) {
+Table iterations_table_of(const std::vector<ChangedIteration>& all) {
   return {"iterations",
           {{"loop"},
            {"path"},
@@ -125,8 +255,9 @@ Table iterations_table_of(const std::vector<analysis::RunDifference>& all) {
            {"low_s", Kind::Seconds},
            {"high_s", Kind::Seconds}},
           [&all](const TakeRow& take) {
-            for (const analysis::RunDifference& of : all)
-              take({{of.loop, of.path, of.before, of.now, of.now - of.before, of.error, of.low, of.high}});
+            for (const ChangedIteration& of : all)
+              take({{of.loop, of.path, of.before_s, of.now_s, of.difference_s(), of.error_s,
+                     of.difference_s() - of.reach_s, of.difference_s() + of.reach_s}});
           }};
 }
 
@@ -146,7 +277,7 @@ class DifferencePage : TextPage {
   DifferencePage(const Side& before, const Side& now, const Options& options, const Terminal& terminal)
       : TextPage(terminal), before_(before), now_(now), options_(options) {}
 
-  std::string render(const std::vector<Changed>& changed, const std::vector<analysis::RunDifference>& iterations) {
+  std::string render(const std::vector<Changed>& changed, const std::vector<ChangedIteration>& iterations) {
     for (const Side* side : {&before_, &now_})
       wrapped(side == &before_ ? "before: " : "now:    ",
               fmt::format("{}, {}, {}, {}", side->experiment->directory().string(),
@@ -155,17 +286,21 @@ class DifferencePage : TextPage {
               8);
     line();
     const double difference = now_.elapsed_s - before_.elapsed_s;
-    wrapped(
-        "",
-        fmt::format("The run took {} per rank instead of {}, {} {} ({:+.1f} %).", human_time(now_.elapsed_s),
-                    human_time(before_.elapsed_s), human_time(std::abs(difference)), difference < 0 ? "less" : "more",
-                    before_.elapsed_s > 0 ? 100 * difference / before_.elapsed_s : 0),
-        0, style_.strong);
+    const std::string change =
+        difference == 0
+            ? std::string("the same")
+            : fmt::format("{} {} ({:+.1f} %)", human_time(std::abs(difference)), difference < 0 ? "less" : "more",
+                          before_.elapsed_s > 0 ? 100 * difference / before_.elapsed_s : 0);
+    wrapped("",
+            fmt::format("The run took {} per rank instead of {}, {}.", human_time(now_.elapsed_s),
+                        human_time(before_.elapsed_s), change),
+            0, style_.strong);
     line();
+    print_findings();
     if (!iterations.empty()) {
       print_iterations(iterations);
       line();
-    } else if (before_.ranks != now_.ranks) {
+    } else if (before_.ranks != now_.ranks && has_loops(before_) && has_loops(now_)) {
       wrapped("", "Iterations are not compared: the runs have different numbers of ranks.", 0, style_.faint);
       line();
     }
@@ -174,28 +309,74 @@ class DifferencePage : TextPage {
   }
 
  private:
+  static bool has_loops(const Side& side) {
+    return std::ranges::any_of(side.tree.nodes, [](const analysis::TreeNode& of) { return of.marked; });
+  }
   static std::string signed_time(double seconds) { return (seconds < 0 ? "-" : "+") + human_time(std::abs(seconds)); }
 
-  void print_iterations(const std::vector<analysis::RunDifference>& all) {
+  void print_findings() {
+    constexpr std::size_t most = 5;
+    const auto all = findings_of_both(before_, now_);
+    if (all.empty()) return;
+    line(paint(style_.faint, right("before", 10) + right("now", 10) + "  what stands out, with its share of the time"));
+    const auto share = [](double value, const Side& side) {
+      return right(value >= 0 ? fmt::format("{:.1f} %", 100 * value) : side.is_searched ? "-" : "?", 10);
+    };
+    for (std::size_t i = 0; i < all.size() && i < most; ++i)
+      wrapped(share(all[i].before, before_) + share(all[i].now, now_) + "  ", all[i].of->text, 22);
+    if (!before_.is_searched || !now_.is_searched)
+      wrapped("", "?: the search for what stands out did not come to its end; there may be more.", 0, style_.faint);
+    if (all.size() > most)
+      wrapped("", fmt::format("{} more: --findings of each run.", all.size() - most), 0, style_.faint);
+    line();
+  }
+
+  void print_iterations(const std::vector<ChangedIteration>& all) {
+    constexpr double least = 0.005;
     line(paint(style_.faint, right("before", 10) + right("now", 10) + right("change", 10) + right("95 % from", 11) +
                                  right("to", 10) + "  an iteration of"));
-    for (const analysis::RunDifference& of : all) {
+    for (const ChangedIteration& of : all) {
+      const bool is_certain =
+          of.difference_s() != 0 && of.p * static_cast<double>(of.path.empty() ? 1 : all.size()) < false_alarms;
+      if (!of.path.empty() && (!is_certain || std::abs(of.of_loop) < least)) continue;
       const std::string what = of.path.empty() ? "loop " + of.loop : "  " + of.path;
-      const std::string row = right(human_time(of.before), 10) + right(human_time(of.now), 10) +
-                              right(signed_time(of.now - of.before), 10) + right(signed_time(of.low), 11) +
-                              right(signed_time(of.high), 10) + "  ";
+      const std::string row = right(human_time(of.before_s), 10) + right(human_time(of.now_s), 10) +
+                              right(signed_time(of.difference_s()), 10) +
+                              right(signed_time(of.difference_s() - of.reach_s), 11) +
+                              right(signed_time(of.difference_s() + of.reach_s), 10) + "  ";
       const std::size_t room = width() > display_width(row) + 8 ? width() - display_width(row) : 8;
-      const bool is_certain = of.low > 0 || of.high < 0;
       line(row + paint(is_certain ? style_.strong : "", fit_path(what, room, glyphs_.ellipsis)));
     }
     wrapped("",
-            "Lower quartiles, which other processes hardly change. How much runs differ by chance is in no interval.",
+            "Means over the iterations of each run, and call paths that have changed. The interval tells by how much "
+            "iterations differ from those before them; how much runs differ by chance is in no interval.",
             0, style_.faint);
+  }
+
+  /// What differs by less than so many standard errors has not changed, as far as one can tell: of all call paths
+  /// together chance makes one of them differ by more in one of twenty comparisons.
+  static double least_errors(std::size_t compared) {
+    constexpr double degrees = 1e6;  // as good as a normal distribution
+    return analysis::student_quantile(false_alarms / 2 / static_cast<double>(std::max<std::size_t>(compared, 1)),
+                                      degrees);
   }
 
   void print_changes(const std::vector<Changed>& changed) {
     const double whole = std::max(before_.elapsed_s, now_.elapsed_s),
                  least = whole * options_.min_share.value_or(usual_min_share) / 100;
+    const double errors = least_errors(changed.size());
+    const auto is_within_error = [&](const Changed& of) { return std::abs(of.difference_s()) < errors * of.error_s(); };
+    const auto is_left_out = [&](const Changed& of) {
+      return least > 0 && (std::abs(of.difference_s()) < least || is_within_error(of));
+    };
+    if (std::ranges::all_of(changed, is_left_out)) {
+      wrapped("",
+              fmt::format("No call path changed by {} % of the run and by more than chance may; --min-share 0 shows "
+                          "everything.",
+                          options_.min_share.value_or(usual_min_share)),
+              0, style_.faint);
+      return;
+    }
     line(paint(style_.faint, right("before", 10) + right("now", 10) + right("change", 10) +
                                  right(std::string(glyphs_.plus_minus), 10) + "  call path, its own time per rank"));
     std::size_t left_out = 0;
@@ -203,7 +384,7 @@ class DifferencePage : TextPage {
     for (const Changed& of : changed)
       for (const std::string& name : of.path) readable.add(name);
     for (const Changed& of : changed) {
-      if (std::abs(of.difference_s()) < least) {
+      if (is_left_out(of)) {
         ++left_out;
         continue;
       }
@@ -213,15 +394,17 @@ class DifferencePage : TextPage {
       const std::size_t room = width() > display_width(row) + 8 ? width() - display_width(row) : 8;
       std::vector<std::string> names;
       for (const std::string& name : of.path) names.push_back(readable.of(name));
-      const bool is_certain = of.error_s() > 0 && std::abs(of.difference_s()) > 2 * of.error_s();
+      const bool is_certain = of.error_s() > 0 && !is_within_error(of);
       line(row + paint(is_certain ? style_.strong : "", fit_path(joined_path(names), room, glyphs_.ellipsis)));
     }
     if (left_out > 0)
-      wrapped("",
-              fmt::format("{} changed by less than {} % of the run and {} not shown; --min-share 0 shows everything.",
-                          plural(static_cast<std::int64_t>(left_out), "call path", "call paths"),
-                          options_.min_share.value_or(usual_min_share), left_out == 1 ? "is" : "are"),
-              0, style_.faint);
+      wrapped(
+          "",
+          fmt::format("{} changed by less than {} % of the run, or than chance may, and {} not shown; --min-share 0 "
+                      "shows everything.",
+                      plural(static_cast<std::int64_t>(left_out), "call path", "call paths"),
+                      options_.min_share.value_or(usual_min_share), left_out == 1 ? "is" : "are"),
+          0, style_.faint);
   }
 
   const Side &before_, &now_;
@@ -230,8 +413,7 @@ class DifferencePage : TextPage {
 
 }  // namespace
 
-void render_difference(const std::shared_ptr<const experiment::Experiment>& before,
-                       const std::shared_ptr<const experiment::Experiment>& now, const Options& options,
+void render_difference(const RunToCompare& before, const RunToCompare& now, const Options& options,
                        const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
   if (const std::string option = first_view_option(options); !option.empty())
     throw UsageError(fmt::format("{}: of one experiment, not of the difference of two", option));
@@ -242,16 +424,17 @@ void render_difference(const std::shared_ptr<const experiment::Experiment>& befo
       throw UsageError(
           fmt::format("{}: of one experiment, not of the difference of two{}", option, is_of_tables ? " as text" : ""));
   }
-  for (const auto& experiment : {before, now}) check_ranks(*experiment, options.ranks);
+  for (const auto* run : {&before, &now}) check_ranks(*run->experiment, options.ranks);
   const Side of_before = side_of(before, options, symbolizer), of_now = side_of(now, options, symbolizer);
   const std::vector<Changed> changed = changes(of_before, of_now);
   constexpr double least_share = 0.02;
   const bool has_iterations = options.ranks.empty() && !options.some_threads();
   const auto iterations =
-      has_iterations ? iteration_changes(of_before, of_now, least_share) : std::vector<analysis::RunDifference>();
+      has_iterations ? iteration_changes(of_before, of_now, least_share) : std::vector<ChangedIteration>();
   switch (options.format) {
     case Format::Json:
       return write_json({run_table("before", of_before), run_table("now", of_now),
+                         table_of("findings_before", before.findings), table_of("findings_now", now.findings),
                          arranged(changes_table(changed), options), iterations_table_of(iterations)},
                         out);
     case Format::Tables: return options.table_format->write(arranged(changes_table(changed), options), out);

@@ -40,6 +40,20 @@ class FunctionsPage : public RunPage {
  public:
   FunctionsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
 
+  static std::vector<Column> columns(const char* plus_minus, bool has_errors) {
+    return {{"exclusive_share", Kind::Share, Everywhere, "excl %"},
+            {"exclusive_error", Kind::Text, has_errors ? Everywhere : 0u, std::string(plus_minus) + " %"},
+            {"exclusive_s", Kind::Seconds, Everywhere, "time"},
+            {"inclusive_share", Kind::Share, Everywhere, "incl %"},
+            {"inclusive_s", Kind::Seconds, Everywhere, "time"},
+            {"visits", Kind::Count, Everywhere, "MPI calls"},
+            {"samples", Kind::Count},
+            {"bytes_sent", Kind::Bytes, Everywhere, "sent"},
+            {"bytes_received", Kind::Bytes, Everywhere, "received"},
+            {"kind", Kind::Text, ForPrograms},
+            {"function"}};
+  }
+
  private:
   std::pair<const char*, const char*> folded_names() const override { return {"function", "functions"}; }
 
@@ -48,39 +62,39 @@ class FunctionsPage : public RunPage {
     analysis::ReadableNames names;
     for (const auto& f : functions) names.add(f.name);
     const bool has_errors = std::ranges::any_of(functions, [](const auto& f) { return f.exclusive_error_s > 0; });
-    print({"",
-           {{"excl %", Kind::Share},
-            {std::string(glyphs_.plus_minus) + " %", Kind::Text, has_errors ? InText : 0u},
-            {"time", Kind::Seconds},
-            {"incl %", Kind::Share},
-            {"time", Kind::Seconds},
-            {"MPI calls", Kind::Count},
-            {"samples", Kind::Count},
-            {"sent", Kind::Bytes},
-            {"received", Kind::Bytes},
-            {"kind", Kind::Text, ForPrograms},
-            {"function"}},
-           [&](const TakeRow& take) {
-             for (const auto& f : functions) {
-               if (f.exclusive_s < least_time() && f.kind != PathKind::Other) {
-                 fold(1, f.exclusive_s);
-                 continue;
-               }
-               take({{f.exclusive_s / wall(), error_in_percent(f.exclusive_error_s, wall()), f.exclusive_s,
-                      f.inclusive_s / wall(), f.inclusive_s, f.exclusive[MetricId::Visits],
-                      f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
-                      f.exclusive[MetricId::BytesReceived], name_of(f.kind), names.of(f.name)}});
-             }
-           }},
-          [&](const Row& row) {
-            const std::string& kind = std::get<std::string>(row.cells[row.cells.size() - 2]);
-            return kind == name_of(PathKind::Mpi) ? style_.mpi : kind == name_of(PathKind::Other) ? style_.faint : "";
-          });
+    const Table table{"", columns(glyphs_.plus_minus, has_errors), [&](const TakeRow& take) {
+                        for (const auto& f : functions) {
+                          const bool is_small = f.exclusive_s < least_time() && f.kind != PathKind::Other;
+                          if (is_small && !is_arranged(d_.options)) {
+                            fold(1, f.exclusive_s);
+                            continue;
+                          }
+                          take({{f.exclusive_s / wall(), error_in_percent(f.exclusive_error_s, wall()), f.exclusive_s,
+                                 f.inclusive_s / wall(), f.inclusive_s, f.exclusive[MetricId::Visits],
+                                 f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
+                                 f.exclusive[MetricId::BytesReceived], name_of(f.kind), names.of(f.name)}});
+                        }
+                      }};
+    if (is_arranged(d_.options)) return print(arranged(table, d_.options));
+    print(table, [&](const Row& row) {
+      const std::string& kind = std::get<std::string>(row.cells[row.cells.size() - 2]);
+      return kind == name_of(PathKind::Mpi) ? style_.mpi : kind == name_of(PathKind::Other) ? style_.faint : "";
+    });
   }
 };
 
+/// What is printed has fewer columns than the table for programs: who asks for another one gets that table.
+bool is_known_on_page(const Options& options) {
+  const auto columns = FunctionsPage::columns("+-", true);
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::any_of(columns, [&](const Column& of) { return of.name == name || of.head == name; });
+  };
+  return (options.sort.empty() || is_known(options.sort.substr(options.sort[0] == '-'))) &&
+         std::ranges::all_of(options.columns, is_known);
+}
+
 std::string functions_page(const Document& document, const Terminal& terminal) {
-  if (is_arranged(document.options))
+  if (!is_known_on_page(document.options))
     return table_page(document, terminal, functions_table(document), "No time was measured.");
   return FunctionsPage(document, terminal).render();
 }

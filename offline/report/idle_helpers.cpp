@@ -6,13 +6,13 @@
 namespace refrain::report {
 namespace {
 
-analysis::Spread spread_of(const std::map<std::int32_t, double>& by_rank) {
-  if (by_rank.empty()) return {};
-  analysis::Spread spread{by_rank.begin()->second, 0, by_rank.begin()->second};
-  for (const auto& [rank, seconds] : by_rank) {
+analysis::Spread spread_of(const std::map<std::int32_t, double>& by_number) {
+  if (by_number.empty()) return {};
+  analysis::Spread spread{by_number.begin()->second, 0, by_number.begin()->second};
+  for (const auto& [rank, seconds] : by_number) {
     spread.min = std::min(spread.min, seconds);
     spread.max = std::max(spread.max, seconds);
-    spread.mean += seconds / static_cast<double>(by_rank.size());
+    spread.mean += seconds / static_cast<double>(by_number.size());
   }
   return spread;
 }
@@ -30,10 +30,11 @@ double idle_helpers_s(const analysis::CallTree& tree) {
 std::optional<analysis::CallTree> without_idle_helpers(const analysis::CallTree& tree) {
   const double idle_s = idle_helpers_s(tree);
   if (!(idle_s > 0)) return std::nullopt;
-  std::map<std::int32_t, double> busy_s, not_on_cpu_s;
+  std::map<std::int32_t, double> busy_s, not_on_cpu_s;  // by what the tree's times are spread over
   for (const analysis::LocationSummary& of : tree.locations) {
-    busy_s[of.rank] += of.thread == 0 ? of.wall_s : of.wall_s - of.not_on_cpu_s;
-    not_on_cpu_s[of.rank] += of.thread == 0 ? of.not_on_cpu_s : 0;
+    const std::int32_t number = tree.spread_over_threads ? of.thread : of.rank;
+    busy_s[number] += of.thread == 0 ? of.wall_s : of.wall_s - of.not_on_cpu_s;
+    not_on_cpu_s[number] += of.thread == 0 ? of.not_on_cpu_s : 0;
   }
   analysis::CallTree without = tree;
   analysis::TreeNode& root = without.nodes[0];

@@ -14,6 +14,13 @@ struct OfModule {
   std::int64_t samples = 0;
 };
 
+/// What the program marks has no place of its own: it is where its caller is.
+std::string module_of(const analysis::CallTree& tree, std::size_t node) {
+  while (node != 0 && tree.nodes[node].marked && tree.nodes[node].module.empty())
+    node = static_cast<std::size_t>(tree.nodes[node].parent);
+  return tree.nodes[node].module.empty() ? "(unknown)" : tree.nodes[node].module;
+}
+
 Table modules_table(const Document& d) {
   std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
                                  {"time_s", Kind::Seconds, Everywhere, "time"},
@@ -26,8 +33,7 @@ Table modules_table(const Document& d) {
               const analysis::TreeNode& of = d.tree.nodes[i];
               const std::string name = of.kind == analysis::PathKind::Mpi     ? "(MPI)"
                                        : of.kind == analysis::PathKind::Other ? of.name
-                                       : of.module.empty()                    ? "(unknown)"
-                                                                              : of.module;
+                                                                              : module_of(d.tree, i);
               OfModule& to = modules[name];
               to.seconds += of.exclusive_s;
               to.error_s = std::hypot(to.error_s, of.exclusive_error_s);
@@ -51,6 +57,7 @@ const View modules_view{"--modules",
                         modules_table,
                         [](const Document& d, const Terminal& terminal) {
                           return table_page(d, terminal, modules_table(d), "No time was measured.");
-                        }};
+                        },
+                        true};
 
 }  // namespace refrain::report

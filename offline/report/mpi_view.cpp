@@ -172,6 +172,7 @@ const View mpi_view{"--mpi",
                     {"--callsites", "--callpath-depth", "--sort", "--limit", "--columns", "--thread"},
                     [](const Document& d) { return std::vector{mpi_table(d)}; },
                     mpi_table,
-                    mpi_page};
+                    mpi_page,
+                    true};
 
 }  // namespace refrain::report

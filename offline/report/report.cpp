@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "offline/analysis/names.hpp"
 #include "offline/report/idle_helpers.hpp"
@@ -59,6 +60,18 @@ std::vector<const View*> wanted_views(const Options& options) {
   throw UsageError(fmt::format("{}: {}", option, why));
 }
 
+/// "--iterations, --mpi or --locations".
+std::string options_of_views_that_know(std::string_view option) {
+  std::vector<std::string> names;
+  for (const View* view : views())
+    if (view != &call_tree_view && std::ranges::any_of(view->knows, [&](std::string_view of) { return of == option; }))
+      names.emplace_back(view->option);
+  if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
+
 /// Formats of one table and the text show one view (the text also both of loops); documents have all, and call paths.
 void check_options(const Options& options, const std::vector<const View*>& wanted) {
   const View& first = *wanted[0];
@@ -82,7 +95,10 @@ void check_options(const Options& options, const std::vector<const View*>& wante
     if (options.format == Format::Tables && std::string_view(about) == "of tables" && !is_nested) continue;
     if (std::string_view(option) == "--callsites" && &first == &functions_view)
       refuse(option, "--flat does not keep call sites apart");
-    if (only_paths) refuse(option, "goes with --iterations or --locations");
+    if (only_paths) refuse(option, "goes with " + options_of_views_that_know(option));
+    if (std::string_view(about) == "of tables")
+      refuse(option,
+             fmt::format("{} does not take it; it goes with {}", first.option, options_of_views_that_know(option)));
     refuse(option, fmt::format("{}, which {} does not show", about, first.option));
   }
   if (options.min_share && options.format != Format::Text)
@@ -91,11 +107,12 @@ void check_options(const Options& options, const std::vector<const View*>& wante
     refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
 }
 
-std::vector<Table> document_tables(const Document& d, const std::vector<const View*>& wanted) {
+std::vector<Table> document_tables(const Document& d, const Document& without_helpers,
+                                   const std::vector<const View*>& wanted) {
   std::vector<Table> tables{experiment_table(d), totals_table(d), threads_table(d), call_paths_table(d)};
   for (const View* view : wanted) {
     if (!view->tables) continue;
-    for (Table& table : view->tables(d)) {
+    for (Table& table : view->tables(view->leaves_out_idle_helpers ? without_helpers : d)) {
       if (view == wanted[0] && table.shape != Table::Object) table = arranged(std::move(table), d.options);
       if (std::ranges::find(tables, table.name, &Table::name) == tables.end()) tables.push_back(std::move(table));
     }
@@ -112,17 +129,17 @@ std::vector<Table> document_tables(const Document& d, const std::vector<const Vi
 void print_document(const Document& document, const Terminal& terminal, const Sink& out) {
   const auto wanted = wanted_views(document.options);
   const View& view = *wanted[0];
-  switch (document.options.format) {
-    case Format::Json: return write_json(document_tables(document, wanted), out);
-    case Format::Tables:
-      return document.options.table_format->write(arranged(view.table(document), document.options), out);
-    case Format::Text: break;
-  }
   const auto tree = without_idle_helpers(document.tree);
-  if (!tree) return out(view.page(document, terminal));
-  out(view.page({document.experiment, document.options, *tree, document.overview, document.part, document.loops,
-                 document.minimum_waits},
-                terminal));
+  const Document without_helpers{document.experiment, document.options, tree ? *tree : document.tree, document.overview,
+                                 document.part,       document.loops,   document.minimum_waits};
+  switch (document.options.format) {
+    case Format::Json: return write_json(document_tables(document, without_helpers, wanted), out);
+    case Format::Tables: {
+      const Document& shown = view.leaves_out_idle_helpers ? without_helpers : document;
+      return document.options.table_format->write(arranged(view.table(shown), document.options), out);
+    }
+    case Format::Text: return out(view.page(without_helpers, terminal));
+  }
 }
 
 std::span<const View* const> views() {

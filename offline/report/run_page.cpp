@@ -51,7 +51,7 @@ void RunPage::share_line(const std::string& label, double seconds, double of_fir
   const std::size_t used = display_width(text);
   // What does not fit is left out part by part.
   std::string shown = remark;
-  while (used + display_width(shown) > width()) {
+  while (!shown.empty() && used + display_width(shown) > width()) {
     const std::size_t part = shown.rfind(", ");
     shown = part == shown.npos ? std::string() : shown.substr(0, part);
   }
@@ -101,7 +101,7 @@ void RunPage::shares() {
     share_line("  MPI", t.mpi_s, first.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
   share_line("  user code", t.user_s, first.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
   share_line("    not on CPU", all.not_on_cpu_s, first.not_on_cpu_s,
-             all.not_on_cpu_high_s > 0
+             human_time(all.not_on_cpu_low_s) != human_time(all.not_on_cpu_high_s)
                  ? fmt::format("{}between {} and {}", o.not_on_cpu_uncertain ? "uncertain: " : "",
                                human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
                  : "");
@@ -143,7 +143,8 @@ void RunPage::where_time_goes() {
             2);
   else
     wrapped("",
-            fmt::format("{} goes to {}{}{}.", has_helper_threads() ? "Most time of all threads" : "Most time",
+            fmt::format("{} goes to {}{}{}.",
+                        idle_helpers_s(d_.tree) > 0 ? "Most time, but for idle helper threads," : "Most time",
                         fmt::join(parts.begin(), parts.end() - 1, ", "), parts.size() > 1 ? " and " : "", parts.back()),
             2);
 }
@@ -198,11 +199,12 @@ void RunPage::footnotes() {
                         min_share_, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
             0, style_.faint);
   }
-  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0)
+  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.options.nodes)
     wrapped("",
             fmt::format("Threads beside the first one of each rank were not on a CPU for {}: that is in no share below "
-                        "the head. What stands out has shares of the first threads' time.",
-                        human_time(idle_s)),
+                        "the head.{}",
+                        human_time(idle_s),
+                        d_.options.findings.empty() ? "" : " What stands out has shares of the first threads' time."),
             0, style_.faint);
   folded_runtimes();
   totals_of_extra();

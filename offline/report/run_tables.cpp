@@ -108,11 +108,13 @@ Table totals_table(const Document& d) {
   return table.take();
 }
 
-Table findings_table(const Document& d) {
-  return {"findings",
+Table findings_table(const Document& d) { return table_of("findings", d.options.findings); }
+
+Table table_of(const char* name, const std::vector<findings::Finding>& all) {
+  return {name,
           {{"rule"}, {"share", Kind::Share}, {"standard_error", Kind::Share}, {"text"}, {"options"}},
-          [&d](const TakeRow& take) {
-            for (const findings::Finding& of : d.options.findings)
+          [&all](const TakeRow& take) {
+            for (const findings::Finding& of : all)
               take({{of.rule, of.share, of.error, of.text, fmt::format("{}", fmt::join(of.more, " "))}});
           }};
 }

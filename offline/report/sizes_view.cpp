@@ -75,6 +75,7 @@ const View sizes_view{"--sizes",
                             d, terminal, sizes_table(d), "No call has moved anything.",
                             "By what a call sends and receives together, in powers of two. Calls that complete "
                             "others move what these have begun.");
-                      }};
+                      },
+                      true};
 
 }  // namespace refrain::report

@@ -153,6 +153,7 @@ class SourcePage : public RunPage {
 const View source_view{
     "--source",   [](const Options& options) { return !options.source.empty(); },
     {"--thread"}, [](const Document& d) { return std::vector{source_table(d)}; },
-    source_table, [](const Document& d, const Terminal& terminal) { return SourcePage(d, terminal).render(); }};
+    source_table, [](const Document& d, const Terminal& terminal) { return SourcePage(d, terminal).render(); },
+    true};
 
 }  // namespace refrain::report

@@ -16,9 +16,10 @@ std::size_t column_of(const Table& table, const char* option, const std::string&
   std::vector<std::string> names;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.columns[c].name == name || human_head(table.columns[c]) == name) return c;
-    names.push_back(table.columns[c].name);
+    if (std::ranges::find(names, table.columns[c].name) == names.end()) names.push_back(table.columns[c].name);
   }
-  throw UsageError(fmt::format("{} {}: the columns are {}", option, name, fmt::join(names, ", ")));
+  throw UsageError(
+      fmt::format("{} {}: there is no such column; the columns are {}", option, name, fmt::join(names, ", ")));
 }
 
 struct Less {
@@ -42,7 +43,7 @@ class TablePage : public RunPage {
   void view() override {
     std::size_t rows = 0;
     table_.rows([&](const Row&) { ++rows; });
-    if (rows == 0) return line(empty_);
+    if (rows == 0 && d_.options.limit != 0) return line(empty_);
     print(table_);
   }
   void more_footnotes() override {

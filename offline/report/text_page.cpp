@@ -98,7 +98,16 @@ void TextPage::wrapped(const std::string& first, const std::string& text, std::s
       has_word = false;
     }
     if (has_word) now += ' ';
-    now += word;
+    // A word that is longer than a line goes on in the next one.
+    std::string rest = word;
+    while (display_width(now) < limit && display_width(now) + display_width(rest) > limit) {
+      const std::string part = cut_to(rest, limit - display_width(now));
+      if (part.empty()) break;
+      line(paint(style, now + part));
+      now = std::string(indent, ' ');
+      rest.erase(0, part.size());
+    }
+    now += rest;
     has_word = true;
     at = end + 1;
   }

@@ -18,6 +18,7 @@ struct View {
   std::vector<Table> (*tables)(const Document& document);  ///< for JSON, beside what every document has
   Table (*table)(const Document& document);                ///< for formats of one table
   std::string (*page)(const Document& document, const Terminal& terminal);  ///< for people
+  bool leaves_out_idle_helpers = false;  ///< in all formats, not only for people (idle_helpers.hpp)
 };
 
 // One file each. Tables may keep references to the document.
@@ -45,6 +46,7 @@ Table totals_table(const Document& document);
 Table communicators_table(const Document& document);
 Table damage_table(const Document& document);
 Table findings_table(const Document& document);
+Table table_of(const char* name, const std::vector<findings::Finding>& all);
 Table call_paths_table(const Document& document);
 Table threads_table(const Document& document);
 std::vector<Table> windows_tables(const Document& document);

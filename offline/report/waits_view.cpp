@@ -167,7 +167,8 @@ class WaitsPage : public RunPage {
     if (d_.options.events_not_searched)
       wrapped("", "The events were not searched here: " + d_.options.events_not_searched.value(), 0);
     wrapped("",
-            "wait %: of the time of all locations, by the method that is named. events, sampled: what the events that "
+            "wait %: of the time of all threads, but for what helper threads are idle, by the method that is named. "
+            "events, sampled: what the events that "
             "were kept tell, of all calls or of a sample of iterations. matched: single messages that were sampled. "
             "minimum: what calls took longer than short ones of their kind, with its bounds.",
             0, style_.faint);

@@ -1,7 +1,7 @@
 /* A first thread that computes alone, then together with another one, again and again:
-     analyze_threads openmp|pthread|alone STEPS SERIAL PARALLEL
-   so many seconds by the wall clock in each step. Prints the CPU time of the first thread where it computes alone, and
-   of the other one where it has work, as JSON. */
+     analyze_threads openmp|uneven|pthread|alone STEPS SERIAL PARALLEL
+   so many seconds by the wall clock in each step; uneven: the other thread has a quarter of the work. Prints the CPU
+   time of the first thread where it computes alone, and of the other one where it has work, as JSON. */
 #include <mpi.h>
 #include <omp.h>
 #include <pthread.h>
@@ -40,6 +40,13 @@ PATH static void parallel_part(void) {
     if (omp_get_thread_num() == 1) worker_cpu += cpu() - begin;
   }
 }
+PATH static void uneven_part(void) {
+#pragma omp parallel num_threads(2)
+  {
+    work_for(omp_get_thread_num() == 1 ? 0.25 * parallel_s : parallel_s);
+#pragma omp barrier
+  }
+}
 static void* other_thread(void* unused) {
   const double begin = cpu();
   for (int step = 0; step < steps; ++step) work_for(parallel_s);
@@ -60,6 +67,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < steps; ++step) {
     serial_part(serial_s);
     if (strcmp(argv[1], "openmp") == 0) parallel_part();
+    if (strcmp(argv[1], "uneven") == 0) uneven_part();
     MPI_Barrier(MPI_COMM_WORLD);
   }
   if (has_other) pthread_join(other, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static double cpu_now(void) {
   struct timespec t;
@@ -19,7 +20,7 @@ static inline void burn(double seconds) {
   for (const double end = cpu_now() + seconds; cpu_now() < end;)
     for (int i = 0; i < 300; ++i) sink += 1;
 }
-/* Compilers make one function of those with the same code. */
+/* Compilers make one function of those with the same code, and a jump of a call that comes last. */
 __attribute__((noinline)) static void relax(double seconds) {
   burn(seconds);
   sink += 1;
@@ -31,6 +32,14 @@ __attribute__((noinline)) static void refine(double seconds) {
 __attribute__((noinline)) static void write_output(double seconds) {
   burn(seconds);
   sink += 3;
+}
+__attribute__((noinline)) static void time_step(double* sum) {
+  MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+  sink += 4;
+}
+__attribute__((noinline)) static void potential(double* sum) {
+  MPI_Allreduce(&sum[1], &sum[0], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  sink += 5;
 }
 
 int main(int argc, char** argv) {
@@ -54,6 +63,17 @@ int main(int argc, char** argv) {
     if (!strcmp(cause, "slow_rank") && i % 20 == 7 && is_last) write_output(4 * seconds);
     if (!strcmp(cause, "step") && i >= iterations / 3) refine(0.4 * seconds);
     if (!strcmp(cause, "growth")) refine(seconds * i / iterations);
+    if (!strcmp(cause, "stretch") && i >= iterations * 2 / 5 && i < iterations * 3 / 5) refine(seconds);
+    if (!strcmp(cause, "stairs")) refine(seconds * (i < iterations * 3 / 10 ? 0 : i < iterations * 7 / 10 ? 0.4 : 1));
+    if (!strcmp(cause, "a_while") && is_last && i >= iterations * 2 / 5 && i < iterations * 3 / 5) refine(seconds);
+    if (!strcmp(cause, "rare") && is_last && i == iterations / 3) write_output(150 * seconds);
+    if (!strcmp(cause, "sleep") && is_last) usleep((useconds_t)(0.5e6 * seconds));
+    if (!strcmp(cause, "sites")) {
+      if (rank == 0) refine(0.6 * seconds);
+      time_step(sum);
+      if (is_last) write_output(0.5 * seconds);
+      potential(sum);
+    }
     if (!strcmp(cause, "collective")) {
       MPI_Allreduce(&sum[0], &sum[1], 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
       if (is_last) refine(0.5 * seconds);

@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import termios
@@ -53,6 +54,35 @@ class Views(TestCase):
                 self.assertLessEqual(float(of["min_s"]), float(of["mean_s"]))
                 self.assertAlmostEqual(float(of["time_s"]), 2 * float(of["mean_s"]), delta=1e-9)
 
+    def test_what_findings_name_can_be_typed(self) -> None:
+        threads = self.measured(mpiexec(MPIS[0], 1, PROGRAMS / f"analyze_threads_{MPIS[0]}", "uneven", 150, 0.001, 0.020))
+        seen: set[str] = set()
+        for experiment in (self.cause("late_rank", 300), self.cause("moving", 300), self.cause("sleep", 300), threads.experiment):
+            for of in json.loads(self.refrain("report", experiment, "--format", "json").stdout)["findings"]:
+                seen.add(of["options"])
+                self.assertNotEqual("", self.refrain("report", experiment, *of["options"].split()).stdout, of)
+        self.assertGreater(len(seen), 2, seen)
+
+    def test_damaged_events_are_told_of(self) -> None:
+        experiment = self.directory / "damaged"
+        shutil.copytree(SOURCE / "tests/golden/events-4", experiment)
+        self.assertNotIn("events are damaged", self.refrain("report", experiment).stdout)
+        os.truncate(experiment / "events-0.refrain", 100)
+        self.assertIn("events are damaged", self.refrain("report", experiment).stdout)
+
+    def test_helper_threads_have_the_same_shares_in_all_formats(self) -> None:
+        experiment = self.threads()
+        for view, name in (("--modules", "module"), ("--mpi", "site")):
+            page = self.refrain("report", experiment, view).stdout
+            for of in self.rows(experiment, view):
+                if float(of["share"]) > 0.02:
+                    self.assertRegex(page, rf"(?m)^ *{100 * float(of['share']):.1f} .*{re.escape(of[name].split(',')[0])}")
+
+    def test_a_terminal_may_be_too_narrow(self) -> None:
+        experiment = self.threads()
+        for width in (1, 20, 36, 59):
+            self.assertIn("wall time", self.refrain("report", experiment, COLUMNS=str(width)).stdout)
+
     def test_sizes_and_communicators(self) -> None:
         experiment = self.cause("messages", 50)
         sizes = {(of["function"], int(of["below_bytes"])): int(of["calls"]) for of in self.rows(experiment, "--sizes")}
@@ -84,6 +114,23 @@ class Views(TestCase):
         self.assertIn(text[begin - 1].strip(), self.refrain("report", experiment, "--source", source.name).stdout)
         self.assertRegex(self.refrain("report", experiment, "--source", "nobody.c", code=1).stderr, r"^refrain report: --source nobody.c: .*findings_causes.c")
 
+    def test_functions_keep_their_columns_when_they_are_sorted(self) -> None:
+        experiment = self.cause("late_rank", 300)
+        page = self.refrain("report", experiment, "--flat", "--sort", "samples", "--limit", "2").stdout
+        head = next(line for line in page.splitlines() if "excl %" in line)
+        self.assertRegex(head, r"incl % .* MPI calls .* samples .* function$")
+        self.assertEqual(2, len(page[page.index(head):].split("\n\n")[0].splitlines()[1:]))
+
+    def test_mistakes_get_a_line_that_helps(self) -> None:
+        experiment = self.cause("late_rank", 300)
+        for words, says in ((("--sort", "calls"), "--sort: goes with --mpi, --modules,"), (("--iterations", "--limit", "2"), "--iterations does not take it; it goes with --mpi"),
+                            (("--mpi", "--sort", "a", "--sort", "b"), "--sort: may be given once"), (("--format",), "--format: a value is missing"),
+                            (("--callers", ""), "--callers: a name is missing"), (("--mpi", "--columns", "foo"), "--columns foo: there is no such column; the columns are "),
+                            (("--rank", "3-1"), "a range goes up"), (("--mpi", "--limit", "-1"), "a whole number, 0 or more")):
+            said = self.refrain("report", experiment, *words, code=1).stderr
+            self.assertEqual(1, said.count("\n"), said)
+            self.assertIn(says, said)
+
     def test_tables_are_sorted_and_cut(self) -> None:
         experiment = self.cause("none", 30)
         by_calls = self.rows(experiment, "--mpi", "--sort", "calls", "--limit", 2, "--columns", "function,calls")
@@ -96,7 +143,7 @@ class Views(TestCase):
         self.assertRegex(text, r"(?m)^ +calls +function$")
         for option in ("--sort", "--columns"):
             self.assertRegex(self.refrain("report", experiment, "--mpi", option, "weight", code=1).stderr,
-                             rf"^refrain report: {option} weight: the columns are share, time_s, wait_share, calls, .*\n$")
+                             rf"^refrain report: {option} weight: there is no such column; the columns are share, time_s, wait_share, calls, .*\n$")
 
     def test_a_document_has_the_table_of_each_view(self) -> None:
         experiment = self.cause("none", 30)

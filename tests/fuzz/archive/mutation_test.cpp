@@ -198,7 +198,8 @@ void print_something(const std::string& bytes, Random& random) {
     findings::Facts facts{*experiment, tree, minima, {}};
     find(facts);
     if (random() % 4 == 0)
-      report::render_difference(experiment, experiment, {}, {80, false, false}, symbolizer, [](std::string_view) {});
+      report::render_difference({experiment, {}}, {experiment, {}}, {}, {80, false, false}, symbolizer,
+                                [](std::string_view) {});
   } catch (const experiment::ReadError&) {
   } catch (const report::UsageError&) {
   }

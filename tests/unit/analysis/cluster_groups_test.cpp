@@ -50,6 +50,25 @@ TEST(ClusterGroups, a_step_is_two) {
   EXPECT_NEAR(15e-3, groups[0].mean_wall_s, 1e-4);
 }
 
+TEST(ClusterGroups, a_cluster_for_which_there_was_no_room_is_cut) {
+  // A few iterations are clusters by themselves, all others are one.
+  const auto groups = groups_of(
+      500, [](std::size_t i) { return i >= 200 && i < 280 ? 25.0 : 10.0; },
+      [](std::size_t i) { return i < 20 ? static_cast<std::int32_t>(i) : 20; });
+  ASSERT_EQ(2u, groups.size());
+  EXPECT_EQ(420, groups[0].members);
+  EXPECT_NEAR(10e-3, groups[0].mean_wall_s, 1e-4);
+  EXPECT_EQ(80, groups[1].members);
+  EXPECT_NEAR(25e-3, groups[1].mean_wall_s, 2e-4);
+  EXPECT_NEAR(80 * 25.0 / (80 * 25 + 420 * 10), groups[1].share, 0.01);
+  ASSERT_EQ(1u, groups[1].when.blocks.size());
+  EXPECT_EQ(200, groups[1].when.blocks[0].first);
+  EXPECT_EQ(279, groups[1].when.blocks[0].last);
+  ASSERT_FALSE(groups[1].differences.empty());
+  EXPECT_EQ("wall", groups[1].differences[0].metric);
+  EXPECT_NEAR(10e-3, groups[1].differences[0].loop_mean, 1e-4);
+}
+
 TEST(ClusterGroups, phases_that_take_turns_are_two) {
   const auto groups = groups_of(60, [](std::size_t i) { return i % 2 ? 10.0 : 14.0; });
   ASSERT_EQ(2u, groups.size());

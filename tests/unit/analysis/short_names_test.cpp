@@ -15,6 +15,7 @@ TEST(ShortName, of_cpp_without_arguments) {
   EXPECT_EQ("Verlet::run", short_name("LAMMPS_NS::Verlet::run(int)"));
   EXPECT_EQ("std::vector::push_back", short_name("void std::vector<int, std::allocator<int> >::push_back(int&&)"));
   EXPECT_EQ("::f", short_name("::f"));
+  EXPECT_EQ("time step", short_name("time step"));
   EXPECT_EQ("{}::f", short_name("(anonymous namespace)::f(int)"));
   EXPECT_EQ("p::traverse", qualified_name("void p::traverse<p::pull(p::P&)::{lambda(p::C const&)#2}>(p::C const&, "
                                           "p::pull(p::P&)::{lambda(p::C const&)#2} const&)"));

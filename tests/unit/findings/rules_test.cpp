@@ -158,7 +158,7 @@ TEST(LateRank, the_others_are_those_that_are_not_late) {
   const auto found = program.found();
   const Finding* late = of_rule(found, "late_rank");
   ASSERT_TRUE(late) << rules_of(found);
-  EXPECT_EQ(0u, late->text.find("ranks 1-3 compute longer than the others, 8.00 s against a mean of 2.00 s"))
+  EXPECT_EQ(0u, late->text.find("ranks 1-3 compute longer than the others, 8.00 s against their mean of 2.00 s"))
       << late->text;
 }
 
@@ -231,9 +231,98 @@ TEST(StepOfIterations, begins_where_it_was_planted) {
   const auto found = program.add_noise(5, 0.02).found();
   const Finding* step = of_rule(found, "step_of_iterations");
   ASSERT_TRUE(step) << rules_of(found);
-  EXPECT_EQ(0u, step->text.find("from iteration 100 on an iteration of loop step takes 13.")) << step->text;
+  EXPECT_EQ(0u, step->text.find("from iteration 100 on an iteration of loop step takes longer, 13.")) << step->text;
   EXPECT_NE(std::string::npos, step->text.find("0x20")) << step->text;
   EXPECT_NEAR(200 * 3.0 / (300 * 10.1 + 600), step->share, 0.01);
+}
+
+TEST(StepOfIterations, is_blamed_on_its_function_although_one_iteration_is_slow) {
+  Program program(2, 300);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 200; i < 300; ++i) program.at(r, i).more = 6;
+  program.at(0, 50).more = 900;
+  const auto found = program.add_noise(12, 0.02).found();
+  const Finding* step = of_rule(found, "step_of_iterations");
+  ASSERT_TRUE(step) << rules_of(found);
+  EXPECT_NE(std::string::npos, step->text.find("in 0x10 > 0x20")) << step->text;
+}
+
+TEST(StepOfIterations, each_of_two_is_told) {
+  Program program(2, 300);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 100; i < 300; ++i) program.at(r, i).more = i < 200 ? 3 : 8;
+  const auto found = program.add_noise(13, 0.02).found();
+  EXPECT_EQ(2, std::ranges::count(found, "step_of_iterations", &Finding::rule)) << rules_of(found);
+  EXPECT_FALSE(of_rule(found, "growing_iterations")) << rules_of(found);
+}
+
+TEST(StepOfIterations, costs_what_its_slower_side_takes_more) {
+  // Levels of 10, 30 and 17: up by 20 and down by 13.
+  Program program(1, 1000);
+  for (std::size_t i = 450; i < 1000; ++i) program.at(0, i).more = i < 550 ? 20 : 7;
+  std::vector<double> shares;
+  for (const Finding& of : program.add_noise(18, 0.01).found())
+    if (of.rule == "step_of_iterations") shares.push_back(of.share);
+  ASSERT_EQ(2u, shares.size());
+  const double all = 1000 * 10.05 + 100 * 20 + 450 * 7;
+  EXPECT_NEAR((100 * 20 + 450 * 7) / all, shares[0], 0.01);
+  EXPECT_NEAR(100 * 13 / all, shares[1], 0.01);
+}
+
+TEST(StepOfIterations, counts_the_iterations_that_all_ranks_have) {
+  Program program(4, 400);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t i = 100; i < 400; ++i) program.at(r, i).more = 10;
+  program.add_noise(19, 0.01).leave_out_from(200, 3);
+  const auto found = program.found();
+  const Finding* step = of_rule(found, "step_of_iterations");
+  ASSERT_TRUE(step) << rules_of(found);
+  // Of four ranks 100 iterations; one rank goes on alone for 200.
+  EXPECT_NEAR(4 * 100 * 10.0 / (4 * (100 * 10 + 100 * 20) + 200 * 20), step->share, 0.02);
+}
+
+TEST(SlowStretch, is_told_with_its_ends) {
+  Program program(2, 500);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 200; i < 280; ++i) program.at(r, i).more = 15;
+  const auto found = program.add_noise(14, 0.02).found();
+  const Finding* slow = of_rule(found, "slow_stretch");
+  ASSERT_TRUE(slow) << rules_of(found);
+  EXPECT_EQ(0u, slow->text.find("iterations 200 to 279 of loop step take 25.")) << slow->text;
+  EXPECT_NE(std::string::npos, slow->text.find("in 0x10 > 0x20")) << slow->text;
+  EXPECT_NEAR(80 * 15.0 / (500 * 10.1 + 80 * 15), slow->share, 0.01);
+  EXPECT_EQ(1u, found.size()) << rules_of(found);
+}
+
+TEST(SlowStretch, is_none_where_the_level_stays) {
+  Program program(2, 500);
+  for (std::size_t r = 0; r < 2; ++r)
+    for (std::size_t i = 200; i < 500; ++i) program.at(r, i).more = 15;
+  EXPECT_FALSE(of_rule(program.add_noise(15, 0.02).found(), "slow_stretch"));
+}
+
+TEST(LateForAWhile, is_told_with_rank_and_iterations) {
+  for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>(200, 280), {0, 220}, {350, 500}}) {
+    Program program(2, 500);
+    for (std::size_t i = begin; i < end; ++i) program.at(1, i).more = 6;
+    const auto found = program.add_noise(16, 0.02).found();
+    const Finding* late = of_rule(found, "late_for_a_while");
+    ASSERT_TRUE(late) << rules_of(found);
+    EXPECT_EQ(0u, late->text.find("rank 1 computes longer than the others from about iteration ")) << late->text;
+    EXPECT_NE(std::string::npos, late->text.find(", in 0x10 > 0x20")) << late->text;
+    const auto count = static_cast<double>(end - begin);
+    EXPECT_NEAR(count * 3 / (count * 6 + 500 * 10.1), late->share, 0.01);
+    EXPECT_FALSE(of_rule(found, "moving_hot_spot")) << rules_of(found);
+    EXPECT_FALSE(of_rule(found, "late_rank")) << rules_of(found);  // it would say the same
+  }
+}
+
+TEST(LateForAWhile, is_none_of_a_rank_that_is_always_late) {
+  Program program(3, 500);
+  for (std::size_t i = 0; i < 500; ++i) program.at(1, i).more = 6;
+  const auto found = program.add_noise(17, 0.02).found();
+  EXPECT_TRUE(of_rule(found, "late_rank")) << rules_of(found);
+  EXPECT_FALSE(of_rule(found, "late_for_a_while")) << rules_of(found);
 }
 
 TEST(GrowingIterations, are_told_with_begin_and_end) {
@@ -354,9 +443,71 @@ TEST(SerialSection, helper_threads_of_other_kinds_are_no_workers) {
   EXPECT_TRUE(program.found(serial_section).empty());
 }
 
+TEST(SerialSection, ranks_without_workers_are_not_alone) {
+  HandMade program(2);
+  for (auto& of : program.tree.locations) of.user_s = 10;
+  const auto main = program.add(0, "main", PathKind::User, 0);
+  const auto construct = program.add(main, "GOMP_parallel", PathKind::User, 0);
+  program.add(construct, "solve._omp_fn.0", PathKind::User, 15, 10, 5);
+  // Another rank has no threads, and computes all the time.
+  experiment::Rank plain = program.whole.profile.ranks[0];
+  plain.rank = 1;
+  plain.locations.resize(1);
+  plain.locations[0].rank = 1;
+  plain.locations[0].run->paths.clear();
+  program.whole.profile.ranks.push_back(plain);
+  program.tree.locations.push_back(program.tree.locations[0]);
+  program.tree.locations.back().rank = 1;
+  const auto alone = program.add(main, "assemble", PathKind::User, 10);
+  const auto path = static_cast<std::uint32_t>(program.whole.profile.paths.size() - 1);
+  ASSERT_EQ(alone, program.tree.node_of[path]);
+  program.whole.profile.ranks[1].locations[0].run->paths.push_back({path, 0, 10'000'000'000});
+  EXPECT_TRUE(program.found(serial_section).empty());
+}
+
 TEST(SerialSection, is_none_when_threads_have_work) {
   EXPECT_TRUE(serial(0.5).empty());
   EXPECT_TRUE(HandMade(2).found(serial_section).empty());
+}
+
+/// Ten seconds, in which two threads do so much of a construct; the rest of it they wait in the runtime.
+std::vector<Finding> unequal(double first_s, double second_s) {
+  HandMade program(2);
+  for (auto& of : program.tree.locations) of.user_s = 10;
+  program.tree.totals.user_s = 20;
+  program.tree.totals.ticks_user = 2000;
+  const auto main = program.add(0, "main", PathKind::User, 0);
+  const auto construct = program.add(main, "GOMP_parallel", PathKind::User, 0);
+  const auto body = program.add(construct, "solve._omp_fn.0", PathKind::User, first_s + second_s, first_s, second_s);
+  program.add(body, "[libgomp.so.1]", PathKind::User, 20 - first_s - second_s, 10 - first_s, 10 - second_s);
+  return program.found(uneven_threads);
+}
+
+TEST(UnevenThreads, are_told_with_their_construct) {
+  for (const double least_s : {2.0, 0.0}) {
+    const auto found = unequal(9, least_s);
+    ASSERT_EQ(1u, found.size());
+    EXPECT_NEAR((9 - (9 + least_s) / 2) / 10, found[0].share, 0.001);
+    EXPECT_NE(std::string::npos,
+              found[0].text.find("GOMP_parallel > solve._omp_fn.0: 9.00 s of thread 0 against a mean"))
+        << found[0].text;
+    EXPECT_EQ((std::vector<std::string>{"--rank", "0.1"}), found[0].more);
+  }
+}
+
+TEST(UnevenThreads, are_none_where_work_is_equal) {
+  EXPECT_TRUE(unequal(9, 9).empty());
+  EXPECT_TRUE(unequal(9, 8.7).empty());  // two standard errors
+}
+
+TEST(MeasurementCost, is_told_where_it_is_large) {
+  HandMade program;
+  program.tree.locations[0].refrain_s = 1;
+  const auto found = program.found(measurement_cost);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.1, found[0].share, 1e-9);
+  program.tree.locations[0].refrain_s = 0.2;
+  EXPECT_TRUE(program.found(measurement_cost).empty());
 }
 
 /// Of ten seconds so many not on a CPU, between bounds.
@@ -374,6 +525,19 @@ TEST(SharedCore, is_told_with_its_bounds) {
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.3, found[0].share, 0.001);
   EXPECT_NE(std::string::npos, found[0].text.find("(20 to 40 %)")) << found[0].text;
+}
+
+TEST(SharedCore, the_rank_that_has_it_is_named) {
+  HandMade program;
+  program.tree.locations.push_back(program.tree.locations[0]);
+  analysis::LocationSummary& of = program.tree.locations[1];
+  of.rank = 1;
+  of.not_on_cpu_s = of.not_on_cpu_low_s = of.not_on_cpu_high_s = 4;
+  const auto found = program.found(shared_core);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NE(std::string::npos, found[0].text.find("(20 %), mostly on rank 1: ")) << found[0].text;
+  program.tree.locations[0].not_on_cpu_s = program.tree.locations[0].not_on_cpu_high_s = 3;
+  EXPECT_EQ(std::string::npos, program.found(shared_core)[0].text.find("mostly"));
 }
 
 TEST(SharedCore, nothing_is_claimed_that_bounds_do_not_carry) {

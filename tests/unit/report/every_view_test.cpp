@@ -168,11 +168,14 @@ TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
   const auto directories = golden_experiments();
   const auto before = experiment::Experiment::open(directories.front().string()),
              now = experiment::Experiment::open(directories.back().string());
+  const std::vector<findings::Finding> found{
+      {"late_rank", 0.2, 0.01, "rank 1 computes longer than the others, in " + std::string(300, 'f') + " > g", {}}};
   for (int width = 80; width <= 250; ++width) {
     const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
     analysis::Symbolizer symbolizer;
     std::string out;
-    render_difference(before, now, {}, terminal, symbolizer, [&](std::string_view text) { out += text; });
+    render_difference({before, {}}, {now, found}, {}, terminal, symbolizer,
+                      [&](std::string_view text) { out += text; });
     ASSERT_EQ("", what_is_wrong(out, terminal)) << width;
   }
 }

@@ -1,0 +1,37 @@
+#pragma once
+/// Which function makes some iterations of a loop take longer than others, by the samples of these iterations.
+
+#include <cstdint>
+#include <vector>
+
+#include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/iteration_samples.hpp"
+
+namespace refrain::analysis {
+
+/// Time in user code of iterations, and what samples divide it into.
+class SampledTimes {
+ public:
+  explicit SampledTimes(std::size_t nodes) : samples_(nodes) {}
+  /// An iteration whose samples were kept.
+  void add(const CallTree& tree, double user_s, const std::vector<SampledPath>& samples);
+  void add(const SampledTimes& other);
+  /// Seconds of an iteration outside of MPI.
+  double user_s() const { return iterations_ > 0 ? user_s_ / iterations_ : 0; }
+  bool empty() const { return !(iterations_ > 0) || !(all_ > 0); }
+  /// Of a call path with what it calls, per iteration. Samples come more often at some times than at others: they only
+  /// divide the time, which is known.
+  double seconds(std::uint32_t node) const { return empty() ? 0 : user_s() * samples_[node] / all_; }
+  double error_s(std::uint32_t node) const;  ///< standard error, binomial
+
+ private:
+  double iterations_ = 0, user_s_ = 0, all_ = 0;
+  std::vector<double> samples_;  ///< by node of the tree, user code, with what is called
+};
+
+/// The innermost call path that has most of `more_s`, what iterations take longer than others; 0: the samples are too
+/// few to tell, or it is the loop itself.
+std::uint32_t node_of_difference(const CallTree& tree, const SampledTimes& longer, const SampledTimes& others,
+                                 double more_s);
+
+}  // namespace refrain::analysis

@@ -1,0 +1,208 @@
+// Ranks that are late in some iterations of a loop: one for a while, or now one and now another.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+
+#include "offline/analysis/human_units.hpp"
+#include "offline/findings/blame.hpp"
+#include "offline/findings/rules_of.hpp"
+#include "offline/findings/wording.hpp"
+
+namespace refrain::findings {
+
+using analysis::human_count;
+using analysis::human_time;
+
+namespace {
+
+/// What a loop has in the pieces that all of its ranks have, by rank, piece and half: seconds of an iteration, more
+/// than the rank has in most pieces. So ranks that are always slower than others come to nothing, and a rank that is
+/// slower for a while is the only one that has more.
+class MoreThanUsual {
+ public:
+  explicit MoreThanUsual(const LoopFacts& loop) : loop_(loop) {
+    for (std::size_t piece = 0; piece < LoopFacts::pieces; ++piece)
+      if (std::ranges::all_of(
+              loop.user, [&](const auto& of) { return of[piece].iterations[0] > 0 && of[piece].iterations[1] > 0; }))
+        pieces_.push_back(piece);
+    for (std::size_t r = 0; r < loop.user.size(); ++r) {
+      std::vector<double> of_iteration;
+      for (const std::size_t piece : pieces_)
+        for (const std::size_t half : {0U, 1U}) of_iteration.push_back(seconds(r, piece, half));
+      const auto middle = of_iteration.begin() + static_cast<std::ptrdiff_t>(of_iteration.size() / 2);
+      std::ranges::nth_element(of_iteration, middle);
+      usual_s_.push_back(of_iteration.empty() ? 0 : *middle);
+    }
+  }
+  const std::vector<std::size_t>& pieces() const { return pieces_; }
+  /// Of an iteration.
+  double seconds(std::size_t rank, std::size_t piece, std::size_t half) const {
+    const LoopFacts::Piece& of = loop_.user[rank][piece];
+    return of.user_s[half] / of.iterations[half];
+  }
+  double of(std::size_t rank, std::size_t piece, std::size_t half) const {
+    return seconds(rank, piece, half) - usual_s_[rank];
+  }
+
+ private:
+  const LoopFacts& loop_;
+  std::vector<std::size_t> pieces_;
+  std::vector<double> usual_s_;
+};
+
+/// How much longer the slowest rank takes than the mean of all, where the slowest one changes.
+struct HotSpot {
+  /// The slowest rank of one half of a piece, below ranks, and how much later it is in the other half.
+  struct Half {
+    std::size_t rank = 0;
+    double late_s = 0;
+  };
+  struct Piece {
+    std::size_t number;
+    std::array<Half, 2> halves;
+    double late_s() const { return halves[0].late_s + halves[1].late_s; }
+  };
+  double seconds = 0, error_s = 0;
+  std::vector<double> of_rank_s;  ///< by rank that is the slowest
+  std::vector<Piece> pieces;
+  std::size_t main_rank = 0;  ///< has most of it
+};
+
+/// By halves: the rank that is slowest in the even iterations of a piece is measured by the odd ones, and the other way
+/// round. So ranks that differ by chance alone come to nothing, too.
+std::optional<HotSpot> hot_spot_of(const LoopFacts& loop, const MoreThanUsual& more) {
+  constexpr std::size_t fewest_pieces = 4;
+  if (loop.ranks.size() < 2 || !loop.has_all_ranks || more.pieces().size() < fewest_pieces) return std::nullopt;
+  HotSpot spot;
+  spot.of_rank_s.resize(loop.ranks.size());
+  for (const std::size_t piece : more.pieces()) {
+    HotSpot::Piece& of = spot.pieces.emplace_back(HotSpot::Piece{piece, {}});
+    for (const std::size_t half : {0U, 1U}) {
+      const std::size_t other = 1 - half;
+      std::size_t first = 0;
+      double mean_s = 0;
+      for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
+        if (more.of(r, piece, half) > more.of(first, piece, half)) first = r;
+        mean_s += more.of(r, piece, other) / static_cast<double>(loop.ranks.size());
+      }
+      of.halves[half] = {first, (more.of(first, piece, other) - mean_s) * loop.user[first][piece].iterations[other]};
+      spot.of_rank_s[first] += of.halves[half].late_s;
+      spot.seconds += of.halves[half].late_s;
+    }
+  }
+  double squares = 0;
+  const auto count = 2 * static_cast<double>(spot.pieces.size());
+  for (const HotSpot::Piece& piece : spot.pieces)
+    for (const HotSpot::Half& half : piece.halves) squares += std::pow(half.late_s - spot.seconds / count, 2);
+  spot.error_s = std::sqrt(squares * count / (count - 1));
+  spot.main_rank = static_cast<std::size_t>(std::ranges::max_element(spot.of_rank_s) - spot.of_rank_s.begin());
+  return spot;
+}
+
+/// More than that is of one rank, and no matter of a slowest one that changes.
+constexpr double most_of_one = 0.7;
+
+/// Pieces that follow each other, nearly all of which have one slowest rank, which is much later there than elsewhere.
+struct LateRankForAWhile {
+  std::size_t begin = 0, end = 0;  ///< numbers of pieces
+  double seconds = 0, error_s = 0;
+};
+
+std::optional<LateRankForAWhile> late_for_a_while_of(const HotSpot& spot) {
+  constexpr double least_of_largest = 0.3, nearly_all = 0.8;
+  double largest_s = 0, squares = 0;
+  for (const HotSpot::Piece& piece : spot.pieces) {
+    largest_s = std::max(largest_s, piece.late_s());
+    squares += std::pow(piece.halves[0].late_s - piece.halves[1].late_s, 2);
+  }
+  LateRankForAWhile late;
+  std::size_t count = 0;
+  double own_squares = 0;
+  for (const HotSpot::Piece& piece : spot.pieces) {
+    if (piece.halves[0].rank != spot.main_rank || piece.halves[1].rank != spot.main_rank ||
+        piece.late_s() < least_of_largest * largest_s)
+      continue;
+    if (count++ == 0) late.begin = piece.number;
+    late.end = piece.number + 1;
+    late.seconds += piece.late_s();
+    own_squares += std::pow(piece.halves[0].late_s - piece.halves[1].late_s, 2);
+  }
+  const auto all = static_cast<double>(spot.pieces.size()), chosen = static_cast<double>(count);
+  if (count == 0 || chosen < nearly_all * static_cast<double>(late.end - late.begin) || chosen > nearly_all * all)
+    return std::nullopt;
+  // Both halves measure the same: what they differ by is chance.
+  late.error_s = std::sqrt(std::max(own_squares, squares * chosen / all));
+  return late;
+}
+
+}  // namespace
+
+void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
+  constexpr double least_errors = 5;
+  for (const LoopFacts& loop : facts.loops) {
+    const MoreThanUsual more(loop);
+    const auto spot = hot_spot_of(loop, more);
+    if (!spot || !(spot->seconds > 0) || spot->of_rank_s[spot->main_rank] <= most_of_one * spot->seconds) continue;
+    const auto late = late_for_a_while_of(*spot);
+    if (!late) continue;
+    const double share = share_of(facts, loop, late->seconds);
+    if (share < least_share || late->seconds < least_errors * late->error_s) continue;
+    // A rank that is no later than usual is late where the others are faster than usual: then it is not the cause.
+    double own_s = 0, others_s = 0, count = 0;
+    for (const std::size_t piece : more.pieces()) {
+      if (piece < late->begin || piece >= late->end) continue;
+      for (const std::size_t half : {0U, 1U}) {
+        count += 1;
+        for (std::size_t r = 0; r < loop.ranks.size(); ++r)
+          (r == spot->main_rank ? own_s : others_s) += more.seconds(r, piece, half);
+      }
+    }
+    own_s /= count;
+    others_s /= count * static_cast<double>(loop.ranks.size() - 1);
+    const auto iterations = static_cast<double>(loop.iterations) / static_cast<double>(LoopFacts::pieces);
+    const auto first = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->begin) * iterations)),
+               last = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->end) * iterations)) - 1;
+    if ((own_s - others_s) * static_cast<double>(last - first + 1) < late->seconds / 2) continue;
+    const auto cause = blame(facts, loop, 0, [&](std::size_t i) {
+      const std::size_t piece = loop.piece_of(i);
+      return std::optional(piece >= late->begin && piece < late->end);
+    });
+    found.push_back(
+        {"", share, share_of(facts, loop, late->error_s),
+         fmt::format("rank {} computes longer than the others from about iteration {} to {} of {}, {} each against "
+                     "their mean of {}{}",
+                     loop.ranks[spot->main_rank].rank, human_count(first), human_count(last), name_of(loop),
+                     human_time(own_s), human_time(others_s), cause && cause->is_user ? ", in " + cause->path : ""),
+         more_of(facts, loop, "user")});
+  }
+}
+
+void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
+  constexpr double least_of_one = 0.05, least_errors = 5;
+  for (const LoopFacts& loop : facts.loops) {
+    const auto spot = hot_spot_of(loop, MoreThanUsual(loop));
+    if (!spot) continue;
+    const double share = share_of(facts, loop, spot->seconds);
+    // One rank that is the slowest most of the time is no matter of iterations.
+    if (share < least_share || spot->seconds < least_errors * spot->error_s ||
+        spot->of_rank_s[spot->main_rank] > most_of_one * spot->seconds)
+      continue;
+    std::vector<std::int32_t> hot;
+    for (std::size_t r = 0; r < spot->of_rank_s.size(); ++r)
+      if (spot->of_rank_s[r] > least_of_one * spot->seconds) hot.push_back(loop.ranks[r].rank);
+    std::array<bool, LoopFacts::pieces> is_of_main{};
+    for (const HotSpot::Piece& piece : spot->pieces) is_of_main[piece.number] = piece.halves[0].rank == spot->main_rank;
+    const auto is_hot = [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); };
+    const auto cause = blame(facts, loop, 0, is_hot);
+    found.push_back(
+        {"", share, share_of(facts, loop, spot->error_s),
+         fmt::format("in {} the rank that takes longest outside of MPI changes as the iterations go ({}), "
+                     "and the others wait for it{}",
+                     name_of(loop), ranks_text(hot), cause && cause->is_user ? ", mostly in " + cause->path : ""),
+         more_of(facts, loop, "user")});
+  }
+}
+
+}  // namespace refrain::findings
