@@ -111,12 +111,12 @@ class Cuts {
       : wall_of_(value_of_metric(profiles, "wall")), cuts_(summaries.size()) {
     std::vector<std::vector<double>> values(summaries.size());
     std::vector<std::int64_t> seen(summaries.size());
-    bool any = false;
-    for (const ClusterSummary& of : summaries) any |= is_mixed(of, least_gap);
-    if (!any || !wall_of_) return;
+    const std::int64_t mixed =
+        std::ranges::count_if(summaries, [&](const auto& of) { return is_mixed(of, least_gap); });
+    if (mixed == 0 || !wall_of_) return;
     for_each(profiles, [&](std::size_t k, std::int64_t, double wall_s, std::span<const std::int64_t>) {
       if (!is_mixed(summaries[k], least_gap)) return;
-      const std::int64_t step = summaries[k].cluster->members / most_values + 1;
+      const std::int64_t step = summaries[k].cluster->members / (most_values / mixed + 1) + 1;
       if (seen[k]++ % step == 0) values[k].push_back(wall_s);
     });
     for (std::size_t k = 0; k < values.size(); ++k) cuts_[k] = gaps_of(std::move(values[k]), least_gap);
@@ -140,7 +140,7 @@ class Cuts {
   }
 
  private:
-  static constexpr std::int64_t most_values = 65536;
+  static constexpr std::int64_t most_values = 16384;  ///< that are held, of all clusters
 
   static bool is_mixed(const ClusterSummary& of, double least_gap) {
     return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;

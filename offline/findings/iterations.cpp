@@ -1,4 +1,4 @@
-// Iterations that differ: slow ones, a step to another level, growth.
+// Iterations that differ: slow ones, steps to other levels, stretches, growth.
 #include <algorithm>
 #include <array>
 #include <cmath>

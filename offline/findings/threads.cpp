@@ -83,8 +83,10 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   std::map<std::uint32_t, std::map<std::int32_t, WorkOfThreads>> work;   // by body and rank
   std::map<std::int32_t, std::map<std::int32_t, bool>> works_somewhere;  // of threads that wait for work, or have it
   std::map<std::uint32_t, double> by_body;
+  std::map<std::int32_t, double> waiting_s;  // of all threads of a rank
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
     if (!parallel.in_either[node]) return;
+    if (parallel.body[node] == 0) waiting_s[rank] += seconds;
     works_somewhere[rank][thread] |= !analysis::is_openmp_runtime(tree.nodes[node].name) && seconds > 0;
     if (parallel.body[node] == 0 || !(seconds > 0)) return;
     work[parallel.any_jumped ? all_together : parallel.body[node]][rank][thread] += seconds;
@@ -92,7 +94,10 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   });
   if (by_body.empty()) return;
   const std::uint32_t largest = std::ranges::max_element(by_body, {}, [](const auto& of) { return of.second; })->first;
-  double all_s = 0, squares = 0;
+  for (const analysis::LocationSummary& of : tree.locations)
+    if (of.thread != 0) waiting_s[of.rank] += of.not_on_cpu_s;
+  std::map<std::int32_t, double> excess_s;  // by rank
+  double squares = 0;
   std::uint32_t worst_node = 0;
   std::int32_t worst_rank = 0;
   Unevenness worst;
@@ -104,7 +109,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
       if (threads.size() < 2) continue;
       const Unevenness of = unevenness_of(threads, facts.period_s());
       if (of.seconds < certain * of.error_s) continue;
-      all_s += of.seconds;
+      excess_s[rank] += of.seconds;
       squares += of.error_s * of.error_s;
       if (of.seconds > worst.seconds) {
         worst = of;
@@ -112,6 +117,10 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
         worst_rank = rank;
       }
     }
+  // Who has less of one construct may have other work meanwhile, as with tasks: then nobody waits.
+  double all_s = 0;
+  for (const auto& [rank, seconds] : excess_s)
+    all_s += std::min(seconds, waiting_s[rank] / static_cast<double>(works_somewhere[rank].size()));
   const double share = all_s / facts.elapsed_s();
   if (share < least_share) return;
   const std::string of_rank = facts.first_threads().size() > 1 ? fmt::format(" of rank {}", worst_rank) : "";

@@ -239,10 +239,29 @@ class LoopGraphs : TextPage {
     return all.max > 0 ? std::pair(0.0, all.max) : std::pair(all.max, all.max + 1);
   }
 
+  /// Of the graph. A few columns that are many times as high as the others end at its top: else these would be flat.
+  static double top_of(const Picture& picture, double low, double high) {
+    constexpr double far_above = 8, few = 0.05;
+    std::vector<double> tops;
+    for (std::size_t c = 0; c < picture.columns; ++c) {
+      double top = -infinity;
+      for (const auto& bins : picture.bins)
+        if (bins[c].count > 0) top = std::max(top, bins[c].max);
+      if (top > -infinity) tops.push_back(top);
+    }
+    std::ranges::sort(tops);
+    const auto left_out = static_cast<std::size_t>(few * static_cast<double>(tops.size()));
+    if (left_out == 0 || low < 0) return high;
+    const double usual = tops[tops.size() - 1 - left_out];
+    if (usual <= low || high <= far_above * usual) return high;
+    return *std::prev(std::ranges::upper_bound(tops, far_above / 2 * usual));
+  }
+
   void graph(const LoopGroup& group, const Picture& picture) {
     const std::size_t columns = picture.columns;
     const auto ends = axis_of(picture.all);
-    const double low = ends.first, high = ends.second;
+    // The axis begins at 0 when it ends far below the largest value.
+    const double high = top_of(picture, std::max(ends.first, 0.0), ends.second), low = ends.first;
     const auto row_of = [&](double v) {
       const double at = (v - low) / (high - low) * static_cast<double>(graph_rows);
       return std::min(static_cast<std::size_t>(std::max(at, 0.0)), graph_rows - 1);
@@ -250,6 +269,7 @@ class LoopGraphs : TextPage {
     struct Column {
       bool used = false;
       std::size_t low = 0, middle = 0, high = 0;
+      bool is_beyond = false;
     };
     std::vector<Column> drawn(columns);
     std::vector<double> means;
@@ -261,7 +281,7 @@ class LoopGraphs : TextPage {
         all.add(bins[c]);
         means.push_back(bins[c].sum / static_cast<double>(bins[c].count));
       }
-      if (!means.empty()) drawn[c] = {true, row_of(all.min), row_of(median(means)), row_of(all.max)};
+      if (!means.empty()) drawn[c] = {true, row_of(all.min), row_of(median(means)), row_of(all.max), all.max > high};
     }
     for (std::size_t row = graph_rows; row-- > 0;) {
       std::string label;
@@ -271,7 +291,11 @@ class LoopGraphs : TextPage {
       std::string cells;
       for (const Column& column : drawn) {
         const bool inside = column.used && row >= column.low && row <= column.high;
-        cells += repeated(!inside ? " " : row == column.middle ? glyphs_.middle : glyphs_.range);
+        const bool is_end = row + 1 == graph_rows && column.is_beyond;
+        cells += repeated(!inside                ? " "
+                          : is_end               ? glyphs_.beyond
+                          : row == column.middle ? glyphs_.middle
+                                                 : glyphs_.range);
       }
       line(right(label, label_width) + " " + paint(style_.faint, glyphs_.axis) + cells);
     }
@@ -291,6 +315,9 @@ class LoopGraphs : TextPage {
                           glyphs_.range)
             : fmt::format("A column is one iteration."),
         0, style_.faint);
+    if (high < ends.second)
+      wrapped("", fmt::format("{} goes on above the graph, to {} at most.", glyphs_.beyond, value(ends.second)), 0,
+              style_.faint);
   }
 
   /// From tick to tick: 1, 2 or 5 times a power of ten, so that ticks are not nearer than can be read.

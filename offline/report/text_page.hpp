@@ -17,7 +17,7 @@ struct Style {
 struct Glyphs {
   const char *branch, *last, *through, *space, *ellipsis, *times, *plus_minus;
   const char *axis, *corner, *dash, *tick;  ///< of graphs
-  const char *range, *middle;               ///< from minimum to maximum; the median
+  const char *range, *middle, *beyond;      ///< from minimum to maximum; the median; the maximum is above the graph
   const char* shades[8];                    ///< light to dark
   std::size_t shade_count;
 };

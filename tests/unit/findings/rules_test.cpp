@@ -495,6 +495,19 @@ TEST(UnevenThreads, are_told_with_their_construct) {
   }
 }
 
+TEST(UnevenThreads, are_none_where_the_others_have_other_work) {
+  HandMade program(2);
+  for (auto& of : program.tree.locations) of.user_s = 10;
+  program.tree.totals.user_s = 20;
+  program.tree.totals.ticks_user = 2000;
+  const auto construct = program.add(program.add(0, "main", PathKind::User, 0), "GOMP_parallel", PathKind::User, 0);
+  // The first thread makes tasks, and both run them.
+  const auto body = program.add(construct, "solve._omp_fn.0", PathKind::User, 6, 6, 0);
+  const auto barrier = program.add(body, "GOMP_barrier", PathKind::User, 0.1, 0.05, 0.05);
+  program.add(barrier, "solve._omp_fn.1", PathKind::User, 13.9, 3.95, 9.95);
+  EXPECT_TRUE(program.found(uneven_threads).empty());
+}
+
 TEST(UnevenThreads, are_none_where_work_is_equal) {
   EXPECT_TRUE(unequal(9, 9).empty());
   EXPECT_TRUE(unequal(9, 8.7).empty());  // two standard errors

@@ -192,6 +192,18 @@ TEST(IterationsText, one_slow_iteration_stays_visible_among_many) {
   EXPECT_NE(text.find("5.00 ms |" + std::string(25, ' ') + ":\n"), text.npos) << text;
 }
 
+TEST(IterationsText, one_slow_iteration_leaves_the_others_their_height) {
+  std::vector<Iteration> loop;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const std::int64_t ms = i == 20 ? 900 : i < 30 ? 10 : 16;
+    loop.push_back({i == 20 ? 1 : 0, ms * 1'000'000, {}, {}, {20, ms * 1'000'000}, {}});
+  }
+  const std::string text = rendered(experiment_of({{{"step", loop}}}), iterations(), {90, false, false});
+  EXPECT_NE(text.find("\n    16.0 ms |                    ^         #####"), text.npos) << text;
+  EXPECT_NE(text.find("\n^ goes on above the graph, to 900 ms at most.\n"), text.npos) << text;
+  EXPECT_EQ(rendered(two_ranks(), iterations()).find("goes on above"), std::string::npos);
+}
+
 TEST(IterationsText, ranks_may_end_early) {
   auto fewer = ten_iterations(1);
   fewer.resize(5);
