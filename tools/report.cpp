@@ -132,9 +132,9 @@ report::Terminal terminal_of(const Output& output) {
 report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<const experiment::Experiment> experiment,
                                     const report::Options& options) {
   constexpr std::chrono::seconds most(3);
-  const bool is_of_all = options.ranks.empty() && !options.some_threads();
-  return {std::move(experiment),
-          is_of_all ? first_findings(name, most, OnSignal::EndsProcess).all : std::vector<findings::Finding>()};
+  if (!options.ranks.empty() || options.some_threads()) return {std::move(experiment), {}};
+  FirstFindings first = first_findings(name, most, OnSignal::EndsProcess);
+  return {std::move(experiment), std::move(first.all), first.done == Step::All};
 }
 
 int run_difference(const Request& request, const std::shared_ptr<const experiment::Experiment>& before) {

@@ -313,6 +313,10 @@ CallTree build_call_tree(const experiment::Profile& profile, Symbolizer& symboli
   return builder.finish();
 }
 
+double CallTree::period_s() const {
+  return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
+}
+
 double CallTree::standard_error_of(double weight_s) const {
   const double share = totals.weight_s > 0 ? weight_s / totals.weight_s : 0;
   return nodes[0].sampled_s * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);

@@ -145,6 +145,8 @@ struct CallTree {
 
   /// The standard error of time that samples of this weight stand for.
   double standard_error_of(double weight_s) const;
+  /// What one sample stands for; 0: there are none. A function without any may have up to about that.
+  double period_s() const;
 };
 
 struct CallTreeOptions {

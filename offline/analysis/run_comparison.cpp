@@ -109,13 +109,8 @@ RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   } else {
     const BatchValue& slowest = *std::ranges::max_element(before, {}, &BatchValue::value);
     test.before = slowest.value;
-    const double theirs = slowest.error * slowest.error, own = variance;
-    variance += theirs;
-    test.degrees =
-        variance > 0
-            ? variance * variance /
-                  (own * own / std::max(now.batches - 1, 1) + theirs * theirs / std::max(slowest.batches - 1, 1))
-            : 1;
+    variance += slowest.error * slowest.error;
+    test.degrees = welch_degrees(now, slowest);
   }
   test.difference = now.value - test.before;
   test.error = std::sqrt(variance);
@@ -155,6 +150,12 @@ RunSeries series_of_times(std::span<const double> seconds) {
   series.steady = over_neighbours(mean);
   series.steady.value = mean_of(seconds);
   return series;
+}
+
+double welch_degrees(const BatchValue& a, const BatchValue& b) {
+  const double of_a = a.error * a.error, of_b = b.error * b.error, both = of_a + of_b;
+  if (!(both > 0)) return 1;
+  return both * both / (of_a * of_a / std::max(a.batches - 1, 1) + of_b * of_b / std::max(b.batches - 1, 1));
 }
 
 double student_above(double t, double degrees) {

@@ -61,6 +61,8 @@ struct RunComparisonOptions {
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
                                         const RunComparisonOptions& options = {});
 
+/// Degrees of freedom of the difference of two values, each with its own error (Welch 1947).
+double welch_degrees(const BatchValue& a, const BatchValue& b);
 /// The probability that Student's t with these degrees of freedom is above `t`.
 double student_above(double t, double degrees);
 /// The t that is exceeded with this probability.

@@ -10,9 +10,8 @@
 namespace refrain::analysis {
 namespace {
 
-constexpr std::size_t most_ranks = 16;
-/// A loop that is longer has its first iterations compared.
-constexpr std::int64_t most_iterations = 1'000'000;
+/// A loop that is longer has its first iterations compared; so has one with very many call paths.
+constexpr std::int64_t most_iterations = 1'000'000, most_values = 32'000'000;
 
 /// Names of the nodes below `top`, down to `node`; 0: from the root.
 std::string path_name(const CallTree& tree, std::uint32_t node, std::uint32_t top = 0) {
@@ -90,16 +89,20 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
                   const experiment::Location& location, std::size_t number, OfLoop& of) {
   const IterationProfiles profiles(definitions, rank, location, number);
   std::vector<IterationValue> values;
+  const std::int64_t most = std::min(most_iterations, most_values / static_cast<std::int64_t>(of.wanted.size()));
   for (const Wanted& wanted : of.wanted)
     values.push_back(wanted.nodes.empty() ? value_of_metric(profiles, "wall")
                                           : value_of_callpaths(profiles, wanted.selection, "wall"));
   for_each_iteration(location.loops[number],
                      [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-                       if (iteration < 0 || iteration >= most_iterations) return;
+                       if (iteration < 0 || iteration >= most) return;
                        const auto place = static_cast<std::size_t>(iteration);
                        if (of.counts.size() <= place) of.counts.resize(place + 1);
-                       ++of.counts[place];
+                       // What the threads of a rank do in a call path is its time together; an iteration is the first
+                       // one's.
+                       of.counts[place] += location.thread == 0;
                        for (std::size_t i = 0; i < values.size(); ++i) {
+                         if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
                          if (of.wanted[i].sums.size() <= place) of.wanted[i].sums.resize(place + 1);
                          if (values[i]) of.wanted[i].sums[place] += values[i](iteration, cluster, row);
                        }
@@ -126,7 +129,7 @@ std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share
 std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, const CallTree& tree, double least_share,
                                      const std::set<std::pair<std::string, std::string>>& also) {
   std::map<std::string, OfLoop> loops;
-  const std::size_t ranks = experiment.ranks().size(), chosen = std::min(ranks, most_ranks);
+  const std::size_t ranks = experiment.ranks().size(), chosen = std::min(ranks, most_ranks_of_series);
   for (std::size_t i = 0; i < chosen; ++i) {
     const auto rank = experiment.rank(i * ranks / chosen, experiment::Depth::Whole);
     if (!rank) continue;
@@ -141,6 +144,7 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
   std::vector<RunSeries> all;
   for (auto& [name, of] : loops)
     for (Wanted& wanted : of.wanted) {
+      wanted.sums.resize(of.counts.size());
       std::vector<double> seconds;
       for (std::size_t i = 0; i < of.counts.size(); ++i)
         if (const double mean = wanted.sums[i] / static_cast<double>(of.counts[i]); std::isfinite(mean))

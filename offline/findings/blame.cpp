@@ -87,7 +87,8 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
 
 }  // namespace
 
-std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen) {
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
+                           std::optional<std::size_t> of_rank) {
   constexpr double most_of_it = 0.5;
   std::optional<OfRank> most;
   std::size_t at = 0;
@@ -96,7 +97,7 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
   constexpr std::int64_t most_read = most_iterations_read / 4;
   const auto ranks = static_cast<std::int64_t>(loop.ranks.size());
   const std::int64_t step = std::max<std::int64_t>(std::min(loop.iterations, most_read) * ranks / most_read, 1);
-  for (std::int64_t r = 0; r < ranks; r += step) {
+  for (std::int64_t r = static_cast<std::int64_t>(of_rank.value_or(0)); r < ranks; r += of_rank ? ranks : step) {
     const auto open = facts.open(loop.ranks[static_cast<std::size_t>(r)]);
     if (!open) continue;
     OfRank of = compare(facts, *open->profiles, chosen);
@@ -110,10 +111,11 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
   if (!open) return std::nullopt;
   const double more_s = most->all.more_s();
   Blame blame{.is_of_all_ranks = least_s > more_s / 2};
-  if (loop.has_all_ranks && step == 1) blame.rank = loop.ranks[at].rank;
+  if (loop.has_all_ranks && (step == 1 || of_rank)) blame.rank = loop.ranks[at].rank;
   // Else the time is in MPI, and what ranks have more in their own code says nothing of it.
   const bool is_user = more_s > 0 && (excess_s <= 0 || longest_more_s(loop, chosen) >= most_of_it * excess_s);
   if (more_s < most_of_it * excess_s) {  // now this rank has it, now another
+    if (step > 1) return blame;          // or one that was not looked at
     blame.rank.reset();
     blame.is_of_changing_ranks = is_user && !blame.is_of_all_ranks && loop.ranks.size() > 1;
   }

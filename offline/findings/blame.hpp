@@ -21,9 +21,11 @@ struct Blame {
   bool is_user = false;               ///< it is a function of the program
   bool is_not_on_cpu = false;         ///< it is time that was not on a CPU
 };
-/// `excess_s`: how much longer a chosen iteration is than the others, wall time; what is much less is not its cause. 0:
-/// whatever the rank has more. Nothing: the iterations cannot be read.
-std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen);
+/// `of_rank`: of this one, by its place in LoopFacts::ranks; nothing: of the one that has most more. `excess_s`: how
+/// much longer a chosen iteration is than the others, wall time; what is much less is not its cause. 0: whatever the
+/// rank has more. Nothing: the iterations cannot be read.
+std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
+                           std::optional<std::size_t> of_rank = std::nullopt);
 /// ", in f > g on rank 3" for the end of a sentence; empty: it is not known.
 std::string text_of(const Facts& facts, const std::optional<Blame>& blame);
 

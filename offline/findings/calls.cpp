@@ -23,7 +23,10 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
   for (const auto& of : facts.minima.paths()) {
     if (of.path >= facts.tree.node_of.size()) continue;
     without_waiting[facts.tree.node_of[of.path]] += of.floor_s();
-    errors[facts.tree.node_of[of.path]] += of.estimate.error_s();
+    // It is no less than what as many of the shortest calls take, however far three standard errors reach.
+    constexpr double errors_to_bound = 3;
+    const double least_s = of.time_s - of.estimate.most_s;
+    errors[facts.tree.node_of[of.path]] += std::min(of.estimate.error_s(), (of.floor_s() - least_s) / errors_to_bound);
   }
   for (std::uint32_t node = 1; node < facts.tree.nodes.size(); ++node) {
     const analysis::TreeNode& of = facts.tree.nodes[node];

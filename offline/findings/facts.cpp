@@ -58,7 +58,8 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
       continue;
     }
     const auto wall = analysis::value_of_metric(*open->profiles, "wall"),
-               user = analysis::value_of_metric(*open->profiles, "user");
+               user = analysis::value_of_metric(*open->profiles, "user"),
+               mpi = analysis::value_of_metric(*open->profiles, "mpi");
     if (!wall || !user) continue;
     std::vector<double> user_s_of(count);
     analysis::for_each_iteration(open->profiles->loop(),
@@ -72,6 +73,8 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
                                    user_s_of[loop.value_of(iteration)] += user_s;
                                    LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
                                    piece.user_s[iteration % 2] += user_s;
+                                   if (const double mpi_s = mpi ? mpi(i, cluster, row) : 0; std::isfinite(mpi_s))
+                                     piece.mpi_s[iteration % 2] += mpi_s;
                                    ++piece.iterations[iteration % 2];
                                  });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
@@ -125,11 +128,6 @@ double Facts::communicating_s() const {
   for (const analysis::LocationSummary& of : tree.locations)
     if (of.mpi_s > 0) seconds += of.wall_s;
   return seconds;
-}
-
-double Facts::period_s() const {
-  const analysis::Totals& totals = tree.totals;
-  return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
 }
 
 std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {

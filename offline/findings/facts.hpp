@@ -25,7 +25,7 @@ struct LoopFacts {
   /// Iterations that follow each other, those of even numbers and those of odd ones: what is chosen by one half is
   /// measured by the other.
   struct Piece {
-    std::array<double, 2> user_s{}, iterations{};
+    std::array<double, 2> user_s{}, mpi_s{}, iterations{};
   };
   static constexpr std::size_t pieces = 32;
 
@@ -63,8 +63,6 @@ struct Facts {
   double communicating_s() const;
   /// Of the first threads of all ranks.
   std::vector<const analysis::LocationSummary*> first_threads() const;
-  /// Seconds of user code that a sample stands for.
-  double period_s() const;
   /// Own time of user functions, by thread and node of the tree; a node may come several times.
   using TakeUserTime = std::function<void(std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds)>;
   void for_each_user_time(const TakeUserTime& take) const;

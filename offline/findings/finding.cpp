@@ -18,7 +18,8 @@ std::string line_of(const Finding& finding) {
   constexpr double rounds_to_nothing = 0.0005;
   const std::string error =
       finding.error >= rounds_to_nothing ? fmt::format(" +- {:.1f}", percent * finding.error) : std::string();
-  return fmt::format("{:.1f}{} % of the time: {}", percent * finding.share, error, finding.text);
+  return fmt::format("{}{:.1f}{} % of the time: {}", finding.error < 0 ? "about " : "", percent * finding.share, error,
+                     finding.text);
 }
 
 std::span<const Rule> rules() {
@@ -49,13 +50,12 @@ bool is_long_enough(const Facts& facts) {
   return std::ranges::any_of(facts.first_threads(), [](const auto* of) { return of->wall_s >= least_wall_s; });
 }
 
-/// What may as well be nothing is not claimed.
-bool is_certain(const Finding& of) {
-  constexpr double errors = 3;
-  return of.share == 0 || of.share - errors * of.error > 0;
-}
-
 }  // namespace
+
+bool is_certain(const Finding& finding) {
+  constexpr double errors = 3;
+  return finding.share == 0 || finding.share - errors * std::max(finding.error, 0.0) > 0;
+}
 
 void leave_out_repeats(std::vector<Finding>& all) {
   constexpr double most_of_it = 0.7;

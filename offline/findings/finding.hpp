@@ -14,7 +14,7 @@ struct Facts;
 struct Finding {
   std::string rule;               ///< its name in the table of rules
   double share = 0;               ///< of the elapsed time of all ranks: what it costs; 0: it is no cost
-  double error = 0;               ///< standard error of the share
+  double error = 0;               ///< standard error of the share; below 0: not known
   std::string text;               ///< one sentence, without the share
   std::vector<std::string> more;  ///< words behind `refrain report EXPERIMENT` that show it
 };
@@ -37,6 +37,9 @@ std::span<const Rule> rules();
 /// done. `tell`: is told what a rule has found as soon as it has; null: nobody is. A rule that cannot read what it
 /// needs finds nothing, and the others go on.
 std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell = {});
+
+/// What may as well be nothing is not claimed.
+bool is_certain(const Finding& finding);
 
 /// A rank that is late for a while is late over the whole run, too: what says less of the same is left out.
 void leave_out_repeats(std::vector<Finding>& all);

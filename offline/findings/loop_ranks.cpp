@@ -42,6 +42,10 @@ class MoreThanUsual {
     const LoopFacts::Piece& of = loop_.user[rank][piece];
     return of.user_s[half] / of.iterations[half];
   }
+  double mpi_s(std::size_t rank, std::size_t piece, std::size_t half) const {
+    const LoopFacts::Piece& of = loop_.user[rank][piece];
+    return of.mpi_s[half] / of.iterations[half];
+  }
   double of(std::size_t rank, std::size_t piece, std::size_t half) const {
     return seconds(rank, piece, half) - usual_s_[rank];
   }
@@ -58,6 +62,7 @@ struct HotSpot {
   struct Half {
     std::size_t rank = 0;
     double late_s = 0;
+    double waits_s = 0;  ///< how much longer all are in MPI there on average
   };
   struct Piece {
     std::size_t number;
@@ -65,6 +70,7 @@ struct HotSpot {
     double late_s() const { return halves[0].late_s + halves[1].late_s; }
   };
   double seconds = 0, error_s = 0;
+  double waits_s = 0;             ///< what the others are longer in MPI than the slowest one
   std::vector<double> of_rank_s;  ///< by rank that is the slowest
   std::vector<Piece> pieces;
   std::size_t main_rank = 0;  ///< has most of it
@@ -82,12 +88,16 @@ std::optional<HotSpot> hot_spot_of(const LoopFacts& loop, const MoreThanUsual& m
     for (const std::size_t half : {0U, 1U}) {
       const std::size_t other = 1 - half;
       std::size_t first = 0;
-      double mean_s = 0;
+      double mean_s = 0, mean_mpi_s = 0;
       for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
         if (more.of(r, piece, half) > more.of(first, piece, half)) first = r;
         mean_s += more.of(r, piece, other) / static_cast<double>(loop.ranks.size());
+        mean_mpi_s += more.mpi_s(r, piece, other) / static_cast<double>(loop.ranks.size());
       }
-      of.halves[half] = {first, (more.of(first, piece, other) - mean_s) * loop.user[first][piece].iterations[other]};
+      const double count = loop.user[first][piece].iterations[other];
+      of.halves[half] = {first, (more.of(first, piece, other) - mean_s) * count,
+                         (mean_mpi_s - more.mpi_s(first, piece, other)) * count};
+      spot.waits_s += of.halves[half].waits_s;
       spot.of_rank_s[first] += of.halves[half].late_s;
       spot.seconds += of.halves[half].late_s;
     }
@@ -107,7 +117,7 @@ constexpr double most_of_one = 0.7;
 /// Pieces that follow each other, nearly all of which have one slowest rank, which is much later there than elsewhere.
 struct LateRankForAWhile {
   std::size_t begin = 0, end = 0;  ///< numbers of pieces
-  double seconds = 0, error_s = 0;
+  double seconds = 0, error_s = 0, waits_s = 0;
 };
 
 std::optional<LateRankForAWhile> late_for_a_while_of(const HotSpot& spot) {
@@ -127,6 +137,7 @@ std::optional<LateRankForAWhile> late_for_a_while_of(const HotSpot& spot) {
     if (count++ == 0) late.begin = piece.number;
     late.end = piece.number + 1;
     late.seconds += piece.late_s();
+    late.waits_s += piece.halves[0].waits_s + piece.halves[1].waits_s;
     own_squares += std::pow(piece.halves[0].late_s - piece.halves[1].late_s, 2);
   }
   const auto all = static_cast<double>(spot.pieces.size()), chosen = static_cast<double>(count);
@@ -149,6 +160,7 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     if (!late) continue;
     const double share = share_of(facts, loop, late->seconds);
     if (share < least_share || late->seconds < least_errors * late->error_s) continue;
+    if (late->waits_s < late->seconds / 2) continue;  // nobody waits for it
     // A rank that is no later than usual is late where the others are faster than usual: then it is not the cause.
     double own_s = 0, others_s = 0, count = 0;
     for (const std::size_t piece : more.pieces()) {
@@ -165,10 +177,13 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     const auto first = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->begin) * iterations)),
                last = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->end) * iterations)) - 1;
     if ((own_s - others_s) * static_cast<double>(last - first + 1) < late->seconds / 2) continue;
-    const auto cause = blame(facts, loop, 0, [&](std::size_t i) {
-      const std::size_t piece = loop.piece_of(i);
-      return std::optional(piece >= late->begin && piece < late->end);
-    });
+    const auto cause = blame(
+        facts, loop, 0,
+        [&](std::size_t i) {
+          const std::size_t piece = loop.piece_of(i);
+          return std::optional(piece >= late->begin && piece < late->end);
+        },
+        spot->main_rank);
     found.push_back(
         {"", share, share_of(facts, loop, late->error_s),
          fmt::format("rank {} computes longer than the others from about iteration {} to {} of {}, {} each against "
@@ -185,6 +200,7 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
     const auto spot = hot_spot_of(loop, MoreThanUsual(loop));
     if (!spot) continue;
     const double share = share_of(facts, loop, spot->seconds);
+    if (spot->waits_s < spot->seconds / 2) continue;  // nobody waits
     // One rank that is the slowest most of the time is no matter of iterations.
     if (share < least_share || spot->seconds < least_errors * spot->error_s ||
         spot->of_rank_s[spot->main_rank] > most_of_one * spot->seconds)
@@ -195,7 +211,7 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
     std::array<bool, LoopFacts::pieces> is_of_main{};
     for (const HotSpot::Piece& piece : spot->pieces) is_of_main[piece.number] = piece.halves[0].rank == spot->main_rank;
     const auto is_hot = [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); };
-    const auto cause = blame(facts, loop, 0, is_hot);
+    const auto cause = blame(facts, loop, 0, is_hot, spot->main_rank);
     found.push_back(
         {"", share, share_of(facts, loop, spot->error_s),
          fmt::format("in {} the rank that takes longest outside of MPI changes as the iterations go ({}), "

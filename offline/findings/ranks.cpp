@@ -53,7 +53,7 @@ std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_
     for (const std::uint32_t child : facts.tree.nodes[at].children) {
       if (facts.tree.nodes[child].kind != analysis::PathKind::User) continue;
       const double more = times.own[child] - times.others[child];
-      const double error = std::sqrt(facts.period_s() * (times.own[child] + times.others[child]));
+      const double error = std::sqrt(facts.tree.period_s() * (times.own[child] + times.others[child]));
       if (more > best_s && more > certain * error) {
         best = child;
         best_s = more;

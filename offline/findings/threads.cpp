@@ -95,7 +95,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   if (by_body.empty()) return;
   const std::uint32_t largest = std::ranges::max_element(by_body, {}, [](const auto& of) { return of.second; })->first;
   for (const analysis::LocationSummary& of : tree.locations)
-    if (of.thread != 0) waiting_s[of.rank] += of.not_on_cpu_s;
+    if (of.thread != 0 && works_somewhere[of.rank].contains(of.thread)) waiting_s[of.rank] += of.not_on_cpu_s;
   std::map<std::int32_t, double> excess_s;  // by rank
   double squares = 0;
   std::uint32_t worst_node = 0;
@@ -107,7 +107,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
       for (const auto& [thread, works] : works_somewhere[rank])
         if (!works) threads.try_emplace(thread, 0);
       if (threads.size() < 2) continue;
-      const Unevenness of = unevenness_of(threads, facts.period_s());
+      const Unevenness of = unevenness_of(threads, tree.period_s());
       if (of.seconds < certain * of.error_s) continue;
       excess_s[rank] += of.seconds;
       squares += of.error_s * of.error_s;
@@ -143,7 +143,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   std::set<std::int32_t> with_workers;                                // ranks; others are not alone, but by themselves
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
     if (thread == 0 || !parallel.in_either[node]) return;
-    working_s[{rank, thread}] += parallel.in_body[node] ? seconds : 0;
+    working_s[{rank, thread}] += analysis::is_openmp_runtime(tree.nodes[node].name) ? 0 : seconds;
     with_workers.insert(rank);
   });
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
@@ -178,7 +178,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
       "{:.0f} % of their time",
       percent * work_s / capacity_s);
   if (at != 0) text += ", mostly in " + analysis::short_path(path_to(tree, at));
-  found.push_back({"", share, std::sqrt(facts.period_s() * serial[0]) / facts.elapsed_s(), text, {"--thread", "0"}});
+  found.push_back({"", share, std::sqrt(tree.period_s() * serial[0]) / facts.elapsed_s(), text, {"--thread", "0"}});
 }
 
 }  // namespace refrain::findings

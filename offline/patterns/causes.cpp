@@ -160,27 +160,22 @@ void Causes::waited(const Waited& of) {
   group.waiting_ns += static_cast<double>(more);
   const std::int64_t since = in_step_since(waiter.location, delayer.location);
   const double factor = static_cast<double>(more) / static_cast<double>(of.waiting_ns);
-  compare(group, delayer.location, delayer, since, factor);
-  compare(group, delayer.location, waiter, since, factor);
+  const std::vector<Piece> others = pieces_of(delayer, since);
+  std::vector<Piece> own = pieces_of(waiter, since);
+  meet_at_the_wait(own, others);
+  add(group, delayer.location, &Both::other, delayer.location, others, factor);
+  add(group, delayer.location, &Both::own, waiter.location, own, factor);
   // One that has not waited may still be behind.
   std::int64_t& in_step = pairs_.try_emplace(pair_of(waiter.location, delayer.location), delayer.ns).first->second;
   in_step = std::max(in_step, delayer.ns);
 }
 
-/// What a location has done from then until its moment, times the factor: the other one, or the one that has waited
-/// for it.
-void Causes::compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const {
-  Did Both::*const whose = end.location == other ? &Both::other : &Both::own;
-  const std::deque<Sampled>& samples = of_location_[end.location].samples;
+/// What a location has done from then until its moment, the last first.
+std::vector<Causes::Piece> Causes::pieces_of(const Moment& end, std::int64_t from_ns) const {
+  std::vector<Piece> pieces;
   const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
     begin = std::max(begin, from_ns);
-    if (behind <= begin) return;
-    Did& did = group.done[{other, kind, before, after}].*whose;
-    did.ns += factor * static_cast<double>(behind - begin);
-    if (kind != Kind::Computation) return;
-    for (auto at = std::ranges::lower_bound(samples, begin, {}, &Sampled::ns); at != samples.end() && at->ns < behind;
-         ++at)
-      did.samples[at->path].add(factor * weight_of(*at));
+    if (behind > begin) pieces.push_back({kind, before, after, begin, behind});
   };
   std::int64_t next_ns = end.ns;
   std::uint32_t next_path = end.path;
@@ -197,6 +192,34 @@ void Causes::compare(Group& group, std::uint32_t other, const Moment& end, std::
   }
   // Before the first call that is known.
   if (next_ns > from_ns) add(Kind::Computation, trace::no_path, next_path, from_ns, next_ns);
+  return pieces;
+}
+
+/// A receive and its send are different calls: the computations that lead from the same call to them are compared all
+/// the same, unless the other one has made the same way earlier.
+void Causes::meet_at_the_wait(std::vector<Piece>& own, const std::vector<Piece>& others) {
+  if (own.empty() || others.empty()) return;
+  Piece& last = own.front();
+  const Piece& last_of_other = others.front();
+  if (last.kind != Kind::Computation || last_of_other.kind != Kind::Computation || last.before != last_of_other.before)
+    return;
+  const bool is_known = std::ranges::any_of(others, [&](const Piece& of) {
+    return of.kind == Kind::Computation && of.before == last.before && of.after == last.after;
+  });
+  if (!is_known) last.after = last_of_other.after;
+}
+
+/// To what the other one has done, or the one that has waited for it, times the factor.
+void Causes::add(Group& group, std::uint32_t other, Did Both::*whose, std::uint32_t location,
+                 std::span<const Piece> pieces, double factor) const {
+  const std::deque<Sampled>& samples = of_location_[location].samples;
+  for (const Piece& piece : pieces) {
+    Did& did = group.done[{other, piece.kind, piece.before, piece.after}].*whose;
+    did.ns += factor * static_cast<double>(piece.behind_ns - piece.begin_ns);
+    if (piece.kind != Kind::Computation) continue;
+    auto at = std::ranges::lower_bound(samples, piece.begin_ns, {}, &Sampled::ns);
+    for (; at != samples.end() && at->ns < piece.behind_ns; ++at) did.samples[at->path].add(factor * weight_of(*at));
+  }
 }
 
 /// As if it had been done `factor` times.

@@ -27,6 +27,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -95,6 +96,12 @@ class Causes {
   };
   using Weights = std::map<std::uint32_t, Weight>;  ///< CPU time of samples, by call path
   enum class Kind : std::uint8_t { Computation, Call, Wait };
+  /// What a location has done for a while.
+  struct Piece {
+    Kind kind;
+    std::uint32_t before, after;
+    std::int64_t begin_ns, behind_ns;
+  };
   struct Doing {
     std::uint32_t location;
     Kind kind;
@@ -136,7 +143,10 @@ class Causes {
   static SampledShares shares_of(const Weights& weights);
   SampledShares shares_of(const Activity& computation, const PartSum& sum) const;
   std::int64_t add_waiting(const Waited& of);
-  void compare(Group& group, std::uint32_t other, const Moment& end, std::int64_t from_ns, double factor) const;
+  std::vector<Piece> pieces_of(const Moment& end, std::int64_t from_ns) const;
+  static void meet_at_the_wait(std::vector<Piece>& own, const std::vector<Piece>& others);
+  void add(Group& group, std::uint32_t other, Did Both::*whose, std::uint32_t location, std::span<const Piece> pieces,
+           double factor) const;
   std::int64_t in_step_since(std::uint32_t a, std::uint32_t b) const;
   void in_step(std::span<const std::uint32_t> locations, std::int64_t ns);
   Group& group_of(std::uint32_t location, std::uint32_t path);

@@ -132,6 +132,7 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
     if (chosen.size() < most && std::ranges::find(chosen, of.node, &Headline::node) == chosen.end())
       chosen.push_back(std::move(of));
   for (Headline& of : chosen) {
+    if (of.others > 0) continue;  // each has its own
     const CauseResults causes = causes_of(of.node);
     if (causes.all.empty() || causes.waiting_ns <= 0) continue;
     of.cause = causes.all[0];

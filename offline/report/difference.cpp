@@ -43,12 +43,6 @@ struct Side {
   bool is_searched;
   CallTree tree;
   double ranks = 1, elapsed_s = 0;  ///< elapsed: the mean over ranks
-
-  /// What one sample stands for. A function without any may have up to about that.
-  double period_s() const {
-    const analysis::Totals& totals = tree.totals;
-    return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
-  }
 };
 
 Side side_of(const RunToCompare& run, const Options& options, analysis::Symbolizer& symbolizer) {
@@ -100,9 +94,9 @@ std::vector<Changed> changes(const Side& before, const Side& now) {
   for (auto& [key, of] : all) {
     // No sample at all is not none ever.
     if (of.kind == PathKind::User && of.before.exclusive_s == 0 && of.now.exclusive_s > 0)
-      of.before.error_s = before.period_s() / before.ranks;
+      of.before.error_s = before.tree.period_s() / before.ranks;
     if (of.kind == PathKind::User && of.now.exclusive_s == 0 && of.before.exclusive_s > 0)
-      of.now.error_s = now.period_s() / now.ranks;
+      of.now.error_s = now.tree.period_s() / now.ranks;
     changed.push_back(std::move(of));
   }
   std::ranges::stable_sort(changed, std::greater<>{}, [](const Changed& of) { return std::abs(of.difference_s()); });
@@ -136,26 +130,23 @@ const analysis::RunSeries* series_of(const std::vector<analysis::RunSeries>& all
   return at == all.end() ? nullptr : &*at;
 }
 
-/// `period_s`: of samples, per iteration.
+/// `period_s`: of samples, per iteration of the run with fewer of them.
 ChangedIteration changed_iteration(const analysis::RunSeries* before, const analysis::RunSeries* now, double period_s) {
   constexpr double one_sided = 0.025;
-  const analysis::BatchValue none{0, period_s, 2}, &of_before = before ? before->steady : none,
-                                                   &of_now = now ? now->steady : none;
-  const double variances[] = {std::pow(of_before.error, 2), std::pow(of_now.error, 2)};
-  const double variance = variances[0] + variances[1];
-  // Welch
-  const double degrees = variance > 0 ? variance * variance /
-                                            (variances[0] * variances[0] / std::max(of_before.batches - 1, 1) +
-                                             variances[1] * variances[1] / std::max(of_now.batches - 1, 1))
-                                      : 1;
-  const double error_s = std::sqrt(variance);
+  // With other iterations it matters how they change: then that is in the error.
+  const auto value = before && now && before->iterations != now->iterations ? &analysis::RunSeries::mean
+                                                                            : &analysis::RunSeries::steady;
+  const analysis::BatchValue none{0, period_s, 2}, &of_before = before ? before->*value : none,
+                                                   &of_now = now ? now->*value : none;
+  const double error_s = std::hypot(of_before.error, of_now.error),
+               degrees = analysis::welch_degrees(of_before, of_now);
   return {before ? before->loop : now->loop,
           before ? before->path : now->path,
           of_before.value,
           of_now.value,
           error_s,
-          variance > 0 ? analysis::student_quantile(one_sided, degrees) * error_s : 0,
-          variance > 0 ? 2 * analysis::student_above(std::abs(of_now.value - of_before.value) / error_s, degrees) : 0,
+          error_s > 0 ? analysis::student_quantile(one_sided, degrees) * error_s : 0,
+          error_s > 0 ? 2 * analysis::student_above(std::abs(of_now.value - of_before.value) / error_s, degrees) : 0,
           0};
 }
 
@@ -167,15 +158,16 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
   Names names = names_of(of_now);
   if (names != names_of(of_before)) of_before = series_of_run(*before.experiment, before.tree, least_share, names);
   names.merge(names_of(of_before));
-  const double period_s = std::max(before.period_s(), now.period_s());
+  const double period_s = std::max(before.tree.period_s(), now.tree.period_s());
   std::vector<ChangedIteration> all;
   for (const auto& [loop, path] : names) {
     const analysis::RunSeries *loop_before = series_of(of_before, loop, ""), *loop_now = series_of(of_now, loop, "");
     if (loop.empty() || !loop_before || !loop_now || loop_before->steady.batches == 0 || loop_now->steady.batches == 0)
       continue;
+    const std::int64_t fewest = std::max<std::int64_t>(std::min(loop_before->iterations, loop_now->iterations), 1);
     ChangedIteration& of =
         all.emplace_back(changed_iteration(series_of(of_before, loop, path), series_of(of_now, loop, path),
-                                           period_s / before.ranks / static_cast<double>(loop_now->iterations)));
+                                           period_s / before.ranks / static_cast<double>(fewest)));
     const double longer_s = std::max(loop_before->steady.value, loop_now->steady.value);
     of.of_loop = longer_s > 0 ? of.difference_s() / longer_s : 0;
   }
@@ -186,8 +178,9 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
   return all;
 }
 
-/// The same kind of finding at the same place: without its figures.
+/// The same kind of finding at the same place: without its figures and what stands for more of them.
 std::string kind_of(const findings::Finding& of) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   std::string kind = of.rule;
   std::istringstream words(of.text);
   bool is_figure = false, is_rank = false;
@@ -196,7 +189,7 @@ std::string kind_of(const findings::Finding& of) {
     const bool begins_with_digit = first != word.npos && std::isdigit(static_cast<unsigned char>(word[first]));
     const bool was_figure = std::exchange(is_figure, begins_with_digit && !is_rank);
     const bool is_unit = was_figure && word.size() <= 3;
-    if (!is_figure && !is_unit) kind += " " + word;
+    if (!is_figure && !is_unit && std::ranges::any_of(word, is_letter)) kind += " " + word;
   }
   return kind;
 }
@@ -298,7 +291,7 @@ class DifferencePage : TextPage {
     line();
     print_findings();
     if (!iterations.empty()) {
-      print_iterations(iterations);
+      print_iterations(iterations, before_.ranks > analysis::most_ranks_of_series);
       line();
     } else if (before_.ranks != now_.ranks && has_loops(before_) && has_loops(now_)) {
       wrapped("", "Iterations are not compared: the runs have different numbers of ranks.", 0, style_.faint);
@@ -331,13 +324,12 @@ class DifferencePage : TextPage {
     line();
   }
 
-  void print_iterations(const std::vector<ChangedIteration>& all) {
+  void print_iterations(const std::vector<ChangedIteration>& all, bool of_some_ranks) {
     constexpr double least = 0.005;
     line(paint(style_.faint, right("before", 10) + right("now", 10) + right("change", 10) + right("95 % from", 11) +
                                  right("to", 10) + "  an iteration of"));
     for (const ChangedIteration& of : all) {
-      const bool is_certain =
-          of.difference_s() != 0 && of.p * static_cast<double>(of.path.empty() ? 1 : all.size()) < false_alarms;
+      const bool is_certain = of.difference_s() != 0 && of.p * static_cast<double>(all.size()) < false_alarms;
       if (!of.path.empty() && (!is_certain || std::abs(of.of_loop) < least)) continue;
       const std::string what = of.path.empty() ? "loop " + of.loop : "  " + of.path;
       const std::string row = right(human_time(of.before_s), 10) + right(human_time(of.now_s), 10) +
@@ -349,7 +341,8 @@ class DifferencePage : TextPage {
     }
     wrapped("",
             "Means over the iterations of each run, and call paths that have changed. The interval tells by how much "
-            "iterations differ from those before them; how much runs differ by chance is in no interval.",
+            "iterations differ from those before them; how much runs differ by chance is in no interval." +
+                (of_some_ranks ? fmt::format(" Of {} ranks of each run.", analysis::most_ranks_of_series) : ""),
             0, style_.faint);
   }
 

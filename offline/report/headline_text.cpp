@@ -62,12 +62,14 @@ std::string text_of(const patterns::Headline& of, const trace::Trace& trace, con
 std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, const trace::Trace& trace,
                                            const patterns::Naming& naming, double elapsed_s) {
   std::vector<findings::Finding> all;
-  for (const patterns::Headline& of : analysis.headlines)
-    all.push_back({.rule = of.pattern,
-                   .share = of.severity.ns / 1e9 / elapsed_s,
-                   .error = std::max(of.severity.error_ns, 0.0) / 1e9 / elapsed_s,
-                   .text = text_of(of, trace, naming),
-                   .more = {"--waits"}});
+  for (const patterns::Headline& of : analysis.headlines) {
+    findings::Finding finding{.rule = of.pattern,
+                              .share = of.severity.ns / 1e9 / elapsed_s,
+                              .error = of.severity.error_ns / 1e9 / elapsed_s,
+                              .text = text_of(of, trace, naming),
+                              .more = {"--waits"}};
+    if (is_certain(finding)) all.push_back(std::move(finding));
+  }
   return all;
 }
 

@@ -24,7 +24,7 @@ struct CallSite {
   std::int64_t calls = 0, bytes = 0;
   std::optional<std::int64_t> largest;  ///< at most so many bytes
   double wait_s = 0;
-  bool is_wait_known = false;
+  double wait_known_s = 0;  ///< time of the call paths of which it is known
   std::optional<EventTraffic::Partners> partners;
   std::map<std::int32_t, double> by_rank_s;
 };
@@ -93,7 +93,7 @@ class CallSites {
     const std::vector<NodeWait> waits = waits_of(d_);
     for (std::uint32_t i = 1; i < waits.size(); ++i) {
       if (place_[i] == none || waits[i].method == NodeWait::Method::None) continue;
-      sites_[place_[i]].is_wait_known = true;
+      sites_[place_[i]].wait_known_s += d_.tree.nodes[i].exclusive_s;
       sites_[place_[i]].wait_s += waits[i].seconds;
     }
   }
@@ -128,9 +128,11 @@ Row row_of(const Document& d, const CallSite& of) {
   }
   const std::string name = d.tree.nodes[of.node].name, site = site_of(d.tree, of.node);
   const auto partners = [&](auto value) { return of.partners ? Cell((*of.partners).*value) : Cell(); };
+  constexpr double nearly_all = 0.95;
+  const bool is_wait_known = of.wait_known_s > 0 && of.wait_known_s >= nearly_all * of.seconds;
   const double mean_s = sum_s / std::max(static_cast<double>(of.by_rank_s.size()), 1.0);
-  return {{of.seconds / wall_s, of.seconds, of.is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s,
-           mean_s, high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
+  return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s, mean_s,
+           high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
            partners(&EventTraffic::Partners::fewest), partners(&EventTraffic::Partners::most), path_to(d.tree, of.node),
            name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
 }

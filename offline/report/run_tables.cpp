@@ -115,7 +115,8 @@ Table table_of(const char* name, const std::vector<findings::Finding>& all) {
           {{"rule"}, {"share", Kind::Share}, {"standard_error", Kind::Share}, {"text"}, {"options"}},
           [&all](const TakeRow& take) {
             for (const findings::Finding& of : all)
-              take({{of.rule, of.share, of.error, of.text, fmt::format("{}", fmt::join(of.more, " "))}});
+              take({{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
+                     fmt::format("{}", fmt::join(of.more, " "))}});
           }};
 }
 

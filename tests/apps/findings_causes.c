@@ -81,13 +81,13 @@ int main(int argc, char** argv) {
       if (!is_last) relax(0.5 * seconds);
     }
     if (!strcmp(cause, "messages"))
-      for (int k = 0; k < 400; ++k)
+      for (int k = 0; k < 1000; ++k)
         MPI_Sendrecv(out, 1, MPI_DOUBLE, next, 1, in, 1, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (!strcmp(cause, "sender")) {
       if (is_last) {
         refine(0.5 * seconds);
         MPI_Send(out, 100, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD);
-        relax(0.1 * seconds);
+        relax(0.6 * seconds);
       } else if (rank == 0) {
         MPI_Recv(in, 100, MPI_DOUBLE, size - 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         relax(0.6 * seconds);

@@ -109,31 +109,34 @@ class Loop(TestCase):
         self.assertEqual({"mpi": 2, "none": 1}, classes)
 
     def test_memory_does_not_grow_with_the_number_of_iterations(self) -> None:
-        peaks = {}
+        peaks, sizes = {}, {}
         for iterations in (20_000, 1_000_000):
             outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE": "off"})
             self.assertEqual(0, outcome.code, outcome.stderr)
             peaks[iterations] = int(outcome.stdout)
             self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+            sizes[iterations] = (outcome.experiment / "profile.refrain").stat().st_size
             loop = self.loop_of(outcome)
             self.assertEqual(iterations, loop["iterations"])
             self.assertEqual(sum(map(sent, range(iterations))), sum(loop["per_location"][0]["bytes_sent"]))
-        each = (peaks[1_000_000] - peaks[20_000]) * 1024 / 980_000
-        # The file is put together in memory at the end, compressed: 4 bytes an iteration, a few times over. Without
-        # spilling it would be more than 25.
-        self.assertLessEqual(each, 18, f"bytes per iteration; peaks in KiB: {peaks}")
+        # The file is put together in memory at the end, twice at most. How well it compresses depends on how unequal the times
+        # are: 5 to 9 bytes an iteration were seen. Without spilling there would be 25 more in memory.
+        grown = sizes[1_000_000] - sizes[20_000]
+        self.assertLessEqual(grown / 980_000, 15, f"bytes per iteration; sizes: {sizes}")
+        self.assertLessEqual((peaks[1_000_000] - peaks[20_000]) * 1024, 2.2 * grown + 2**20, f"peaks in KiB: {peaks}, sizes: {sizes}")
 
     @unittest.skipUnless(FULL, "three runs of many iterations")
     def test_events_take_the_memory_that_they_may_and_no_more(self) -> None:
-        def peak(iterations: int, memory: str) -> int:
+        def peak(iterations: int, memory: str) -> tuple[int, int]:
+            """Of the program, and the size of its profile; KiB."""
             outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE_MEMORY": memory})
             self.assertEqual(0, outcome.code, outcome.stderr)
-            return int(outcome.stdout)
+            return int(outcome.stdout), (outcome.experiment / "profile.refrain").stat().st_size // 1024
 
         # Half of it is the first thread's, and after 200,000 iterations that is full. At the end the profile has it once more,
         # compressed, beside what it has of the iterations (above). If nothing went it would be 40 bytes an iteration.
-        few, many, more = peak(200_000, "16M"), peak(1_000_000, "16M"), peak(1_000_000, "64M")
-        self.assertLessEqual(many - few, 18 * 800_000 / 1024 + 8 * 1024, f"{few}, {many} KiB")
+        (few, few_size), (many, many_size), (more, _) = peak(200_000, "16M"), peak(1_000_000, "16M"), peak(1_000_000, "64M")
+        self.assertLessEqual(many - few, 2.2 * (many_size - few_size) + 8 * 1024, f"{few}, {many} KiB; {few_size}, {many_size} KiB")
         self.assertLessEqual(more - many, 48 * 1024 * 5 / 6, f"{many}, {more} KiB")
 
     def test_nor_does_it_in_a_program_without_mpi(self) -> None:

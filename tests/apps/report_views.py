@@ -44,9 +44,9 @@ class Views(TestCase):
             experiment = self.cause("messages", 50, mpi)
             sites = self.rows(experiment, "--mpi")
             small = next(of for of in sites if of["function"] == "MPI_Sendrecv")
-            # 400 of 8 bytes and one of 800 in each iteration of both ranks, each sent and received.
-            self.assertEqual(2 * 50 * 401, int(small["calls"]))
-            self.assertEqual(2 * (400 * 8 + 800) // 401, int(small["mean_bytes"]))
+            # 1000 of 8 bytes and one of 800 in each iteration of both ranks, each sent and received.
+            self.assertEqual(2 * 50 * 1001, int(small["calls"]))
+            self.assertEqual(2 * (1000 * 8 + 800) // 1001, int(small["mean_bytes"]))
             self.assertEqual(("1", "1", "2048"), (small["partners_min"], small["partners_max"], small["below_bytes"]))
             totals = json.loads(self.refrain("report", experiment, "--format", "json").stdout)["totals"]
             self.assertAlmostEqual(totals["mpi_s"], sum(float(of["time_s"]) for of in sites), delta=1e-6 * totals["mpi_s"])
@@ -86,7 +86,7 @@ class Views(TestCase):
     def test_sizes_and_communicators(self) -> None:
         experiment = self.cause("messages", 50)
         sizes = {(of["function"], int(of["below_bytes"])): int(of["calls"]) for of in self.rows(experiment, "--sizes")}
-        self.assertEqual({("MPI_Sendrecv", 32): 2 * 50 * 400, ("MPI_Sendrecv", 2048): 2 * 50, ("MPI_Allreduce", 64): 2 * 50},
+        self.assertEqual({("MPI_Sendrecv", 32): 2 * 50 * 1000, ("MPI_Sendrecv", 2048): 2 * 50, ("MPI_Allreduce", 64): 2 * 50},
                          {of: calls for of, calls in sizes.items() if of[0] in ("MPI_Sendrecv", "MPI_Allreduce")})
         rows = {of["name"]: of for of in self.rows(experiment, "--communicators")}
         self.assertEqual(("2", "1", "0, 1"), tuple(rows["MPI_COMM_WORLD"][of] for of in ("size", "made", "members")))

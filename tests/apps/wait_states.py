@@ -70,25 +70,31 @@ class WaitStates(TestCase):
             if mode in WITH_OTHER_CALLS:
                 continue
             with self.subTest(mode=mode, mpi=mpi):
-                experiment, planted, more = self.run_mode(mpi, mode, {"REFRAIN_TRACE": "off"})
-                found: dict[str, float] = defaultdict(float)
-                # Call sites of one function may wait in different ways.
-                for of in self.waits(experiment, "--callsites"):
-                    self.assertEqual("minimum", of["wait_method"])
-                    self.assertNotIn("events_s", of)
-                    if "one_step" in of["path"]:
-                        found[of.get("wait_kind", "")] += of["wait_s"]
-                for name, waits in planted.items():
-                    if name in NOT_TOLD:
-                        continue
-                    kinds = AS_KIND.get(mode, {}).get(name, (name,))
-                    self.assertGreater(sum(waits), 0.2 * STEPS * DELAY, "nothing was planted")
-                    of_kinds, may_be_off = sum(found[kind] for kind in kinds), 0.05 * sum(waits) + STEPS * 2 * CALL_S
-                    self.assertGreaterEqual(of_kinds, sum(waits) - may_be_off, name)
-                    if mode not in AT_LEAST:
-                        self.assertLessEqual(of_kinds, sum(waits) + may_be_off + more, name)
+                self.undisturbed(lambda: self.check_durations(mode, mpi))
+
+    def check_durations(self, mode: str, mpi: str) -> None:
+        experiment, planted, more = self.run_mode(mpi, mode, {"REFRAIN_TRACE": "off"})
+        found: dict[str, float] = defaultdict(float)
+        # Call sites of one function may wait in different ways.
+        for of in self.waits(experiment, "--callsites"):
+            self.assertEqual("minimum", of["wait_method"])
+            self.assertNotIn("events_s", of)
+            if "one_step" in of["path"]:
+                found[of.get("wait_kind", "")] += of["wait_s"]
+        for name, waits in planted.items():
+            if name in NOT_TOLD:
+                continue
+            kinds = AS_KIND.get(mode, {}).get(name, (name,))
+            self.assertGreater(sum(waits), 0.2 * STEPS * DELAY, "nothing was planted")
+            of_kinds, may_be_off = sum(found[kind] for kind in kinds), 0.05 * sum(waits) + STEPS * 2 * CALL_S
+            self.assertGreaterEqual(of_kinds, sum(waits) - may_be_off, name)
+            if mode not in AT_LEAST:
+                self.assertLessEqual(of_kinds, sum(waits) + may_be_off + more, name)
 
     def test_events_are_preferred(self) -> None:
+        self.undisturbed(self.check_events_are_preferred)
+
+    def check_events_are_preferred(self) -> None:
         # A sample is one when not all steps have room.
         for options, steps, delay, method in (({"REFRAIN_TRACE": "all"}, STEPS, DELAY, "events"),
                                               ({"REFRAIN_TRACE_MEMORY": "32K"}, 3000, 0.0002, "sampled")):
@@ -107,6 +113,9 @@ class WaitStates(TestCase):
 
     def test_who_always_waits_is_seen_by_single_messages_alone(self) -> None:
         """No iteration, no collective operation: one rank is late with each message, so the shortest receive has waited, too."""
+        self.undisturbed(self.check_who_always_waits_is_seen_by_single_messages_alone)
+
+    def check_who_always_waits_is_seen_by_single_messages_alone(self) -> None:
         times, steps, delay = self.directory / "times-apart", 3000, 0.0002
         outcome = self.measured(mpiexec(MPIS[0], 2, PROGRAMS / f"analyze_waits_{MPIS[0]}", "recv", steps, delay, times, "apart"),
                                 {"REFRAIN_TRACE_MEMORY": "32K"})
@@ -117,9 +126,9 @@ class WaitStates(TestCase):
         (of, *_) = [of for of in self.waits(outcome.experiment) if of["path"][-1] == "MPI_Recv"]
         self.assertEqual(("matched", "late_sender"), (of["wait_method"], of["wait_kind"]))
         self.assertAlmostEqual(waits, of["wait_s"], delta=0.02 * waits + steps * CALL_S + 5 * of["wait_error_s"])
-        # Who was off its processor for as long as the other one works has found a message there.
-        if min(end - begin for begin, end in second["MPI_Recv"].values()) > delay / 2:
-            self.assertLess(of["minimum_s"], 0.5 * waits)
+        # The minimum knows of nothing but how much longer calls are than the shortest one; that is what all have waited, but for what chance adds.
+        durations = [end - begin for begin, end in second["MPI_Recv"].values()]
+        self.assertLess(of["minimum_s"], sum(durations) - len(durations) * min(durations) + steps * CALL_S)
 
     def test_a_call_that_never_ended_has_waited(self) -> None:
         outcome = self.measured(mpiexec("openmpi", 2, PROGRAMS / "analyze_waits_openmpi", "recv", 20, 0.0002, self.directory / "times-abandoned", "abandoned"),
@@ -140,6 +149,9 @@ class WaitStates(TestCase):
         self.assertLess(of["events_s"], 0.2 * of["wait_s"])
 
     def test_each_iteration_and_cluster_has_its_waiting(self) -> None:
+        self.undisturbed(self.check_each_iteration_and_cluster_has_its_waiting)
+
+    def check_each_iteration_and_cluster_has_its_waiting(self) -> None:
         times = self.directory / "times-iterations"
         outcome = self.measured(mpiexec(MPIS[0], 2, PROGRAMS / f"analyze_waits_{MPIS[0]}", "recv", STEPS, DELAY, times, "marked"),
                                 {"REFRAIN_TRACE": "off"})

@@ -35,6 +35,11 @@ class Program {
     for (std::size_t r = 0; r < ranks; ++r) work_[r].resize(iteration);
     return *this;
   }
+  /// No rank waits for another one: each takes as long as its own work.
+  Program& without_waiting() {
+    waits_ = false;
+    return *this;
+  }
   std::size_t ranks() const { return work_.size(); }
   std::size_t iterations() const { return work_.back().size(); }
   /// Each rank takes a few percent more or less at times, by chance.
@@ -83,8 +88,8 @@ class Program {
     std::vector<Iteration> all;
     for (std::size_t i = 0; i < work_[rank].size(); ++i) {
       const Work& of = work_[rank][i];
-      const auto wall = static_cast<std::int64_t>(slowest[i] * ns),
-                 waits = static_cast<std::int64_t>((slowest[i] - of.usual - of.more) * ns);
+      const double own = of.usual + of.more, until = waits_ ? slowest[i] : own;
+      const auto wall = static_cast<std::int64_t>(until * ns), waits = static_cast<std::int64_t>((until - own) * ns);
       const auto samples = [](double ms) { return std::llround(ms); };
       // Those of the same work are one cluster, as they would be.
       const auto cluster = static_cast<std::int32_t>(of.more > 0 || in_mpi(i) > 0);
@@ -103,6 +108,7 @@ class Program {
     return at == in_mpi_.end() ? 0 : at->second;
   }
 
+  bool waits_ = true;
   std::vector<std::vector<Work>> work_;
   std::map<std::size_t, double> in_mpi_;  ///< milliseconds, by iteration
 };
@@ -212,6 +218,13 @@ TEST(MovingHotSpot, is_told_with_its_ranks) {
   EXPECT_NE(std::string::npos, moving->text.find("(ranks 0-3)")) << moving->text;
 }
 
+TEST(MovingHotSpot, is_none_where_nobody_waits) {
+  Program program(4, 400);
+  for (std::size_t i = 0; i < 400; ++i) program.at(i / 50 % 4, i).more = 5;
+  const auto found = program.add_noise(3, 0.02).without_waiting().found();
+  EXPECT_FALSE(of_rule(found, "moving_hot_spot")) << rules_of(found);
+}
+
 TEST(SlowIterations, come_with_their_period_and_place) {
   Program program(3, 300);
   for (std::size_t i = 7; i < 300; i += 20) program.at(1, i).more = 40;
@@ -315,6 +328,13 @@ TEST(LateForAWhile, is_told_with_rank_and_iterations) {
     EXPECT_FALSE(of_rule(found, "moving_hot_spot")) << rules_of(found);
     EXPECT_FALSE(of_rule(found, "late_rank")) << rules_of(found);  // it would say the same
   }
+}
+
+TEST(LateForAWhile, is_none_where_nobody_waits) {
+  Program program(2, 500);
+  for (std::size_t i = 200; i < 280; ++i) program.at(1, i).more = 6;
+  const auto found = program.add_noise(16, 0.02).without_waiting().found();
+  EXPECT_FALSE(of_rule(found, "late_for_a_while")) << rules_of(found);
 }
 
 TEST(LateForAWhile, is_none_of_a_rank_that_is_always_late) {
@@ -606,6 +626,13 @@ TEST(Unseen, is_what_has_no_call_path) {
   program.add(0, analysis::no_sample_name, PathKind::Other, 0.1);
   program.add(0, analysis::not_on_cpu_name, PathKind::Other, 5);
   EXPECT_TRUE(program.found(unseen).empty());
+}
+
+TEST(IsCertain, what_is_within_three_standard_errors_is_not) {
+  EXPECT_TRUE(is_certain({"", 0.10, 0.03, "", {}}));
+  EXPECT_FALSE(is_certain({"", 0.10, 0.04, "", {}}));
+  EXPECT_TRUE(is_certain({"", 0.10, -1, "", {}}));  // not known: "about"
+  EXPECT_EQ(0u, line_of({"", 0.10, -1, "waits", {}}).find("about 10.0 % of the time: waits"));
 }
 
 TEST(Rules, have_names_and_say_what_they_find) {
