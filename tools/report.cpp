@@ -98,7 +98,7 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
 
 /// What stands out, and what events say of call paths. The search goes on while the report is made.
 void search_for_findings(const std::string& experiment, report::Options& options) {
-  constexpr std::chrono::seconds most_for_people(3), most_for_programs(10);
+  constexpr std::chrono::milliseconds most_for_people(2500), most_for_programs(10000);
   WantedFindings wanted;
   wanted.tree.callsites = options.callsites || options.needs_callsites();
   wanted.tree.depth = options.callpath_depth;

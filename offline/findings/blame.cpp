@@ -96,7 +96,7 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
   // Each is read anew.
   constexpr std::int64_t most_read = most_iterations_read / 4;
   const auto ranks = static_cast<std::int64_t>(loop.ranks.size());
-  const std::int64_t step = std::max<std::int64_t>(std::min(loop.iterations, most_read) * ranks / most_read, 1);
+  const std::int64_t step = std::max<std::int64_t>(std::min(loop.iterations_to_read, most_read) * ranks / most_read, 1);
   for (std::int64_t r = static_cast<std::int64_t>(of_rank.value_or(0)); r < ranks; r += of_rank ? ranks : step) {
     const auto open = facts.open(loop.ranks[static_cast<std::size_t>(r)]);
     if (!open) continue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
@@ -14,6 +16,7 @@ namespace {
 /// Of the first threads; those of others follow them.
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
+  std::map<std::string, std::size_t> most_clusters;
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     const auto rank = experiment.rank(place, experiment::Depth::Loops);
     for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
@@ -23,17 +26,23 @@ std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
         auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
         if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
         at->iterations = std::max(at->iterations, loop.iterations);
+        most_clusters[at->name] = std::max(most_clusters[at->name], loop.clusters.size());
         at->ranks.push_back({place, l, number, rank->rank});
         ++at->processes;
       }
     }
+  }
+  const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
+  for (LoopFacts& loop : loops) {
+    const auto clusters = static_cast<std::int64_t>(most_clusters[loop.name]);
+    loop.iterations_to_read = loop.iterations + clusters * paths;
   }
   return loops;
 }
 
 /// Evenly over all of them.
 void leave_out_ranks(LoopFacts& loop) {
-  const auto most = static_cast<std::size_t>(most_iterations_read / std::max<std::int64_t>(loop.iterations, 1));
+  const auto most = static_cast<std::size_t>(most_iterations_read / std::max<std::int64_t>(loop.iterations_to_read, 1));
   if (loop.ranks.size() <= most) return;
   loop.has_all_ranks = false;
   std::vector<LoopFacts::OfRank> some;

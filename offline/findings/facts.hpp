@@ -30,9 +30,10 @@ struct LoopFacts {
   static constexpr std::size_t pieces = 32;
 
   std::string name;
-  std::int64_t iterations = 0;  ///< of the rank that has most
-  std::vector<OfRank> ranks;    ///< those that were read
-  bool has_all_ranks = true;    ///< else there are too many iterations to read them all
+  std::int64_t iterations = 0;          ///< of the rank that has most
+  std::vector<OfRank> ranks;            ///< those that were read
+  bool has_all_ranks = true;            ///< else there is too much to read of them all
+  std::int64_t iterations_to_read = 0;  ///< of one rank, and as many for what its clusters have, by call path
   /// Of so many iterations that follow each other `wall_s` has the mean; 1: every iteration has its own value.
   std::int64_t stride = 1;
   std::vector<double> wall_s;          ///< seconds of an iteration, the mean over ranks; NaN: not all of them have it
