@@ -63,8 +63,7 @@ Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chu
 
 FindObject find_object = nullptr;  ///< null: libc has none, or nothing was looked at yet
 
-/// The first page of a mapped file is readable whatever lies there: headers and, nearly always, the build-id.
-constexpr std::uintptr_t first_page = 4096;
+constexpr std::uintptr_t page_size = 4096;
 
 std::uint64_t hash_of(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
@@ -84,14 +83,22 @@ bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_
 
 /// What a handler will need to recognise the module that is mapped there now.
 void read_mark(Record& added, const char* name) {
+  if (!find_object) return;
   FoundObject object;
-  if (!find_object || find_object(reinterpret_cast<void*>(added.module.begin), &object) != 0) return;
-  added.map_begin = reinterpret_cast<std::uintptr_t>(object.map_start);
-  added.map_end = reinterpret_cast<std::uintptr_t>(object.map_end);
+  if (find_object(reinterpret_cast<void*>(added.module.begin), &object) == 0) {
+    added.map_begin = reinterpret_cast<std::uintptr_t>(object.map_start);
+    added.map_end = reinterpret_cast<std::uintptr_t>(object.map_end);
+  } else {
+    // Another thread is loading it: the loader lists a module a little before `find_object` knows it. Without a mark,
+    // each such moment would cost a record that nothing is ever compared with.
+    added.map_begin = added.module.begin & ~(page_size - 1);
+    added.map_end = added.module.end;
+  }
   added.name_hash = hash_of(name);
   const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(added.build_id_at);
   if (added.module.build_id_size == 0) added.mark = Mark::Name;
-  else if (id - added.map_begin <= first_page - sizeof added.module.build_id) added.mark = Mark::BuildId;
+  // The first page of a mapped file is readable whatever lies there: headers and, nearly always, the build-id.
+  else if (id - added.map_begin <= page_size - sizeof added.module.build_id) added.mark = Mark::BuildId;
 }
 
 void read_build_id(Record& added, const dl_phdr_info& info) {

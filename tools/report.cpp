@@ -96,9 +96,12 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
+/// So long the search for what stands out may take, of a report that somebody waits for.
+constexpr std::chrono::milliseconds most_for_people(2500);
+
 /// What stands out, and what events say of call paths. The search goes on while the report is made.
 void search_for_findings(const std::string& experiment, report::Options& options) {
-  constexpr std::chrono::milliseconds most_for_people(2500), most_for_programs(10000);
+  constexpr std::chrono::milliseconds most_for_programs(10000);
   WantedFindings wanted;
   wanted.tree.callsites = options.callsites || options.needs_callsites();
   wanted.tree.depth = options.callpath_depth;
@@ -131,9 +134,8 @@ report::Terminal terminal_of(const Output& output) {
 /// Findings are of all ranks.
 report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<const experiment::Experiment> experiment,
                                     const report::Options& options) {
-  constexpr std::chrono::seconds most(3);
   if (!options.ranks.empty() || options.some_threads()) return {std::move(experiment), {}};
-  FirstFindings first = first_findings(name, most, OnSignal::EndsProcess);
+  FirstFindings first = first_findings(name, most_for_people, OnSignal::EndsProcess);
   return {std::move(experiment), std::move(first.all), first.done == Step::All};
 }
 

@@ -115,7 +115,7 @@ class Cuts {
         std::ranges::count_if(summaries, [&](const auto& of) { return is_mixed(of, least_gap); });
     if (mixed == 0 || !wall_of_) return;
     const auto is_wanted = [&](std::size_t k) { return is_mixed(summaries[k], least_gap); };
-    for_each(profiles, is_wanted, [&](std::size_t k, std::int64_t, double wall_s, std::span<const std::int64_t>) {
+    for_each_of(profiles, is_wanted, [&](std::size_t k, std::int64_t, double wall_s, std::span<const std::int64_t>) {
       if (!is_wanted(k)) return;
       const std::int64_t step = summaries[k].cluster->members / (most_values / mixed + 1) + 1;
       if (seen[k]++ % step == 0) values[k].push_back(wall_s);
@@ -130,10 +130,19 @@ class Cuts {
   std::size_t part_of(std::size_t k, double wall_s) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(cuts_[k], wall_s) - cuts_[k].begin());
   }
-  /// `use(cluster, iteration, wall time, row of the log)`. A time that is not known, or not wanted in this cluster, is
-  /// 0, in the first part.
+  /// `use(cluster, iteration, wall time, row of the log)`. A time that is not known, or of a cluster that is not cut,
+  /// is 0, in the first part.
+  template <class Use>
+  void for_each(const IterationProfiles& profiles, const Use& use) const {
+    for_each_of(
+        profiles, [this](std::size_t k) { return is_cut(k); }, use);
+  }
+
+ private:
+  static constexpr std::int64_t most_values = 16384;  ///< that are held, of all clusters
+
   template <class IsWallWanted, class Use>
-  void for_each(const IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
+  void for_each_of(const IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
     for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
       if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
       const auto k = static_cast<std::size_t>(cluster);
@@ -141,10 +150,6 @@ class Cuts {
       use(k, i, std::isfinite(wall_s) ? wall_s : 0, row);
     });
   }
-
- private:
-  static constexpr std::int64_t most_values = 16384;  ///< that are held, of all clusters
-
   static bool is_mixed(const ClusterSummary& of, double least_gap) {
     return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;
   }
@@ -192,15 +197,13 @@ std::vector<Candidate> candidates_of(const IterationProfiles& profiles, const st
   }
   if (any_cut) {
     const auto mpi_of = value_of_metric(profiles, "mpi");
-    const auto is_cut = [&](std::size_t k) { return cuts.is_cut(k); };
-    cuts.for_each(profiles, is_cut,
-                  [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
-                    if (!cuts.is_cut(k)) return;
-                    Candidate& to = parts[k][cuts.part_of(k, wall_s)];
-                    const double mpi_s = mpi_of ? mpi_of(i, static_cast<std::int32_t>(k), row) : 0;
-                    to.wall += Moments{1, wall_s, 0};
-                    if (std::isfinite(mpi_s)) to.mpi += Moments{1, mpi_s, 0};
-                  });
+    cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
+      if (!cuts.is_cut(k)) return;
+      Candidate& to = parts[k][cuts.part_of(k, wall_s)];
+      const double mpi_s = mpi_of ? mpi_of(i, static_cast<std::int32_t>(k), row) : 0;
+      to.wall += Moments{1, wall_s, 0};
+      if (std::isfinite(mpi_s)) to.mpi += Moments{1, mpi_s, 0};
+    });
   }
   std::vector<Candidate> candidates;
   for (std::vector<Candidate>& of : parts)
@@ -370,8 +373,7 @@ std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, cons
   std::vector<SampledTimes> samples(cuts.any() ? candidates.size() : 0, SampledTimes(tree.nodes.size()));
   const auto user_of = value_of_metric(profiles, "user");
   const bool has_samples = cuts.any() && user_of && profiles.samples_stride() > 0;
-  const auto is_cut = [&](std::size_t k) { return cuts.is_cut(k); };
-  cuts.for_each(profiles, is_cut, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
+  cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
     const std::size_t g = group_of[k][cuts.is_cut(k) ? cuts.part_of(k, wall_s) : 0];
     places[g].add(i);
     if (g >= members.size()) return;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 
 #include "offline/analysis/iteration_metrics.hpp"
@@ -16,7 +15,7 @@ namespace {
 /// Of the first threads; those of others follow them.
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
-  std::map<std::string, std::size_t> most_clusters;
+  const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     const auto rank = experiment.rank(place, experiment::Depth::Loops);
     for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
@@ -26,16 +25,12 @@ std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
         auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
         if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
         at->iterations = std::max(at->iterations, loop.iterations);
-        most_clusters[at->name] = std::max(most_clusters[at->name], loop.clusters.size());
+        at->iterations_to_read =
+            std::max(at->iterations_to_read, loop.iterations + static_cast<std::int64_t>(loop.clusters.size()) * paths);
         at->ranks.push_back({place, l, number, rank->rank});
         ++at->processes;
       }
     }
-  }
-  const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
-  for (LoopFacts& loop : loops) {
-    const auto clusters = static_cast<std::int64_t>(most_clusters[loop.name]);
-    loop.iterations_to_read = loop.iterations + clusters * paths;
   }
   return loops;
 }

@@ -160,19 +160,19 @@ void Causes::waited(const Waited& of) {
   group.waiting_ns += static_cast<double>(more);
   const std::int64_t since = in_step_since(waiter.location, delayer.location);
   const double factor = static_cast<double>(more) / static_cast<double>(of.waiting_ns);
-  const std::vector<Piece> others = pieces_of(delayer, since);
-  std::vector<Piece> own = pieces_of(waiter, since);
-  meet_at_the_wait(own, others);
-  add(group, delayer.location, &Both::other, delayer.location, others, factor);
-  add(group, delayer.location, &Both::own, waiter.location, own, factor);
+  read_pieces(delayer, since, others_);
+  read_pieces(waiter, since, own_);
+  meet_at_the_wait(own_, others_);
+  add(group, delayer.location, &Both::other, delayer.location, others_, factor);
+  add(group, delayer.location, &Both::own, waiter.location, own_, factor);
   // One that has not waited may still be behind.
   std::int64_t& in_step = pairs_.try_emplace(pair_of(waiter.location, delayer.location), delayer.ns).first->second;
   in_step = std::max(in_step, delayer.ns);
 }
 
 /// What a location has done from then until its moment, the last first.
-std::vector<Causes::Piece> Causes::pieces_of(const Moment& end, std::int64_t from_ns) const {
-  std::vector<Piece> pieces;
+void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Piece>& pieces) const {
+  pieces.clear();
   const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
     begin = std::max(begin, from_ns);
     if (behind > begin) pieces.push_back({kind, before, after, begin, behind});
@@ -192,7 +192,6 @@ std::vector<Causes::Piece> Causes::pieces_of(const Moment& end, std::int64_t fro
   }
   // Before the first call that is known.
   if (next_ns > from_ns) add(Kind::Computation, trace::no_path, next_path, from_ns, next_ns);
-  return pieces;
 }
 
 /// A receive and its send are different calls: the computations that lead from the same call to them are compared all

@@ -143,7 +143,7 @@ class Causes {
   static SampledShares shares_of(const Weights& weights);
   SampledShares shares_of(const Activity& computation, const PartSum& sum) const;
   std::int64_t add_waiting(const Waited& of);
-  std::vector<Piece> pieces_of(const Moment& end, std::int64_t from_ns) const;
+  void read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Piece>& pieces) const;
   static void meet_at_the_wait(std::vector<Piece>& own, const std::vector<Piece>& others);
   void add(Group& group, std::uint32_t other, Did Both::*whose, std::uint32_t location, std::span<const Piece> pieces,
            double factor) const;
@@ -156,6 +156,7 @@ class Causes {
   std::unordered_map<std::uint64_t, std::uint32_t> group_at_;  ///< by location and path
   std::vector<Group> groups_;
   std::map<Activity, Weights> samples_;  ///< of computations
+  std::vector<Piece> own_, others_;      ///< of the wait that is looked at
   std::uint64_t operations_ = 0;
 };
 

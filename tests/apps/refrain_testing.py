@@ -232,15 +232,17 @@ class TestCase(unittest.TestCase):
         """Runs `command` without Refrain."""
         return Outcome(*run_to_the_end(list(map(str, command)), timeout, clean_environment(env), self.directory))
 
-    def undisturbed(self, check: Callable[[], None]) -> None:
-        """A check of times that are true only where nobody else uses the machine: one that fails beside others is repeated."""
-        for _ in range(6):
+    def undisturbed(self, check: Callable[[], None], fair_runs: int = 1) -> None:
+        """A check of times that are true only where nobody else uses the machine. One that fails while other processes take more than a twentieth of
+        a core, or a core stands still, says nothing and is repeated; of the others as many as `fair_runs` have to fail."""
+        for _ in range(5 + fair_runs):
             others = Others()
             try:
                 check()
                 return
             except AssertionError:
-                if others.were_idle() and not stands_still():
+                fair_runs -= others.were_idle() and not stands_still()
+                if fair_runs == 0:
                     raise
         self.skipTest("other processes use this machine")
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -143,6 +144,31 @@ TEST(Modules, an_unload_leaves_code_elsewhere_as_it_is) {
   EXPECT_GE(module_generation(), before + 1100);
   EXPECT_TRUE(means_now(own, before));
   EXPECT_EQ(find_module(own, before), find_module(own, module_generation()));
+}
+
+/// The loader lists a library before it can be found by an address. One that is looked at just then is the same, too.
+TEST(Modules, one_that_is_looked_at_while_it_comes_has_one_record) {
+  const Loaded first(UNLOADABLE);
+  refresh_modules();
+  const std::size_t known = records();
+  const std::uintptr_t place = module_at(first.address, code_at(first.address).now).begin;
+  dlclose(first.handle);
+  refresh_modules();
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop.load()) refresh_modules();
+  });
+  for (int i = 0; i < 5000; ++i) {
+    void* handle = dlopen(UNLOADABLE, RTLD_NOW);
+    const Unloading unloading;
+    dlclose(handle);
+  }
+  stop.store(true);
+  other.join();
+  std::set<std::uintptr_t> places{place};
+  Module module;
+  for (std::size_t i = known; copy_module(i, module); ++i)
+    EXPECT_TRUE(std::strcmp(module.path, UNLOADABLE) != 0 || places.insert(module.begin).second) << "record " << i;
 }
 
 /// One thread loads and unloads, another reads the list as a snapshot does: what it reads is whole. For the thread
