@@ -124,8 +124,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
     return IterationValue::of_row(column, divisor);
   }
   const MetricRow* row = row_named(metric);
-  if (!row || row->source.from != format::MetricSource::Rules)
-    throw std::invalid_argument("no metric of iterations: " + std::string(metric));
+  if (!row || row->source.from != format::MetricSource::Rules) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
   return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
     return static_cast<double>(value_by_rules(profiles, cluster, of, id)) / second;

@@ -67,7 +67,8 @@ class IterationValue {
   Function function_;
 };
 
-/// `metric` is a name of iteration_metrics(). `profiles` must outlive the result.
+/// `metric` is a name of iteration_metrics(); null when this loop has no such metric. `profiles` must outlive the
+/// result.
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
 /// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
 /// Samples are those that were recorded in the iteration, where they were kept.

@@ -85,7 +85,7 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
           picture.without_cluster += cluster < 0;
-          const double v = value(i, cluster, row);
+          const double v = value ? value(i, cluster, row) : std::numeric_limits<double>::quiet_NaN();
           if (!std::isfinite(v)) {
             picture.undivided += d.loops->source || cluster >= 0;
             return;

@@ -126,19 +126,21 @@ void write_series(JsonWriter& json, const Table& table) {
   memory.resize(std::max(memory.size(), table.columns.size()));
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     texts.emplace_back(table.columns[c].kind, std::move(memory[c]));
+  // A damaged file may say any number of an iteration. Where more are missing than there were before, the series ends.
+  constexpr std::int64_t few = 20'000'000;
   std::int64_t next = 0;
   const auto skip_to = [&](std::int64_t place) {
+    if (place - next > std::max(next, few)) return false;
     for (; next < place; ++next)
       for (ColumnText& of : texts) of.add_missing();
+    return true;
   };
   table.numbers([&](std::int64_t place, std::span<const double> values) {
-    skip_to(place);
+    if (!skip_to(place)) return;
     for (std::size_t c = 0; c < texts.size(); ++c) texts[c].add(values[c]);
     ++next;
   });
-  // A damaged file may say any number: so many that are missing at the end are none.
-  constexpr std::int64_t most_missing = 1'000'000'000;
-  if (table.places - next <= most_missing) skip_to(table.places);
+  skip_to(table.places);
   for (std::size_t c = 0; c < texts.size(); ++c)
     json.member_raw_array(table.columns[c].name, [&](const Sink& take) { texts[c].give(take); });
   for (std::size_t c = 0; c < texts.size(); ++c) memory[c] = texts[c].memory();

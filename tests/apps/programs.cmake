@@ -1,7 +1,7 @@
 # Whole-program tests: real programs with planted truth and abuse, with and without Refrain (Python, standard library).
 #
 # Every test has a short form (label "short") and a long one (label "long", scripts/test --full, which leaves the short ones
-# out). What is here `LONG` has no short form: it takes longest for what other tests do not find.
+# out). What is here `LONG` has no short form: it takes long for what other tests of the same part do not find.
 if(REFRAIN_SANITIZE)
   message(STATUS "tests/apps: left out, a preloaded runtime cannot be built with sanitizers")
   return()

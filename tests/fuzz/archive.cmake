@@ -1,9 +1,11 @@
 # The deterministic fuzzer is an ordinary test; the open-ended one needs clang: cmake -D REFRAIN_FUZZ=ON, CXX=clang++.
-refrain_unit_test(fuzz_archive_mutations fuzz.archive
-  ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp
-  LIBRARIES refrain_report refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
+set(mutations ${CMAKE_CURRENT_LIST_DIR}/archive/mutations.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp)
+set(readers refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
+refrain_unit_test(fuzz_archive_mutations fuzz.archive ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp ${mutations}
+  LIBRARIES ${readers})
+refrain_unit_test(fuzz_report_views fuzz.report ${CMAKE_CURRENT_LIST_DIR}/archive/view_test.cpp ${mutations}
+  LIBRARIES refrain_report ${readers})
 
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)
 if(REFRAIN_FUZZ)

@@ -1,42 +1,21 @@
-// 100,000 damaged files, the same ones every time: each is read or refused with a ReadError, nothing else. And one view
-// of each is printed, with what is left of the file.
+// 100,000 damaged files, the same ones every time: each is read or refused with a ReadError, nothing else.
 
 #include <gtest/gtest.h>
 #include <map>
-#include <random>
-#include <sys/resource.h>
 
-#include "archive/writer.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/windows.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
-#include "offline/findings/facts.hpp"
-#include "offline/report/difference.hpp"
-#include "offline/report/report.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
+#include "tests/fuzz/archive/mutations.hpp"
 #include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {
 namespace {
 
 using experiment::Profile;
-using Random = std::mt19937_64;
-
-std::string sample_file(int ranks) {
-  ScratchDirectory directory;
-  EXPECT_TRUE(write_job(directory.path, ranks, [ranks](int rank) {
-    SampleRank sample = rank == 0 ? sample_rank(rank, ranks, 2, 12) : sample_rank_with_loops(rank, ranks, 2, 12);
-    if (rank == 0) sample.add_extra_metrics();
-    sample.add_communicator({1, 0, 3, 0, rank, ranks, 0, "", {}, 70}, {0, 1});
-    sample.add_window({1, format::WindowKind::Shared, "fuzzed", 9}, {{0, 0, 1, 20, 300, 4000}, {0, 1, 1, 2, 3, 4}});
-    sample.add_window({0, format::WindowKind::Dynamic, ""}, {});
-    return sample;
-  }));
-  return read_file(directory.path + "/profile.refrain");
-}
 
 /// Values by call path: ascending, of paths that are there, each with all its columns among `columns`.
 void check_rows(const Profile& profile, const auto& rows, std::size_t columns, auto columns_of) {
@@ -134,85 +113,9 @@ std::string kind_of(const std::string& message) {
   return out;
 }
 
-std::string mutate(std::string bytes, Random& random) {
-  const auto somewhere = [&] { return bytes.empty() ? 0 : random() % bytes.size(); };
-  for (std::uint64_t n = 1 + random() % 3; n > 0; --n) {
-    if (bytes.empty()) break;
-    switch (random() % 8) {
-      case 0: bytes[somewhere()] ^= static_cast<char>(1 << random() % 8); break;
-      case 1: bytes[somewhere()] = static_cast<char>(random()); break;
-      case 2: bytes[somewhere()] = "\x00\x01\x7f\x80\xff"[random() % 5]; break;
-      case 3: bytes.resize(somewhere()); break;
-      case 4: bytes.erase(somewhere(), 1 + random() % 16); break;
-      case 5: bytes.insert(somewhere(), std::string(1 + random() % 16, static_cast<char>(random()))); break;
-      case 6: {  // a field of a size or a count
-        const std::uint64_t value = std::uint64_t{1} << random() % 64;
-        const std::size_t at = somewhere() / 4 * 4;
-        for (std::size_t i = 0; i < 8 && at + i < bytes.size(); ++i) bytes[at + i] = static_cast<char>(value >> 8 * i);
-        break;
-      }
-      default: {  // a piece of the file somewhere else
-        const std::string piece = bytes.substr(somewhere(), 1 + random() % 64);
-        const std::size_t at = somewhere();
-        bytes.replace(at, piece.size(), piece);
-      }
-    }
-  }
-  return bytes;
-}
-
-/// Prints one view in one format. Damage is named; what is asked for may be gone with it.
-void print_something(const std::string& bytes, Random& random) {
-  static analysis::Symbolizer symbolizer;  // modules that are not there are looked for once
-  report::Options options;
-  const auto formats = report::format_names();
-  options.set_format(formats[random() % formats.size()]);
-  switch (random() % 18) {
-    case 0: options.flat = true; break;
-    case 1: options.iterations = true; break;
-    case 2: options.clusters = true; break;
-    case 3: options.windows = true; break;
-    case 4: options.locations = true; break;
-    case 5: options.iteration = static_cast<std::int64_t>(random() % 150), options.loop = "timestep"; break;
-    case 6: options.cluster = static_cast<std::int32_t>(random() % 5), options.loop = "timestep"; break;
-    case 7: options.iterations = true, options.callpath = "MPI_Send", options.metric = "wall"; break;
-    case 8: options.callsites = true; break;
-    case 9: options.mpi = true; break;
-    case 10: options.modules = true; break;
-    case 11: options.sizes = true; break;
-    case 12: options.communicators = true; break;
-    case 13: options.nodes = true; break;
-    case 14: options.callers = "MPI_Send"; break;
-    case 15: options.source = "solver.c"; break;
-    case 16: options.flat = true, options.sort = "function", options.limit = 3; break;
-    default: break;
-  }
-  if (random() % 4 == 0) options.ranks = {1};
-  std::size_t printed = 0;
-  try {
-    const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
-    render(experiment, options, {80, false, false}, symbolizer, [&](std::string_view text) { printed += text.size(); });
-    ASSERT_GT(printed, 0u);
-    analysis::MinimumWaits minima(experiment->definitions());
-    const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});
-    findings::Facts facts{*experiment, tree, minima, {}};
-    find(facts);
-    if (random() % 4 == 0)
-      report::render_difference({experiment, {}}, {experiment, {}}, {}, {80, false, false}, symbolizer,
-                                [](std::string_view) {});
-  } catch (const experiment::ReadError&) {
-  } catch (const report::UsageError&) {
-  }
-}
-
 void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, std::size_t least_kinds) {
-  const rlimit memory{std::uint64_t{4} << 30, RLIM_INFINITY};
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  setrlimit(RLIMIT_AS, &memory);  // a reader that believes a corrupt size fails with bad_alloc here
-#else
-  (void)memory;
-#endif
-  Random random(seed), views(seed);
+  limit_memory();
+  Random random(seed);
   std::map<std::string, int> refused;
   int accepted = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -225,7 +128,6 @@ void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed, s
     } catch (const experiment::ReadError& error) {
       ++refused[kind_of(error.what())];
     }
-    if (i % 4 == 0) print_something(bytes, views);
     if (::testing::Test::HasFatalFailure()) FAIL() << "seed " << seed << ", round " << i;
   }
   EXPECT_GE(refused.size(), least_kinds) << "the damage no longer reaches the decoders";

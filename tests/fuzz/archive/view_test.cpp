@@ -1,0 +1,76 @@
+// Damaged files, the same ones every time: one view of each is printed, with what is left of the file.
+
+#include <gtest/gtest.h>
+
+#include "offline/experiment/experiment.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/report/difference.hpp"
+#include "offline/report/report.hpp"
+#include "tests/fuzz/archive/file_surgery.hpp"
+#include "tests/fuzz/archive/mutations.hpp"
+
+namespace refrain::testing {
+namespace {
+
+/// Prints one view in one format. Damage is named; what is asked for may be gone with it.
+void print_something(const std::string& bytes, Random& random) {
+  static analysis::Symbolizer symbolizer;  // modules that are not there are looked for once
+  report::Options options;
+  const auto formats = report::format_names();
+  options.set_format(formats[random() % formats.size()]);
+  switch (random() % 18) {
+    case 0: options.flat = true; break;
+    case 1: options.iterations = true; break;
+    case 2: options.clusters = true; break;
+    case 3: options.windows = true; break;
+    case 4: options.locations = true; break;
+    case 5: options.iteration = static_cast<std::int64_t>(random() % 150), options.loop = "timestep"; break;
+    case 6: options.cluster = static_cast<std::int32_t>(random() % 5), options.loop = "timestep"; break;
+    case 7: options.iterations = true, options.callpath = "MPI_Send", options.metric = "wall"; break;
+    case 8: options.callsites = true; break;
+    case 9: options.mpi = true; break;
+    case 10: options.modules = true; break;
+    case 11: options.sizes = true; break;
+    case 12: options.communicators = true; break;
+    case 13: options.nodes = true; break;
+    case 14: options.callers = "MPI_Send"; break;
+    case 15: options.source = "solver.c"; break;
+    case 16: options.flat = true, options.sort = "function", options.limit = 3; break;
+    default: break;
+  }
+  if (random() % 4 == 0) options.ranks = {1};
+  std::size_t printed = 0;
+  try {
+    const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
+    render(experiment, options, {80, false, false}, symbolizer, [&](std::string_view text) { printed += text.size(); });
+    ASSERT_GT(printed, 0u);
+    analysis::MinimumWaits minima(experiment->definitions());
+    const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});
+    findings::Facts facts{*experiment, tree, minima, {}};
+    find(facts);
+    if (random() % 4 == 0)
+      report::render_difference({experiment, {}}, {experiment, {}}, {}, {80, false, false}, symbolizer,
+                                [](std::string_view) {});
+  } catch (const experiment::ReadError&) {
+  } catch (const report::UsageError&) {
+  }
+}
+
+void run(const std::string& base, std::uint64_t seed, int rounds, bool sealed) {
+  limit_memory();
+  Random random(seed);
+  for (int i = 0; i < rounds; ++i) {
+    std::string bytes = mutate(base, random);
+    if (sealed) reseal(bytes);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", round " << i);
+    ASSERT_NO_THROW(print_something(bytes, random));
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Views, of_files_as_they_are) { run(sample_file(3), 5, 5'000, false); }
+TEST(Views, behind_the_checksums) { run(sample_file(2), 6, 5'000, true); }
+TEST(Views, behind_the_compression) { run(unpacked(sample_file(2)), 7, 15'000, true); }
+
+}  // namespace
+}  // namespace refrain::testing
