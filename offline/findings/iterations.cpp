@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <vector>
 
 #include "offline/analysis/human_units.hpp"
 #include "offline/findings/blame.hpp"
@@ -28,6 +29,17 @@ std::string ordinal_text(std::size_t number) {
   return fmt::format("{}{}", number, ending);
 }
 
+/// Of these iterations those that the period connects with another one. One may be slow between them, for a reason of
+/// its own.
+std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::size_t period) {
+  std::vector<std::size_t> of;
+  for (const std::size_t place : places)
+    if (std::ranges::binary_search(places, place + period) ||
+        (place >= period && std::ranges::binary_search(places, place - period)))
+      of.push_back(place);
+  return of;
+}
+
 }  // namespace
 
 void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
@@ -46,7 +58,7 @@ void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
     if (count == 1) which = fmt::format("iteration {} of {}", peaks.places[0], name_of(loop));
     if (peaks.period > 0)
       which = fmt::format("every {} iteration of {} ({})", ordinal_text(peaks.period), name_of(loop),
-                          list_text(peaks.places));
+                          list_text(in_turn(peaks.places, peaks.period)));
     found.push_back({"", share, share_of(facts, loop, peaks.error),
                      fmt::format("{} take{} {} as long as those around {}, {} instead of {}{}", which,
                                  is_one ? "s" : "", times_text(peaks.mean / usual_s), is_one ? "it" : "them",

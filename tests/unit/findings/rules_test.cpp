@@ -237,6 +237,16 @@ TEST(SlowIterations, come_with_their_period_and_place) {
   EXPECT_NEAR(15 * 40.0 / (15 * 50 + 285 * 10.3), slow->share, 0.02);
 }
 
+TEST(SlowIterations, one_between_those_of_a_period_is_none_of_them) {
+  Program program(3, 300);
+  for (std::size_t i = 7; i < 300; i += 20) program.at(1, i).more = 40;
+  program.at(1, 36).more = 40;
+  const auto found = program.add_noise(4, 0.02).found();
+  const Finding* slow = of_rule(found, "slow_iterations");
+  ASSERT_TRUE(slow) << rules_of(found);
+  EXPECT_EQ(0u, slow->text.find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes")) << slow->text;
+}
+
 TEST(StepOfIterations, begins_where_it_was_planted) {
   Program program(2, 300);
   for (std::size_t r = 0; r < 2; ++r)
