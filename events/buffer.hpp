@@ -85,12 +85,14 @@ class Buffer {
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
 
+  // What every record needs comes first: one cache line.
   std::byte* data_ = nullptr;
   std::size_t capacity_ = 0, size_ = 0;
-  Context first_, context_;
+  Context context_;
   std::uint32_t count_ = 0;
   std::uint32_t missing_ = 0;  ///< dropped since the last record
   std::uint64_t removed_ = 0, dropped_ = 0;
+  Context first_;
 };
 
 }  // namespace refrain::events

@@ -4,6 +4,7 @@
 
 #include "events/message_numbers.hpp"
 #include "format/bytes.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::events {
 
@@ -373,7 +374,7 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
 
 }  // namespace
 
-std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
+REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
   Writer out(bytes);
   out.head(Kind::Call,
            (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0) | (call.is_within ? third_flag : 0));

@@ -1,5 +1,7 @@
 #include "measurement/consumers.hpp"
 
+#include "platform/hot.hpp"
+
 namespace refrain::measurement {
 
 constinit bool messages_are_numbered = false;
@@ -7,8 +9,8 @@ constinit std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
 
-constinit Consumer consumers[most_consumers]{};
-constinit unsigned consumer_count = 0;
+REFRAIN_HOT_DATA_OF_CONSUMERS constinit unsigned consumer_count = 0;
+REFRAIN_HOT_DATA_OF_CONSUMERS constinit Consumer consumers[most_consumers]{};
 constinit Wishes wishes_at_start = 0;
 
 /// Hands a record over to the function `of` of those consumers that want it of the location.
@@ -52,7 +54,7 @@ void hand_over_fork() {
     if (consumers[i].forked) consumers[i].forked();
 }
 
-void hand_over_call(Location& l, platform::Ticks end, bool is_whole) {
+REFRAIN_HOT_CODE void hand_over_call(Location& l, platform::Ticks end, bool is_whole) {
   const OpenCall& call = l.call;
   if (call.node == unrecorded_call) return;
   hand_over(l, CallRecord{call.region, call.time, is_whole, l.calls_around > 0, call.node, call.begin, end});

@@ -5,11 +5,13 @@
 #include "measurement/consumers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
 constinit EventSettings event_settings{};
-std::atomic<bool> events_have_ended{false}, another_is_full_of_events{false};
+REFRAIN_HOT_DATA_OF_CONSUMERS std::atomic<bool> events_have_ended{false};
+std::atomic<bool> another_is_full_of_events{false};
 
 namespace {
 
@@ -127,7 +129,7 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
   begin_span(l, log, {call.end, false});
 }
 
-void on_call(Location& l, const CallRecord& call) {
+REFRAIN_HOT_CODE void on_call(Location& l, const CallRecord& call) {
   EventLog* log = log_of(l);
   if (!log) return;
   const events::CallRecord record{call.is_whole,

@@ -30,16 +30,19 @@ struct EventSettings {
 extern constinit EventSettings event_settings;
 
 /// Of one location.
-struct EventLog {
+struct alignas(64) EventLog {
+  // ---- What every call touches: two cache lines ----
   events::Buffer records;
-  events::Buffer::Place kept;  ///< what is before it stays
-  events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
-  Stretches stretches;         ///< likewise, of the first thread
-  platform::Ticks span_begin = 0;
   bool skips = false;  ///< the rest of the span in progress: nobody has asked for it
   /// Bytes from which on the records should go to the file, and from which on another thread is to see to that. Of a
   /// sample: more than there are, and 0 once messages are sampled; so what is done then costs nothing before.
   std::size_t full = 0, very_full = 0;
+  Stretches stretches;  ///< of a sample, of the first thread; its first word is looked at
+
+  // ---- Further ----
+  events::Buffer::Place kept;  ///< what is before it stays
+  events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
+  platform::Ticks span_begin = 0;
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
   events::MatchedSample matched;  ///< of a sample: messages, from the first span on that has outgrown its room

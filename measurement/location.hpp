@@ -96,6 +96,7 @@ struct alignas(64) Location {
   /// The unit in progress. Its `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the
   /// part of the running thread is added when the thread or the unit ends.
   UnitTotals unit{};
+  EventLog* events = nullptr;  ///< null: none are kept of this location
 
   // ---- Further of calls ----
   std::uint32_t duration_entries = 0;  ///< of `durations`
@@ -119,7 +120,6 @@ struct alignas(64) Location {
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_ignored = false;        ///< there was no memory for them
   Iterations* iterations = nullptr;  ///< made by the first loop
-  EventLog* events = nullptr;        ///< null: none are kept of this location
 
   // ---- Samples ----
   sampling::ThreadSampler* sampler = nullptr;  ///< sampling/thread_sampler.hpp; null: no ticks come

@@ -48,8 +48,8 @@ class Stretches {
  private:
   Class& class_of(std::uint32_t opened, std::uint32_t closed);
 
+  std::uint64_t communicator_ = 0;  ///< first: EventLog
   bool are_on_ = false;
-  std::uint64_t communicator_ = 0;
   std::uint64_t count_ = 0, hash_ = 0;
   std::uint32_t opened_ = events::no_node;
   std::size_t classes_used_ = 0;

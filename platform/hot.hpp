@@ -1,7 +1,20 @@
 #pragma once
-/// What every MPI call needs stands together: after other work of the program each further cache line is a miss.
+/// What every MPI call needs stands together: after other work of the program each further cache line is a miss, and
+/// each further page is looked up in tables that are not in the caches either.
 
 /// Before the definition of a variable of the process. All of them together are smaller than a line.
 #define REFRAIN_HOT_DATA [[gnu::section("refrain_hot_data")]]
-/// Before the definition of a function: one follows the other, without lines that are half used.
+/// The same of what a call needs besides when a consumer wants it (measurement/consumers.hpp): behind that line, so
+/// mostly on its page.
+#define REFRAIN_HOT_DATA_OF_CONSUMERS [[gnu::section("refrain_hot_data_of_consumers")]]
+
+// Code, in this order in the library:
+/// Before the definition of a wrapper that programs call often. All of them together take three pages, next to what
+/// they call: the entries of eight pages share a line of the page table.
+#define REFRAIN_HOT_CODE_OF_WRAPPERS [[gnu::section("refrain_hot_code_of_wrappers")]]
+/// Before the definition of a function: one follows the other, without lines that are half used. All of them are one
+/// page. The first one in the library is REFRAIN_FIRST_HOT_CODE.
 #define REFRAIN_HOT_CODE [[gnu::section("refrain_hot_code")]]
+#define REFRAIN_FIRST_HOT_CODE [[gnu::section("refrain_hot_code"), gnu::aligned(4096)]]
+/// Behind them: what many calls need, but not all.
+#define REFRAIN_HOT_CODE_OF_MANY [[gnu::section("refrain_hot_code_of_many")]]

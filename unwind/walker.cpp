@@ -399,7 +399,7 @@ struct Walking {
 };
 
 [[gnu::noinline, gnu::optimize("no-unroll-loops"),
-  gnu::no_sanitize("address", "thread")]] REFRAIN_HOT_CODE std::uint32_t
+  gnu::no_sanitize("address", "thread")]] REFRAIN_FIRST_HOT_CODE std::uint32_t
 Walking::verified(const State& state, std::uint32_t count) {
   using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
   const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
@@ -493,8 +493,8 @@ struct Sites {
   static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 };
 
-[[gnu::noinline]] REFRAIN_HOT_CODE Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp,
-                                                      std::uintptr_t fp) {
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp,
+                                                              std::uintptr_t fp) {
   if (state.reusable > 1) keep(state, state.reusable - 1);
   const Site* site = of_call(state, pc, sp, fp);
   if (!site) return nullptr;

@@ -29,6 +29,11 @@ FILES = 4
 # What kind of request the non-blocking functions of a class begin, when their effect does not say it.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 BY_HAND = "Written"
+# The functions that most programs make most of their calls of: their wrappers stand together, next to what they call
+# (platform/hot.hpp). So few that this takes three pages.
+FREQUENT = {"MPI_" + name for name in (
+    "Send Isend Ssend Recv Irecv Sendrecv Iprobe Test Testall Testany Testsome Wait Waitall Waitany Waitsome "
+    "Barrier Bcast Reduce Allreduce Allgather Alltoall").split()}
 # What these functions answer in a process without MPI. A library that can do without MPI calls them if their weak
 # symbols are defined, and with a preloaded runtime they are.
 WITHOUT_MPI = {"MPI_Initialized": "*flag = 0", "MPI_Finalized": "*flag = 0"}
@@ -250,6 +255,7 @@ def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
     pass_through = ("" if name == row.name else
                     f"  if (!is_programs_call(region::{row.name}, __builtin_return_address(0))) return {call};\n")
     return (
+        f"{'REFRAIN_HOT_CODE_OF_WRAPPERS ' if name in FREQUENT else ''}"
         f"REFRAIN_EXPORT int {name}({signature(row, prototype) or 'void'}) {{\n"
         f"{pass_through}"
         f"  auto effect = {effect_of(row, table)};\n"
@@ -311,7 +317,7 @@ def wrappers_source(part: list[tuple[Row, Prototype]], table: Table, prefix: str
     body = "".join("\n" + wrapper(row, prototype, table, prefix + row.name) for row, prototype in part)
     return (HEAD + '#include "adapters/mpi/effects.hpp"\n#include "adapters/mpi/fortran.hpp"\n'
             '#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
-            '#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
+            '#include "platform/hot.hpp"\n#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
             'using refrain::measurement::MpiCall;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
 
 
