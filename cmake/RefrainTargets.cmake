@@ -6,6 +6,9 @@
 set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
   -fvisibility-inlines-hidden -ftls-model=initial-exec -fno-stack-protector -fno-math-errno
   -ffunction-sections -fdata-sections)
+# The floating-point environment is the program's (platform/floating_point.hpp): that of the x87 is left alone.
+set(REFRAIN_NO_X87 -mno-80387)
+list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_NO_X87})
 # GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to begin: a record
 # of an event is such an object.
 include(CheckCXXCompilerFlag)

@@ -113,14 +113,23 @@ constexpr Wide sum_of(std::span<const std::int64_t> values) {
   return sum;
 }
 
-/// Nearest integer in [low, high] with low >= 0, halves away from zero; `low` for what is no number. long double holds
-/// every 64-bit integer exactly, and so what is behind the point. (roundl would need a library at run time.)
-inline std::int64_t round_within(long double value, std::int64_t low, std::int64_t high) {
-  if (!(value > static_cast<long double>(low))) return low;
-  if (value >= static_cast<long double>(high)) return high;
-  const auto whole = static_cast<std::int64_t>(value);
-  return whole + (value - static_cast<long double>(whole) >= 0.5L);
+/// `value` with `bits` binary digits behind the point; 0 for a negative one or one that is not a number, 2^62 for one
+/// that is too large. Times are divided by arithmetic of integers: no product is rounded, and both halves come to the
+/// same result, whatever the floating-point environment.
+constexpr std::int64_t fixed_point(double value, int bits) {
+  constexpr double limit = 0x1p62;
+  const double scaled = value * static_cast<double>(std::int64_t{1} << bits);
+  if (!(scaled > 0)) return 0;
+  return static_cast<std::int64_t>(scaled < limit ? scaled : limit);
 }
+/// The integer nearest to numerator / denominator, neither of them negative; halves are rounded up.
+constexpr Wide nearest(Wide numerator, Wide denominator) {
+  const Wide whole = numerator / denominator, rest = numerator - whole * denominator;
+  return whole + (rest >= denominator - rest);
+}
+
+inline constexpr int bits_of_cost = 36;  ///< costs are up to 2^26 ticks
+inline constexpr int bits_of_rate = 28;  ///< and rates up to 2^34 Hz
 
 }  // namespace time_rules
 
@@ -182,13 +191,12 @@ inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constan
   UnitTimes times;
   times.wall = at_least_zero(unit.wall);
   times.mpi = std::clamp<std::int64_t>(unit.mpi, 0, times.wall);
-  const long double ticks = static_cast<long double>(at_least_zero(unit.ticks_user)) +
-                            static_cast<long double>(at_least_zero(unit.ticks_mpi)) +
-                            static_cast<long double>(at_least_zero(unit.ticks_lost));
-  const long double calls = static_cast<long double>(at_least_zero(unit.mpi_calls));
-  const long double own = static_cast<long double>(at_least_zero(unit.own));
-  times.refrain =
-      round_within(own + calls * constants.call_cost + ticks * constants.tick_cost, 0, times.wall - times.mpi);
+  const std::int64_t ticks =
+      narrow(Wide{at_least_zero(unit.ticks_user)} + at_least_zero(unit.ticks_mpi) + at_least_zero(unit.ticks_lost));
+  const Wide cost = Wide{at_least_zero(unit.mpi_calls)} * fixed_point(constants.call_cost, bits_of_cost) +
+                    Wide{ticks} * fixed_point(constants.tick_cost, bits_of_cost);
+  const Wide own = at_least_zero(unit.own) + nearest(cost, Wide{1} << bits_of_cost);
+  times.refrain = std::min(narrow(own), times.wall - times.mpi);
   times.user = times.wall - times.mpi - times.refrain;
   return times;
 }
@@ -198,8 +206,9 @@ inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constan
 inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& constants) {
   using namespace time_rules;
   UnitTimes times = user_times(unit, constants);
+  const std::int64_t rate = fixed_point(constants.ticks_per_second, bits_of_rate);
   const std::int64_t cpu =
-      round_within(static_cast<long double>(unit.cpu_ns) * constants.ticks_per_second / 1e9L, 0, largest);
+      narrow(nearest(Wide{at_least_zero(unit.cpu_ns)} * rate, Wide{1'000'000'000} << bits_of_rate));
   times.cpu = cpu;
   const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
   times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
@@ -224,12 +233,15 @@ inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& consta
   const std::int64_t user_weight = narrow(std::max<Wide>(path_weight, unit.weight_user_ns));
   const std::int64_t mpi_weight = at_least_zero(unit.weight_mpi_ns);
   // Without ticks the CPU time is divided as the wall time is.
-  const long double weights = static_cast<long double>(user_weight) + mpi_weight;
-  const long double wall_parts = static_cast<long double>(times.user) + times.mpi;
-  const long double user_part = weights > 0 ? user_weight / weights : wall_parts > 0 ? times.user / wall_parts : 0;
+  const Wide weights = Wide{user_weight} + mpi_weight;
+  const Wide of_user = weights > 0 ? user_weight : times.user;
+  const Wide of_both = weights > 0 ? weights : std::max<Wide>(Wide{times.user} + times.mpi, 1);
   // Own work is CPU time of neither.
   const std::int64_t cpu_of_both = std::max<std::int64_t>(times.cpu - times.refrain, 0);
-  times.not_on_cpu = round_within(times.user - cpu_of_both * user_part, times.not_on_cpu_low, times.not_on_cpu_high);
+  // The user's part of the CPU time, halves rounded down: what is left of the user's time is rounded up then.
+  const Wide user_cpu = cpu_of_both * of_user, whole = user_cpu / of_both, rest = user_cpu - whole * of_both;
+  times.not_on_cpu =
+      std::clamp(narrow(times.user - whole - (rest > of_both - rest)), times.not_on_cpu_low, times.not_on_cpu_high);
 
   const std::int64_t on_cpu = times.user - times.not_on_cpu;
   if (user_weight == 0) times.no_sample = on_cpu;

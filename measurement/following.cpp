@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "measurement/consumers.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -41,6 +42,7 @@ bool is_empty(const Location& l) {
 /// The unit in progress belongs to a span before `epoch`, and ends with its span; a new one begins with `epoch`.
 /// `alive`: the location's thread was there.
 void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool alive) {
+  const platform::OwnFloatingPoint own_environment;
   const std::uint64_t from = f.epoch.load(relaxed);
   const Span span = span_at(from), now_in = span_at(epoch);
   Span next = span_at(from + 1);

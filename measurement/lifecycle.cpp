@@ -1,10 +1,12 @@
 #include "measurement/lifecycle.hpp"
 
 #include "measurement/mpi_call.hpp"
+#include "platform/floating_point.hpp"
 
 namespace refrain::measurement {
 
 void take_due_snapshot(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
   if (lifecycle.snapshot_is_due) lifecycle.snapshot_is_due(location);
   leave_out_own_work(location);
 }

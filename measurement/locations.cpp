@@ -13,6 +13,7 @@
 #include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -98,6 +99,7 @@ Location* begin_location(const LocationSettings& settings) {
 }
 
 bool enter_location(Location& l) {
+  const platform::OwnFloatingPoint own_environment;
   if (!enter(l, Inside::Closed)) return false;
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
@@ -118,6 +120,7 @@ bool enter_location(Location& l) {
 }
 
 void end_location(Location& l) {
+  const platform::OwnFloatingPoint own_environment;
   const Inside inside = l.inside.load(std::memory_order_relaxed);
   if (!pass_gate(l, inside)) return;
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
@@ -191,6 +194,7 @@ void resume_others() {
 
 void close_location(Location& l) {
   if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
+  const platform::OwnFloatingPoint own_environment;
   const bool own = &l == own_location();
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {

@@ -8,6 +8,7 @@
 #include "measurement/regions.hpp"
 #include "measurement/stopping.hpp"
 #include "platform/clock.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
 #include "platform/threads.hpp"
 
@@ -103,6 +104,7 @@ void look_after_others(Location& l) {
 
 /// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
 void leave_iteration(Location& l) {
+  const platform::OwnFloatingPoint own_environment;
   const Ticks now = platform::now();
   end_unit(l, now, l.cpu_clock.at(now));
   tell_cut(l, now, outside_of_iterations);
@@ -113,6 +115,7 @@ void leave_iteration(Location& l) {
 
 /// An iteration that came to its end.
 void finish_iteration(Location& l, Ticks now) {
+  const platform::OwnFloatingPoint own_environment;
   end_unit(l, now, l.cpu_clock.at(now));
   tell_cut(l, now, this_iteration(l));
   take_iteration(l);
@@ -274,6 +277,7 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
     return;
   }
   if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside of one that could not be kept
+  const platform::OwnFloatingPoint own_environment;
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
   if (!loop && l.iterations && l.iterations->count == Iterations::most_loops)
@@ -304,6 +308,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   const Ticks entry = moment_of(l, entered);
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
   if (!current_loop(l)) return;
+  const platform::OwnFloatingPoint own_environment;
   Iterations& all = *l.iterations;
   if (all.in_iteration) {
     misuse(l, "an iteration begins before the end of the one before; that one is not counted");
@@ -382,6 +387,7 @@ void strange_name(Location& l) { misuse(l, "a name is empty, longer than 255 byt
 
 void iterate_at_call(Location& l, RegionId name) {
   if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
+  const platform::OwnFloatingPoint own_environment;
   const OwnTimeBegin begin = begin_own_time(l);
   const TimedOwnWork timed(l, OwnTime::IterationEnd, begin);
   const Ticks now = begin.at;

@@ -59,7 +59,7 @@ OwnTimeMean mean_of(const OwnTimes& t) {
   const double calls = static_cast<double>(t.each) + calls_per_timing * sampled;
   result.mean = (static_cast<double>(t.each_sum) + calls_per_timing * sum) / calls;
   if (t.sampled < 2) return result;
-  const double variance = (t.sampled_squares - sum * sum / sampled) / (sampled - 1);
+  const double variance = (static_cast<double>(t.sampled_squares) - sum * sum / sampled) / (sampled - 1);
   if (variance > 0) result.error = calls_per_timing * std::sqrt(sampled * variance) / calls;
   return result;
 }
@@ -83,7 +83,7 @@ void end_timed_call(Location& l, Ticks end, Ticks exit) {
     } else {
       ++times.sampled;
       times.sampled_sum += time;
-      times.sampled_squares += static_cast<double>(time) * static_cast<double>(time);
+      times.sampled_squares += static_cast<unsigned __int128>(time) * static_cast<unsigned __int128>(time);
     }
   }
   choose_next_call(l);

@@ -32,7 +32,7 @@ struct OwnTimes {
   platform::Ticks each_sum = 0;
   std::int64_t sampled = 0;  ///< those that stand for `calls_per_timing`
   platform::Ticks sampled_sum = 0;
-  double sampled_squares = 0;
+  unsigned __int128 sampled_squares = 0;  ///< an integer: calls compute in the program's floating-point environment
 };
 
 OwnTimeMean mean_of(const OwnTimes& times);

@@ -13,6 +13,7 @@
 
 #include "platform/clock.hpp"
 #include "platform/fault_signals.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
@@ -44,6 +45,7 @@ int HelperThread::body(void* self) {
   auto& helper = *static_cast<HelperThread*>(self);
   const sigset_t faults = fault_signal_set();
   change_signal_mask(SIG_UNBLOCK, &faults, nullptr);
+  begin_own_floating_point();  // a thread inherits traps and rounding of its maker
   helper.work_(helper.argument_);
   return 0;
 }

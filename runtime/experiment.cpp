@@ -11,6 +11,7 @@
 #include "config/line.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
+#include "platform/floating_point.hpp"
 #include "runtime/clock_offsets.hpp"
 #include "runtime/event_agreement.hpp"
 #include "runtime/launch.hpp"
@@ -182,6 +183,7 @@ bool events_are_agreed_on() { return exchanges.events; }
 bool clocks_are_compared() { return exchanges.clocks; }
 
 void write_nothing(const measurement::Peers& peers) {
+  const platform::OwnFloatingPoint own_environment;
   const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
   if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
   if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;

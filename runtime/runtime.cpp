@@ -20,6 +20,7 @@
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
 #include "platform/clock.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/modules.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
@@ -90,6 +91,7 @@ bool measure_this_thread() {
 }
 
 void on_thread_begin() {
+  const platform::OwnFloatingPoint own_environment;
   if (state.load(std::memory_order_acquire) != State::Measuring) return;
   if (!measure_this_thread()) {
     measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
@@ -133,6 +135,7 @@ void after_fork_in_child() {
 
 void on_measurement_wanted(bool wanted) {
   if (state.load() != State::Measuring) return;
+  const platform::OwnFloatingPoint own_environment;
   const bool done =
       wanted ? measurement::resume_measurement(sampling::resume_sampling) : measurement::stop_measurement();
   if (!done) say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, world.rank);
@@ -378,6 +381,7 @@ void stay_out() {
 }
 
 void on_mpi_initialized(const MpiAdapter& adapter) {
+  const platform::OwnFloatingPoint own_environment;
   if (state.load() == State::Dormant) {  // nothing was measured until now: MPI was loaded late
     clean_environment();
     if (!begin_measurement()) {
@@ -421,6 +425,7 @@ void end_iteration_in_progress() {
 
 void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
+  const platform::OwnFloatingPoint own_environment;
   world = adapter.peers;
   end_iteration_in_progress();
   if (const char* why = measurement::why_nothing_was_triggered(); why && world.rank == 0 && begins_iterations_at_calls)
@@ -475,6 +480,7 @@ void on_module_unloaded() {
 }
 
 void start_process(char** arguments) {
+  const platform::OwnFloatingPoint own_environment;
   remember_stderr();
   remember_run();
   measurement::say = [](const char* line) { say("%s", line); };
@@ -491,6 +497,7 @@ void start_process(char** arguments) {
 
 void end_process() {
   if (state.load() != State::Measuring || !is_home_process()) return;
+  const platform::OwnFloatingPoint own_environment;
   // A destructor that runs later may still call MPI_Finalize.
   if (mpi_was_initialized) return write_before_exit();
   end_measurement();

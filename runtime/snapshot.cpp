@@ -18,6 +18,7 @@
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
 #include "runtime/event_file.hpp"
@@ -112,6 +113,7 @@ void drop(Location& location) {
 }
 
 void on_spill_wanted(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
   if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
@@ -210,6 +212,7 @@ bool write_full_events(Location& location) {
 }
 
 void on_snapshot_is_due(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);
   if (const platform::Ticks now = platform::now(), next = next_snapshot.load(std::memory_order_relaxed); now < next) {
@@ -270,6 +273,7 @@ bool stop_snapshots() {
 }
 
 bool write_as_it_is(Ending ending) {
+  const platform::OwnFloatingPoint own_environment;
   // Both waits are for other threads: one that writes a snapshot, and those in Refrain's bookkeeping at the moment.
   constexpr int longest_wait = 1000;
   for (int i = 0; writing.test_and_set(std::memory_order_acquire); ++i) {

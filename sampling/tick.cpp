@@ -7,6 +7,7 @@
 
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
 #include "sampling/thread_sampler.hpp"
 
@@ -303,6 +304,7 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
 }  // namespace
 
 void begin_ticks(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
   ThreadSampler& sampler = *location.sampler;
   if (is_on_wall_clock()) {
     const PeriodInProgress first = in_progress(location, tick_settings.period_ns);

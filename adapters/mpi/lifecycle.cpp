@@ -16,6 +16,7 @@
 #include "adapters/mpi/windows.hpp"
 #include "measurement/mpi_call.hpp"
 #include "next.hpp"
+#include "platform/floating_point.hpp"
 #include "regions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -47,6 +48,7 @@ bool may_begin_mpi() {
 
 bool begin_mpi(MPI_Comm world) {
   if (initialized.exchange(true)) return false;
+  const platform::OwnFloatingPoint own_environment;  // for what MPI computes when it is called by Refrain, too
   int length = 0;
   pmpi.Get_library_version(version, &length);
   define_world(world);
@@ -63,6 +65,7 @@ bool begin_mpi(MPI_Comm world) {
 
 void end_mpi() {
   if (!initialized.exchange(false)) return;
+  const platform::OwnFloatingPoint own_environment;
   if (measurement::Location* location = measurement::own_location())
     for (std::uint64_t left = request_table.active(); left > 0; --left)
       location->count_loss(measurement::Loss::RequestLeft);

@@ -5,6 +5,7 @@
 #include <papi.h>
 #include <pthread.h>
 
+#include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::papi {
@@ -39,13 +40,15 @@ bool program_has_papi = false;
 Component components[most_events];
 std::uint32_t components_used = 0;
 
-class KeepErrno {
+/// What the library changes of the calling thread is put back: errno, and flags of floating point.
+class Aside {
  public:
-  KeepErrno() : saved_(errno) {}
-  ~KeepErrno() { errno = saved_; }
+  Aside() : errno_(errno) {}
+  ~Aside() { errno = errno_; }
 
  private:
-  int saved_;
+  const platform::OwnFloatingPoint own_environment_;
+  int errno_;
 };
 
 bool equal(const char* a, std::string_view b) { return b == a; }
@@ -116,7 +119,7 @@ std::uint32_t component_of(int index) {
 }  // namespace
 
 const char* load() {
-  const KeepErrno keep;
+  const Aside aside;
   static bool tried = false;
   static const char* fault = nullptr;
   if (!tried) fault = load_library();
@@ -125,7 +128,7 @@ const char* load() {
 }
 
 const char* add_event(const char* name, const char*& unit) {
-  const KeepErrno keep;
+  const Aside aside;
   if (events_taken == most_events) return "too many events";
   int code = 0;
   if (const int result = papi.event_name_to_code(name, &code); result != PAPI_OK) return papi.strerror(result);
@@ -149,7 +152,7 @@ const char* add_event(const char* name, const char*& unit) {
 std::uint32_t event_count() { return events_taken; }
 
 void for_each_event(void (*take)(std::string_view, void*), void* argument) {
-  const KeepErrno keep;
+  const Aside aside;
   char name[PAPI_MAX_STR_LEN];
   const auto all = [&](int code, int first, int next, int component) {
     if (papi.enum_cmp_event(&code, first, component) != PAPI_OK) return;
@@ -170,7 +173,7 @@ struct EventSets {
 };
 
 EventSets* open() {
-  const KeepErrno keep;
+  const Aside aside;
   auto* sets = platform::make_on_pages<EventSets>();
   if (!sets) return nullptr;
   bool good = papi.register_thread() == PAPI_OK;
@@ -187,7 +190,7 @@ EventSets* open() {
 }
 
 void close(EventSets* sets) {
-  const KeepErrno keep;
+  const Aside aside;
   long long values[most_events];
   for (std::uint32_t c = 0; c < components_used; ++c) {
     if (sets->set[c] == PAPI_NULL) continue;
@@ -200,7 +203,7 @@ void close(EventSets* sets) {
 }
 
 bool read(EventSets* sets, bool at_tick, std::int64_t* values) {
-  const KeepErrno keep;
+  const Aside aside;
   bool good = true;
   for (std::uint32_t c = 0; c < components_used; ++c) {
     if (at_tick && !components[c].at_ticks) continue;

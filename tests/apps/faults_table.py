@@ -1,4 +1,4 @@
-"""docs/faults.md: forty rows, and every test that they name exists and is registered."""
+"""docs/faults.md: its rows are numbered, and every test that they name exists and is registered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
 TESTS = SOURCE / "tests"
-FAULTS = 40
+LEAST = 40  # rows
 
 
 def rows() -> list[tuple[int, str]]:
@@ -27,7 +27,9 @@ def has_test(file: Path, name: str) -> bool:
 
 class FaultsTable(unittest.TestCase):
     def test_it_has_every_fault_once(self) -> None:
-        self.assertEqual(list(range(1, FAULTS + 1)), [number for number, _ in rows()])
+        numbers = [number for number, _ in rows()]
+        self.assertEqual(list(range(1, len(numbers) + 1)), numbers)
+        self.assertGreaterEqual(len(numbers), LEAST)
 
     def test_every_test_exists_and_is_registered(self) -> None:
         registered = "\n".join(path.read_text() for path in TESTS.glob("*/*.cmake"))
