@@ -15,6 +15,12 @@ double most_of_short(double shortest_s) {
 
 }  // namespace
 
+double slowest_of(CallClass of) {
+  constexpr double latency_s = 200e-6, bytes_in_s = 50e6;
+  const double steps = std::max(of.processes(), 1U);
+  return steps * (latency_s + static_cast<double>(of.most_bytes()) / bytes_in_s);
+}
+
 Calls::Calls(const Durations& of, double seconds_per_tick)
     : number(static_cast<double>(of[Column::Calls])),
       time_s(static_cast<double>(of[Column::Time]) * seconds_per_tick),
@@ -58,6 +64,7 @@ Estimate& Estimate::operator+=(const Estimate& other) {
   least_s += other.least_s;
   most_s += other.most_s;
   paper_s += other.paper_s;
+  most_by_shortest_s += other.most_by_shortest_s;
   return *this;
 }
 
@@ -68,6 +75,7 @@ void Estimate::extend(double known_s, double time_s) {
   most_s += time_s - known_s;
   seconds = std::min(seconds, most_s);  // both may be rounded
   paper_s = std::min(paper_s, most_s);
+  most_by_shortest_s += time_s - known_s;
 }
 
 double Estimate::error_s() const {
@@ -75,16 +83,25 @@ double Estimate::error_s() const {
   return std::sqrt(range * range / 12 + beside_middle * beside_middle);
 }
 
-Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, LongBy long_by) {
+Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, const Comparison& by) {
   const auto longer_than = [&](double floor_s) { return std::max(of.time_s - of.number * floor_s, 0.0); };
   const double short_s = most_of_short(own.shortest_s);
   Estimate result;
   result.paper_s = longer_than(own.shortest_s);
-  result.most_s = longer_than(std::min(own.shortest_s, of_all.shortest_s));
-  result.seconds = std::min(longer_than(own.usual_s), result.most_s);
+  result.most_by_shortest_s = longer_than(std::min(own.shortest_s, of_all.shortest_s));
+  if (by.long_by == LongBy::polling) {
+    result.seconds = result.most_s = of.time_s;
+    return result;
+  }
+  result.most_s = by.has_one_without_waiting ? result.most_by_shortest_s : of.time_s;
+  result.seconds = std::min(longer_than(own.usual_s), result.most_by_shortest_s);
   const double of_long = of.time_s - of.short_time_s - (of.number - of.short_number) * short_s;
   result.least_s = std::clamp(std::max(of_long, longer_than(short_s)), 0.0, result.seconds);
-  if (long_by == LongBy::data) result.seconds = std::exchange(result.least_s, 0.0);
+  if (by.long_by == LongBy::data) result.seconds = std::exchange(result.least_s, 0.0);
+  // No network is so slow: even the shortest call has waited.
+  if (!by.has_one_without_waiting && own.shortest_s > by.slowest_s)
+    result.seconds = std::max(result.seconds, longer_than(by.slowest_s));
+  result.least_s *= std::clamp(1 - by.off_processor, 0.0, 1.0);
   if (own.number < fewest_calls) {
     result.least_s = 0;
     result.most_s = of.time_s;

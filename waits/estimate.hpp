@@ -7,10 +7,17 @@
 ///     sum over classes s of (time of the calls of s - number of them * shortest call of the function and s),
 ///
 /// is mostly too large. Here the usual call takes the place of the shortest: the mean of those that took little longer
-/// than it (Durations::most_of_short), which may be communication alone. The upper bound is that by the shortest call
-/// of any process; the lower one counts what calls take longer than may be communication. Where long calls may be so by
-/// moving data, too (LongBy::data), that is the estimate, and the lower bound is nothing.
+/// than it (Durations::most_of_short), which may be communication alone. Where long calls may be so by moving data, too
+/// (LongBy::data), what calls take longer than may be communication is the estimate.
+///
+/// Bounds. The upper one is that by the shortest call of any process where one of them is known not to have waited
+/// (WaitKind::has_one_without_waiting), and else all time of the calls: where a partner is late each time, the shortest
+/// call has waited, too. The lower one counts what calls take longer than may be communication, where that is known not
+/// to be data. A process that loses its processor within a call makes that call longer, and those of the others in the
+/// same operation, which is no waiting for those who enter late: so the lower bound is less by the part of the time in
+/// MPI for which processes had no processor.
 
+#include <limits>
 #include <map>
 
 #include "waits/durations.hpp"
@@ -53,6 +60,7 @@ struct Estimate {
   double seconds = 0;
   double least_s = 0, most_s = 0;  ///< bounds
   double paper_s = 0;              ///< as the paper has it, by the shortest call of the kind that it takes
+  double most_by_shortest_s = 0;   ///< the upper bound, had the shortest call of any process not waited
 
   Estimate& operator+=(const Estimate& other);
   /// For calls that take `time_s` of which `known_s` is known: the rest is taken to have waited in the same part of its
@@ -65,7 +73,19 @@ struct Estimate {
 /// So few calls of a kind may all have waited, and say nothing.
 inline constexpr double fewest_calls = 10;
 
+/// What a call of the class takes on a slow network, at most, when nobody waits.
+double slowest_of(CallClass of);
+
+/// How calls of one kind are compared.
+struct Comparison {
+  LongBy long_by = LongBy::waiting;
+  bool has_one_without_waiting = false;  ///< the shortest call of all has not waited
+  double off_processor = 0;              ///< part of the calls' time for which a process may have had no processor
+  /// Without waiting no call of the kind takes longer on any network.
+  double slowest_s = std::numeric_limits<double>::infinity();
+};
+
 /// `own`: the floor that the kind of waiting takes (kinds.hpp); `of_all`: of all processes.
-Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, LongBy long_by);
+Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, const Comparison& by);
 
 }  // namespace refrain::waits

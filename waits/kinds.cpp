@@ -19,6 +19,7 @@ constexpr bool fits(Which which, CallClass of) {
     case Which::only_receiving: return of.receives() && !of.sends();
     case Which::sending: return of.sends();
     case Which::collective: return of.processes() > 0;
+    case Which::nothing: return !of.receives() && !of.sends() && of.processes() == 0;
   }
   return false;
 }
@@ -31,7 +32,9 @@ std::string_view without_large_count(std::string_view function) {
 }  // namespace
 
 LongBy WaitKind::long_by_of(CallClass of) const {
-  return of.size() >= size_of_large && shortest == ShortestOf::of_process ? LongBy::data : long_by;
+  const bool is_by_data =
+      of.size() >= size_of_large && shortest == ShortestOf::of_process && long_by == LongBy::waiting;
+  return is_by_data ? LongBy::data : long_by;
 }
 
 std::span<const WaitKind> kinds_of(std::string_view function) {

@@ -9,11 +9,14 @@
 
 namespace refrain::waits {
 
-enum class Which : std::uint8_t { all, receiving, only_receiving, sending, collective };
+enum class Which : std::uint8_t { all, receiving, only_receiving, sending, collective, nothing };
 /// Whose shortest call is taken for one without waiting (Mao et al., sections 3.1 and 3.2).
 enum class ShortestOf : std::uint8_t { of_process, of_all };
-/// What makes calls much longer than the shortest ones.
-enum class LongBy : std::uint8_t { waiting, data };
+/// What makes calls much longer than the shortest ones. Polling: calls that return when they have found nothing, so it
+/// is their number and not their length that tells of waiting: all of their time may be waiting.
+enum class LongBy : std::uint8_t { waiting, data, polling };
+/// Name of the kind of waiting of these.
+inline constexpr const char* polling_name = "polling";
 
 struct WaitKind {
   const char* function;
@@ -24,6 +27,9 @@ struct WaitKind {
 
   /// Of calls of a class that fits.
   LongBy long_by_of(CallClass of) const;
+  /// Of each operation there is a process that does not wait for the others, and its call is of this kind, too: the
+  /// last one to enter an operation of all. Else all calls of the kind may have waited.
+  bool has_one_without_waiting() const { return shortest == ShortestOf::of_all && which == Which::all; }
 };
 
 /// Smaller messages are sent at once. The limits of MPI libraries are here or above.

@@ -30,9 +30,10 @@ class MinimumWaits {
     std::map<std::string_view, double> kinds_s;  ///< its parts; empty: nobody waits in these calls
     /// Of all calls whose durations are known, with those that nobody waits in.
     double calls = 0, time_s = 0;
+    double polls = 0, polls_s = 0;  ///< of these, calls that have found nothing (waits::LongBy::polling)
     double floor_s() const { return time_s - estimate.seconds; }  ///< without waiting
   };
-  /// Ascending by path: those of functions in which it is known who waits. Belongs to one thread.
+  /// Ascending by path: those of functions of which it is known how processes wait in them. Belongs to one thread.
   std::vector<OfPath> paths() const;
   /// The same of one rank, of those that were added.
   std::vector<OfPath> of_rank(const experiment::Rank& rank) const;
@@ -52,7 +53,10 @@ class MinimumWaits {
   template <class Use>
   void for_each_known(const experiment::Rank& rank, const Use& use) const;
   Groups groups_of(const experiment::Rank& rank) const;
-  std::vector<OfPath> paths_of(const Groups& groups) const;
+  std::vector<OfPath> paths_of(const Groups& groups, double off_processor) const;
+  static waits::Estimate estimate_of(const Group& group, const Kind& kind, const waits::Floor& own,
+                                     const waits::Floor& of_all, bool are_all_there, double off_processor);
+  bool are_all_there() const { return ranks_ >= definitions_.ranks_expected; }
   const waits::Floor& floor_of_all(const Kind& kind) const;
 
   const experiment::ProfileDefinitions& definitions_;
@@ -60,6 +64,9 @@ class MinimumWaits {
   Floors of_all_;
   mutable std::map<Kind, waits::Floor> floors_;  ///< of these, those that were asked for
   Groups groups_;
+  std::int32_t ranks_ = 0;  ///< that were added
+  /// Of the time in MPI, the part for which a process had no processor: the largest one of a rank, and all together.
+  double most_off_processor_ = 0, mpi_s_ = 0, off_processor_s_ = 0;
 };
 
 }  // namespace refrain::analysis

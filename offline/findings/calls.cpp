@@ -1,6 +1,7 @@
 // What calls of MPI cost beside waiting, and what no call path is known of.
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "offline/analysis/human_units.hpp"
 #include "offline/analysis/short_names.hpp"
@@ -15,6 +16,49 @@ using analysis::human_time;
 
 using format::MetricId;
 
+namespace {
+
+/// The rank that has most of the polling, where it has clearly more than the others.
+std::string rank_that_polls(const Facts& facts, double all_s) {
+  constexpr std::size_t most_ranks = 1024;
+  const auto ranks = facts.experiment.ranks().size();
+  if (ranks < 2 || ranks > most_ranks) return {};
+  double most_s = 0;
+  std::int32_t most = 0;
+  for (std::size_t place = 0; place < ranks; ++place) {
+    const auto rank = facts.experiment.rank(place, experiment::Depth::Run);
+    if (!rank) continue;
+    double here_s = 0;
+    for (const auto& of : facts.minima.of_rank(*rank)) here_s += of.polls_s;
+    if (here_s > most_s) most = rank->rank, most_s = here_s;
+  }
+  const double clearly = 0.5 + 0.5 / static_cast<double>(ranks);
+  return most_s > clearly * all_s ? fmt::format(", mostly on rank {}", most) : std::string();
+}
+
+}  // namespace
+
+void polling(const Facts& facts, std::vector<Finding>& found) {
+  double polls = 0, seconds = 0;
+  std::map<std::uint32_t, double> by_node;
+  for (const auto& of : facts.minima.paths()) {
+    if (of.path >= facts.tree.node_of.size() || !(of.polls > 0)) continue;
+    polls += of.polls;
+    seconds += of.polls_s;
+    by_node[facts.tree.node_of[of.path]] += of.polls_s;
+  }
+  const double all_s = facts.communicating_s(), share = all_s > 0 ? seconds / all_s : 0;
+  if (share < least_share || by_node.empty()) return;
+  const auto largest = std::ranges::max_element(by_node, {}, [](const auto& of) { return of.second; });
+  found.push_back(
+      {"",
+       share,
+       0,
+       fmt::format("polling: {} tests found nothing, most of it in {}{}", human_count(static_cast<std::int64_t>(polls)),
+                   analysis::short_path(path_to(facts.tree, largest->first)), rank_that_polls(facts, seconds)),
+       {"--waits"}});
+}
+
 void small_messages(const Facts& facts, std::vector<Finding>& found) {
   constexpr double most_bytes = 1024, least_messages = 10'000;
   double messages = 0, bytes = 0, most_s = 0, seconds = 0, error_s = 0;
@@ -25,7 +69,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     without_waiting[facts.tree.node_of[of.path]] += of.floor_s();
     // It is no less than what as many of the shortest calls take, however far three standard errors reach.
     constexpr double errors_to_bound = 3;
-    const double least_s = of.time_s - of.estimate.most_s;
+    const double least_s = of.time_s - of.estimate.most_by_shortest_s;
     errors[facts.tree.node_of[of.path]] += std::min(of.estimate.error_s(), (of.floor_s() - least_s) / errors_to_bound);
   }
   for (std::uint32_t node = 1; node < facts.tree.nodes.size(); ++node) {

@@ -36,6 +36,7 @@ std::span<const Rule> rules() {
       {"uneven_threads", "Threads of OpenMP of which some have more work than the others", uneven_threads},
       {"serial_section", "First threads that compute alone while worker threads of OpenMP wait", serial_section},
       {"shared_core", "Time of user code that was not on a CPU", shared_core},
+      {"polling", "Calls that test for messages and find nothing", polling},
       {"small_messages", "So many small messages that their calls cost much without any waiting", small_messages},
       {"measurement_cost", "Time that the measurement itself has taken", measurement_cost},
       {"unseen", "Time of which no call path is known", unseen}};

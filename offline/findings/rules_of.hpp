@@ -23,6 +23,7 @@ void shared_core(const Facts& facts, std::vector<Finding>& found);
 void uneven_threads(const Facts& facts, std::vector<Finding>& found);
 void serial_section(const Facts& facts, std::vector<Finding>& found);
 // calls.cpp
+void polling(const Facts& facts, std::vector<Finding>& found);
 void small_messages(const Facts& facts, std::vector<Finding>& found);
 void measurement_cost(const Facts& facts, std::vector<Finding>& found);
 void unseen(const Facts& facts, std::vector<Finding>& found);

@@ -621,6 +621,34 @@ TEST(SmallMessages, few_or_large_or_fast_ones_are_none) {
   EXPECT_TRUE(messages(100'000, 8, 1).empty());
 }
 
+/// `tests` calls of MPI_Test of a microsecond each, of which all but a few have found nothing.
+std::vector<Finding> tests_for_messages(std::int64_t tests) {
+  HandMade program;
+  program.tree.totals.wall_s = 10;
+  const double seconds = static_cast<double>(tests) * 1e-6;
+  program.tree.locations[0].mpi_s = seconds;
+  const auto main = program.add(0, "main", PathKind::User, 10 - seconds);
+  const auto path = static_cast<std::uint32_t>(program.whole.profile.paths.size());
+  program.add(main, "MPI_Test", PathKind::Mpi, seconds);
+  waits::Durations nothing, completed;
+  for (std::int64_t i = 0; i < tests; ++i) nothing.add_call(1000, 1000);
+  for (std::int64_t i = 0; i < 10; ++i) completed.add_call(1000, 1000);
+  program.location().durations = {
+      {path, waits::CallClass(waits::Transfer{}), nothing},
+      {path, waits::CallClass(waits::Transfer{.bytes = 8, .what = waits::Transfer::receives}), completed}};
+  return program.found(polling);
+}
+
+TEST(Polling, names_the_tests_that_found_nothing) {
+  const auto found = tests_for_messages(4'000'000);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.4, found[0].share, 0.001);
+  EXPECT_EQ(0u, found[0].text.find("polling: 4,000,000 tests found nothing, most of it in main > MPI_Test"))
+      << found[0].text;
+}
+
+TEST(Polling, a_few_tests_are_none) { EXPECT_TRUE(tests_for_messages(100'000).empty()); }
+
 TEST(Unseen, is_what_has_no_call_path) {
   for (const char* name : {analysis::no_sample_name, analysis::arena_full_name, analysis::mpi_without_path_name}) {
     HandMade program;

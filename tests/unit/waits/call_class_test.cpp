@@ -67,6 +67,23 @@ TEST(WaitKinds, large_messages_make_calls_long) {
   EXPECT_EQ(LongBy::data, of("MPI_Win_fence", 0, Transfer::among(4)));
 }
 
+TEST(WaitKinds, tests_that_have_found_nothing_poll) {
+  const CallClass nothing(Transfer{}), received(Transfer{.bytes = 8, .what = Transfer::receives});
+  for (const char* name : {"MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Iprobe"}) {
+    ASSERT_NE(nullptr, kind_of(name, nothing)) << name;
+    EXPECT_EQ(LongBy::polling, kind_of(name, nothing)->long_by_of(nothing)) << name;
+    EXPECT_EQ(nullptr, kind_of(name, received)) << name;
+  }
+}
+
+TEST(WaitKinds, of_an_operation_of_all_the_last_one_does_not_wait) {
+  const CallClass of_all(Transfer{.bytes = 8, .what = Transfer::among(4) | Transfer::receives});
+  EXPECT_TRUE(kind_of("MPI_Allreduce", of_all)->has_one_without_waiting());
+  EXPECT_FALSE(kind_of("MPI_Bcast", of_all)->has_one_without_waiting());
+  EXPECT_FALSE(kind_of("MPI_Reduce", of_all)->has_one_without_waiting());
+  EXPECT_FALSE(kind_of("MPI_Recv", of_all)->has_one_without_waiting());
+}
+
 TEST(WaitKinds, calls_that_begin_an_operation_do_not_wait) {
   const CallClass any(Transfer{.bytes = 1 << 20, .what = Transfer::sends | Transfer::receives});
   for (const char* name :
