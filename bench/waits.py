@@ -63,6 +63,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
         total = document["totals"]["wall_s"]
         of_events = analysis(experiment)
         truth, late_senders = sampled_rows(of_events), sampled_rows(of_events, "late_sender")
+        late_senders |= {path: of for path, of in sampled_rows(of_events, "late_receiver").items() if path.endswith(("MPI_Send", "MPI_Ssend"))}
         samples = {f"level {level}": found for level in levels if (found := at_level(experiment, level))}
         rows = {level: sampled_rows(found) for level, found in samples.items()} | {f"matched {level}": of for level, of in matched(experiment, levels).items()}
         print(f"{command.rpartition('/')[2]}, {ranks} ranks: {total:.1f} s")
@@ -90,7 +91,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
             for method, (value, error) in values.items():
                 if max(true, value) < LEAST * total:
                     continue
-                # Single messages tell of late senders alone.
+                # Single messages tell of late senders, and of sends of late receivers.
                 wanted = late_senders.get(path, (0.0, 0.0))[0] if method.startswith("matched") else true
                 far[of["path"][-1]][method].append(((value - wanted) / total, (value - wanted) / wanted if wanted else 1))
                 if method not in ("paper", "global"):

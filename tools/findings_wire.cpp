@@ -28,16 +28,17 @@ findings::Finding finding_of(const std::string& text) {
   return of;
 }
 
-/// "path seconds error seen matched error messages [kind]", where matched is below 0 when there is none.
+/// "path seconds error seen known matched error messages of_senders [kind]", where matched is below 0 when
+/// there is none.
 void take_wait(const std::string& text, report::PathWaits& waits) {
   report::PathWaits::Of of{};
   report::PathWaits::Of::Matched matched{};
   std::istringstream words(text);
-  if (!(words >> of.path >> of.seconds >> of.error_s >> of.seen_s >> matched.seconds >> matched.error_s >>
+  if (!(words >> of.path >> of.seconds >> of.error_s >> of.seen_s >> of.known_s >> matched.seconds >> matched.error_s >>
         matched.messages))
     return;
+  words >> matched.is_late_receiver >> of.kind;
   if (matched.seconds >= 0) of.matched = matched;
-  words >> of.kind;
   waits.paths.push_back(of);
 }
 
@@ -58,9 +59,9 @@ std::string wire_of(const findings::Finding& of) {
 std::string wire_of(const report::PathWaits& waits, bool by_rank) {
   std::string text = fmt::format("{} {}\n", waits.is_sampled ? 'S' : 'E', waits.confidence);
   for (const report::PathWaits::Of& of : waits.paths) {
-    const auto matched = of.matched.value_or(report::PathWaits::Of::Matched{-1, 0, 0});
-    text += fmt::format("W {} {} {} {} {} {} {} {}\n", of.path, of.seconds, of.error_s, of.seen_s, matched.seconds,
-                        matched.error_s, matched.messages, of.kind);
+    const auto matched = of.matched.value_or(report::PathWaits::Of::Matched{-1, 0, 0, false});
+    text += fmt::format("W {} {} {} {} {} {} {} {} {:d} {}\n", of.path, of.seconds, of.error_s, of.seen_s, of.known_s,
+                        matched.seconds, matched.error_s, matched.messages, matched.is_late_receiver, of.kind);
     if (!by_rank) continue;
     for (const auto& [rank, seconds] : of.by_rank) text += fmt::format("R {} {}\n", rank, seconds);
   }

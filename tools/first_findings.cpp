@@ -21,6 +21,7 @@
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/traffic.hpp"
 #include "offline/report/headline_text.hpp"
+#include "offline/report/node_waits.hpp"
 #include "tools/findings_wire.hpp"
 
 namespace refrain::tools {
@@ -92,7 +93,7 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
         if (Kind& kind = kinds[row.node]; row.severity.ns > kind.ns) kind = {row.severity.ns, of.about.name};
   struct OfNode {
     patterns::Severity waiting;
-    double seen_ns = 0;
+    double seen_ns = 0, untold_ns = 0;
     const patterns::MatchedWait* matched = nullptr;
     std::map<std::int32_t, double> by_rank_ns;
   };
@@ -106,6 +107,7 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
     if (of.about.name == "mpi")
       for (const auto& row : of.by_node) nodes[row.node].seen_ns = row.severity.ns;
   }
+  for (const auto& row : analysis.untold) nodes[row.node].untold_ns = row.severity.ns;
   const auto matched = patterns::matched_waits(trace, naming);
   for (const patterns::MatchedWait& of : matched) nodes[of.node].matched = &of;
   for (const auto& [node, of] : nodes) {
@@ -116,7 +118,10 @@ report::PathWaits waits_of(const patterns::Analysis& analysis, const trace::Trac
     to.seconds = of.waiting.ns / 1e9;
     to.error_s = std::max(of.waiting.error_ns, 0.0) / 1e9;
     to.seen_s = of.seen_ns / 1e9;
-    if (of.matched) to.matched = {of.matched->ns / 1e9, of.matched->error_ns / 1e9, of.matched->messages};
+    to.known_s = std::max(of.seen_ns - of.untold_ns, 0.0) / 1e9;
+    if (of.matched)
+      to.matched = {of.matched->ns / 1e9, of.matched->error_ns / 1e9, of.matched->messages,
+                    of.matched->is_late_receiver};
     to.kind = kinds[node].name;
     for (const auto& [rank, ns] : of.by_rank_ns) to.by_rank[rank] = ns / 1e9;
   }
@@ -153,10 +158,13 @@ void search_events(const trace::Trace& trace, const patterns::PathNames& names, 
   request.headlines = most_lines;
   const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request);
   const findings::Facts facts{trace.experiment(), names.tree(), minima, {}};
+  const report::PathWaits in_events = waits_of(analysis, trace, names.naming());
+  const auto waits = report::waits_of(names.tree(), in_events, minima.any() ? &minima : nullptr);
   std::string text;
-  for (const findings::Finding& of : report::findings_of(analysis, trace, names.naming(), facts.communicating_s()))
+  for (const findings::Finding& of :
+       report::findings_of(analysis, trace, names.naming(), {names.tree(), waits, facts.communicating_s()}))
     text += wire_of(of);
-  text += wire_of(waits_of(analysis, trace, names.naming()), wanted.waits_by_rank);
+  text += wire_of(in_events, wanted.waits_by_rank);
   tell(text);
   if (wanted.traffic) tell(wire_of(traffic_for_report(trace, names.naming())));
 }

@@ -78,6 +78,8 @@ class Analyser {
     for (const auto& pattern : patterns_) pattern->set_quantity(next++);
     meanings_.resize(next);
     const auto& times = time_patterns();
+    untold_ = static_cast<std::uint32_t>(times.size() + patterns_.size());
+    for (const Quantity of : {untold_messages, untold_others}) meanings_[of].outputs.push_back(untold_);
     for (std::uint32_t i = 0; i < times.size(); ++i)
       for (unsigned of = 0; of < trace::call_classes; ++of)
         if ((times[i].classes >> of & 1) != 0) meanings_[of].outputs.push_back(i);
@@ -121,10 +123,13 @@ class Analyser {
     for (const TimePattern& of : time_patterns())
       analysis.patterns.push_back({of.about, {}, 1, is_extrapolated, false, true});
     for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated});
-    Estimate estimate(trace_, naming_, meanings_, analysis.patterns.size(), search.loops());
+    analysis.patterns.emplace_back();  // of what is not told
+    Estimate estimate(trace_, naming_, meanings_, analysis.patterns.size(), untold_, search.loops());
     add_locations(search, estimate, is_extrapolated);
     if (is_extrapolated) estimate.contain(waiting_, kinds_of_waiting_);
     estimate.finish(analysis.patterns, wanted_nodes());
+    analysis.untold = std::move(analysis.patterns.back().by_node);
+    analysis.patterns.pop_back();
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       SearchCounts counts = search.counts();
       if (is_extrapolated) counts.known_messages = known_messages(estimate, meanings_[patterns_[i]->quantity()].sides);
@@ -290,6 +295,7 @@ class Analyser {
   void doubt(const Search& search, Analysis& analysis) {
     const bool has_profile = !trace_.archive() && !has_limits() && !request_.iteration;
     const double seen = has_profile ? seen_of_profile(search) : seen_between_gaps(search, analysis.total_ns);
+    analysis.seen_share = seen;
     for (PatternResult& of : analysis.patterns) {
       if (has_profile && &of == &analysis.patterns[0]) continue;
       of.confidence = std::min(of.confidence, seen);
@@ -525,6 +531,7 @@ class Analyser {
   std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it works
   Meanings meanings_;
   std::uint32_t waiting_ = 0;  ///< the output for all waiting
+  std::uint32_t untold_ = 0;   ///< ... for what nothing tells of
   std::vector<std::uint32_t> kinds_of_waiting_;
   experiment::RankHandle last_rank_;
 };

@@ -100,6 +100,7 @@ struct Headline {
   Severity severity;
   std::uint32_t node;                     ///< the call path that waits; of several the one that waits most
   std::size_t others = 0;                 ///< so many further call paths, all of which are small
+  std::vector<std::uint32_t> nodes = {};  ///< all of its call paths
   std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
   std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
   double cause_share = 0;                 ///< of that waiting
@@ -119,6 +120,10 @@ struct Analysis {
   double not_covered_ns = 0;
   /// Time in calls that may have waited for messages, where nothing that was kept says whether they have. Nanoseconds.
   double unknown_ns = 0;
+  /// The same by call path, and of calls of all kinds that may have waited. Of an archive nothing.
+  std::vector<PatternResult::ByNode> untold;
+  /// Of the time in MPI, the share that the events stand for; a sample of iterations stands for all.
+  double seen_share = 1;
   unsigned level = 0;                  ///< of a sample: one of 2^level iterations was kept, the highest of all loops
   std::uint64_t merged_strata = 0;     ///< held too few kept iterations, and were put to others
   std::optional<CauseResults> causes;  ///< where they were asked for

@@ -13,10 +13,11 @@
 namespace refrain::patterns {
 
 Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const Meanings& meanings, std::size_t outputs,
-                   const std::vector<std::string>& loops)
+                   std::uint32_t untold, const std::vector<std::string>& loops)
     : trace_(trace),
       naming_(naming),
       meanings_(meanings),
+      untold_(untold),
       loops_(loops),
       values_(outputs),
       residuals_(outputs),
@@ -464,6 +465,8 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
                              std::sqrt(unseen) * domain.all_ns * domain.known.least_deviation());
     } else {
       unknown_ns_[sides] += domain.all_ns;
+      constexpr unsigned either_side = side_of_receives | side_of_sends;
+      if (sides == either_side) add_value(untold_, of.found.cells[cell].path, of.number, domain.all_ns);
     }
     // That the known ones have not waited does not say that the others have not.
     for (Quantity quantity = 0; quantity < meanings_.size() && deviation > 0; ++quantity)

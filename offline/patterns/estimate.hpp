@@ -40,9 +40,10 @@ using Meanings = std::vector<Meaning>;  ///< by quantity
 /// What is added up for the run.
 class Estimate {
  public:
-  /// `loops`: names by SpanEnd::loop.
+  /// `loops`: names by SpanEnd::loop. `untold`: the output for the time of calls that may have waited, where nothing
+  /// that was kept says for how long.
   Estimate(const trace::Trace& trace, const Naming& naming, const Meanings& meanings, std::size_t outputs,
-           const std::vector<std::string>& loops);
+           std::uint32_t untold, const std::vector<std::string>& loops);
 
   /// A location of which all events are there, or of which they stand for themselves. `is_wanted`: spans.
   void add_exact(std::uint32_t location, const Findings::OfLocation& found,
@@ -121,6 +122,7 @@ class Estimate {
   const trace::Trace& trace_;
   const Naming& naming_;
   const Meanings& meanings_;
+  const std::uint32_t untold_;
   const std::vector<std::string>& loops_;
   std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, double>> values_;  ///< by output; by node and location
   std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> doubts_;             ///< by node and sides

@@ -80,6 +80,8 @@ void Findings::finish() {
       if (kept > 0 && key(of.rows[kept - 1]) == key(of.rows[i])) of.rows[kept - 1].ns += of.rows[i].ns;
       else of.rows[kept++] = of.rows[i];
     of.rows.resize(kept);
+    // What was added and taken off again.
+    std::erase_if(of.rows, [](const Row& row) { return row.ns == 0; });
   }
 }
 

@@ -24,7 +24,14 @@ inline constexpr Quantity unknown_sends = unknown_receives + 2;
 inline constexpr Quantity crossing_sends = unknown_receives + 3;
 /// How many calls, by span.
 inline constexpr Quantity number_of_calls = unknown_receives + 4;
-inline constexpr Quantity first_of_patterns = unknown_receives + 5;
+/// The time of calls that may have waited, and of which the events do not tell for how long: of calls with messages
+/// whose other ends are not known, where all iterations were kept (of a sample, unknown_receives and its like say it
+/// iteration by iteration) ...
+inline constexpr Quantity untold_messages = unknown_receives + 5;
+/// ... and of all others: collective operations and epochs of which parts are missing, and functions whose waiting no
+/// pattern is about.
+inline constexpr Quantity untold_others = unknown_receives + 6;
+inline constexpr Quantity first_of_patterns = unknown_receives + 7;
 
 /// Whose other ends decide how long a call has waited: bits.
 enum Sides : std::uint8_t { no_side = 0, side_of_receives = 1, side_of_sends = 2 };

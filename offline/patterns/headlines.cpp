@@ -101,7 +101,7 @@ void add_headlines(const PatternResult& of, double least_ns, std::vector<Headlin
   Severity rest;
   for (const PatternResult::ByNode& row : of.by_node) {
     if (row.severity.ns >= least_ns) {
-      all.push_back({of.about.name, row.severity, row.node, 0, main_location(of, {row.node}), {}, 0});
+      all.push_back({of.about.name, row.severity, row.node, 0, {row.node}, main_location(of, {row.node}), {}, 0});
       continue;
     }
     rest.ns += row.severity.ns;
@@ -111,7 +111,14 @@ void add_headlines(const PatternResult& of, double least_ns, std::vector<Headlin
   }
   if (rest.ns < least_ns) return;
   const auto first = std::ranges::find_if(of.by_node, [&](const auto& row) { return others.contains(row.node); });
-  all.push_back({of.about.name, rest, first->node, others.size() - 1, main_location(of, others), {}, 0});
+  all.push_back({of.about.name,
+                 rest,
+                 first->node,
+                 others.size() - 1,
+                 {others.begin(), others.end()},
+                 main_location(of, others),
+                 {},
+                 0});
 }
 
 }  // namespace

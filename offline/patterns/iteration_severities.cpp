@@ -14,12 +14,26 @@ namespace {
 /// others have waited for. And of no call in them the other end of a message that counts lies in one that was not kept.
 class KnownIterations {
  public:
-  /// `sides`: of messages that count.
-  KnownIterations(const Search& search, unsigned sides) : search_(search) {
+  /// `sides`: of messages that count; none: collective operations and windows count. `is_of_all`: everything does.
+  KnownIterations(const Search& search, unsigned sides, bool is_of_all) : search_(search) {
+    const auto is_operation = [&](std::uint32_t path) {
+      const trace::FunctionOfMpi is = trace::function_of_mpi(search.trace().region_of(path));
+      return is.exchange != trace::Exchange::None || is.window_step != trace::WindowStep::None;
+    };
+    const auto is_untold = [&](const Findings::OfLocation& of, const Findings::Row& row) {
+      constexpr std::int64_t worth_a_word_ns = 1000;  // told time is subtracted in rounded parts
+      switch (row.quantity) {
+        case unknown_receives: return (sides & side_of_receives) != 0;
+        case unknown_sends: return (sides & side_of_sends) != 0;
+        case untold_messages: return sides != no_side;
+        case untold_others:
+          return row.ns > worth_a_word_ns && (is_of_all || (sides == no_side && is_operation(of.cells[row.cell].path)));
+        default: return false;
+      }
+    };
     for (const Findings::OfLocation& of : search.findings().locations())
       for (const Findings::Row& row : of.rows)
-        if (row.span < of.spans.size() && ((row.quantity == unknown_receives && (sides & side_of_receives) != 0) ||
-                                           (row.quantity == unknown_sends && (sides & side_of_sends) != 0)))
+        if (row.span < of.spans.size() && is_untold(of, row))
           unknown_.emplace(of.spans[row.span].loop, of.spans[row.span].number);
     for (std::uint32_t location = 0; location < search.trace().locations().size(); ++location) {
       if (search.trace().locations()[location].thread != 0) continue;
@@ -90,9 +104,9 @@ IterationSeverities severities_of_iterations(const trace::Trace& trace, const st
     wanted = of->quantity();
     wanted_sides = sides;
   }
-  search.keep_rows_of({unknown_receives, unknown_sends, wanted});
+  search.keep_rows_of({unknown_receives, unknown_sends, untold_messages, untold_others, wanted});
   search.run();
-  const KnownIterations known(search, wanted_sides);
+  const KnownIterations known(search, wanted_sides, pattern == waiting_name);
   IterationSeverities all;
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
     for (auto& [loop, of] : loops_of(search, known, location, wanted)) {

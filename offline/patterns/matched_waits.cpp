@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "offline/analysis/run_totals.hpp"
@@ -15,15 +14,20 @@ namespace {
 using format::MetricId;
 using trace::MatchedMessage;
 
-/// Of a node at a location.
-using Place = std::pair<std::uint32_t, std::uint32_t>;
+enum class SideOfMessage : std::uint8_t { Receives, Sends };
 
-/// What the profile has of calls that have received or completed messages.
-struct Received {
-  double messages = 0, ns = 0;
+/// Of a node at a location.
+struct PlaceOfMessages {
+  std::uint32_t node, location;
+  SideOfMessage side;
+  auto operator<=>(const PlaceOfMessages&) const = default;
 };
-std::map<Place, Received> received_messages(const trace::Trace& trace, const Naming& naming) {
-  std::map<Place, Received> received;
+
+/// What the profile has of calls that have received or completed messages, and of those that have sent some.
+using ProfileOfMessages = std::map<PlaceOfMessages, MatchedSide::Whole>;
+
+ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& naming) {
+  ProfileOfMessages profile;
   const experiment::Experiment& experiment = trace.experiment();
   experiment::RankHandle rank;
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
@@ -36,6 +40,14 @@ std::map<Place, Received> received_messages(const trace::Trace& trace, const Nam
     if (!rank) continue;
     const auto at = std::ranges::find(rank->locations, of.thread, &experiment::Location::thread);
     if (at == rank->locations.end()) continue;
+    const double ns_per_tick = 1e9 / rank->ticks_per_second;
+    // Other calls of the same call path move nothing, or to the other side.
+    std::map<std::pair<std::uint32_t, SideOfMessage>, double> of_calls_ns;
+    for (const experiment::CallDurations& calls : at->durations) {
+      const double ns = static_cast<double>(calls.durations[waits::Column::Time]) * ns_per_tick;
+      if (calls.of.receives()) of_calls_ns[{calls.path, SideOfMessage::Receives}] += ns;
+      if (calls.of.sends()) of_calls_ns[{calls.path, SideOfMessage::Sends}] += ns;
+    }
     const auto& paths = experiment.definitions().paths;
     const auto totals = analysis::totals_of_run(*rank, *at, paths);
     for (const experiment::PathTotals& row : totals.paths) {
@@ -43,13 +55,20 @@ std::map<Place, Received> received_messages(const trace::Trace& trace, const Nam
       const auto value = [&](MetricId metric) {
         return static_cast<double>(totals.columns[row.first + format::column_of(metric)]);
       };
-      const double completed = value(MetricId::MessagesCompleted);
-      Received& to = received[{naming.node_of(row.path), location}];
-      to.messages += completed > 0 ? completed : value(MetricId::MessagesReceived);
-      to.ns += static_cast<double>(row.ticks) * 1e9 / rank->ticks_per_second;
+      const double completed = value(MetricId::MessagesCompleted),
+                   time_ns = static_cast<double>(row.ticks) * ns_per_tick;
+      const std::pair<SideOfMessage, double> sides[] = {
+          {SideOfMessage::Receives, completed > 0 ? completed : value(MetricId::MessagesReceived)},
+          {SideOfMessage::Sends, value(MetricId::MessagesSent)}};
+      for (const auto& [side, messages] : sides) {
+        const auto of_calls = of_calls_ns.find({row.path, side});
+        MatchedSide::Whole& to = profile[{naming.node_of(row.path), location, side}];
+        to.messages += messages;
+        to.time_ns += of_calls == of_calls_ns.end() ? time_ns : std::min(of_calls->second, time_ns);
+      }
     }
   }
-  return received;
+  return profile;
 }
 
 /// So few numbers of messages tell nothing.
@@ -58,63 +77,164 @@ constexpr std::size_t fewest_numbers = 10;
 /// Of a share that n groups tell, whatever they say: the standard deviation by Laplace's rule of succession.
 double least_deviation(double n) { return std::sqrt((n + 1) / ((n + 2) * (n + 2) * (n + 3))); }
 
-/// What is known of a node, over all locations.
-struct OfNode {
-  double ns = 0;              ///< of the run
-  double range_ns = 0;        ///< how far the bounds of what it was are apart
-  double unseen_time_ns = 0;  ///< in calls with messages that are not in the sample
-  std::uint64_t messages = 0;
-  /// By number of messages: by what its messages have waited more than others, for the run. A number is sampled on all
-  /// channels or on none.
-  std::unordered_map<std::uint64_t, double> residuals;
-};
+/// Where any share of a time is as likely, the standard deviation is that time over this.
+constexpr double uniform_deviation = 3.4641016151377546;
 
-double error_of(const OfNode& of) {
-  double squares = 0;
-  for (const auto& [ordinal, residual] : of.residuals) squares += residual * residual;
-  const auto n = static_cast<double>(of.residuals.size());
-  return std::sqrt(squares * n / std::max(n - 1, 1.0) + of.range_ns * of.range_ns / 12 +
-                   std::pow(of.unseen_time_ns * least_deviation(n), 2));
+/// The functions that return when the message was taken, or is kept elsewhere.
+bool is_blocking_send(const trace::Trace& trace, std::uint32_t path) {
+  const std::string region = trace.region_of(path);
+  return region == "MPI_Send" || region == "MPI_Ssend" || region == "MPI_Send_c" || region == "MPI_Ssend_c";
 }
 
+struct WaitBounds {
+  double least_ns = 0, most_ns = 0;
+};
+/// How long a blocking send has waited until its receive was posted. When another call than the one that has completed
+/// it has posted it, that was before that call.
+WaitBounds late_receiver_bounds(const MatchedMessage& of) {
+  const std::int64_t until = std::min(of.receive.enter_ns, of.send.leave_ns);
+  const auto most = static_cast<double>(std::max(until - of.send.enter_ns, std::int64_t{0}));
+  // A send that was left before has not waited.
+  if (of.receive.enter_ns >= of.send.leave_ns && of.receive.posted_path == trace::no_path) return {};
+  return {of.receive.posted_path == trace::no_path ? most : 0, most};
+}
+
+double duration_of_end(const trace::MessageEnd& end) { return static_cast<double>(end.leave_ns - end.enter_ns); }
+
+/// The ends of messages at one place.
+struct EndsAtPlace {
+  std::vector<MatchedMessage> received;
+  std::vector<MatchedSide::Message> messages;
+  WaitBounds all;
+};
+
+std::map<PlaceOfMessages, EndsAtPlace> ends_at_places(const trace::Trace& trace, const Naming& naming,
+                                                      const trace::MatchedMessages& matched) {
+  std::map<PlaceOfMessages, EndsAtPlace> places;
+  for (const MatchedMessage& of : matched.pairs()) {
+    if (of.receive.path != trace::no_path) {
+      EndsAtPlace& to = places[{naming.node_of(of.receive.path), of.receive.location, SideOfMessage::Receives}];
+      to.received.push_back(of);
+      to.messages.push_back({of.key.ordinal, duration_of_end(of.receive) / std::max(of.receive.receives, 1U),
+                             static_cast<double>(of.waiting_ns())});
+    }
+    if (of.send.path != trace::no_path && is_blocking_send(trace, of.send.path)) {
+      EndsAtPlace& to = places[{naming.node_of(of.send.path), of.send.location, SideOfMessage::Sends}];
+      const WaitBounds bounds = late_receiver_bounds(of);
+      to.messages.push_back({of.key.ordinal, duration_of_end(of.send), (bounds.least_ns + bounds.most_ns) / 2});
+      to.all.least_ns += bounds.least_ns;
+      to.all.most_ns += bounds.most_ns;
+    }
+  }
+  const auto weight = static_cast<double>(std::uint64_t{1} << matched.level());
+  for (auto& [place, ends] : places) {
+    if (place.side != SideOfMessage::Receives) continue;
+    const trace::LateSenders of = trace::late_senders(ends.received, matched.level());
+    ends.all = {of.least_ns / weight, of.most_ns / weight};
+  }
+  return places;
+}
+
+/// Messages among the events before a location began to sample, which are not in the sample.
+class MessagesBefore {
+ public:
+  MessagesBefore(const trace::Trace& trace, const Naming& naming) : trace_(trace), naming_(naming) {
+    for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
+      const experiment::MessageSample* sample = trace.sampled_messages(location);
+      until_ns_.push_back(sample && sample->begin_time != 0 ? trace.time_of(location, sample->begin_time) : INT64_MAX);
+    }
+  }
+  void add(const trace::Event& event) {
+    if (event.type != trace::Type::Communication || event.time_ns >= until_ns_[event.location]) return;
+    const events::Record& r = event.record;
+    if (!events::is_message(r.kind) || !events::has_number(r.kind, r.phase) || event.path == trace::no_path) return;
+    ++messages_[{event.location, event.path,
+                 r.kind == events::Kind::Receive ? SideOfMessage::Receives : SideOfMessage::Sends}];
+  }
+  void tell(ProfileOfMessages& profile) const {
+    for (const auto& [key, messages] : messages_) {
+      const auto& [location, path, side] = key;
+      if (const auto at = profile.find({naming_.node_of(path), location, side}); at != profile.end())
+        at->second.before += messages;
+    }
+  }
+
+ private:
+  const trace::Trace& trace_;
+  const Naming& naming_;
+  std::vector<std::int64_t> until_ns_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, SideOfMessage>, double> messages_;  ///< by location, path and side
+};
+
 }  // namespace
+
+void MatchedSide::add(const std::vector<Message>& messages, double least_ns, double most_ns, const Whole& whole) {
+  double time_ns = 0, waiting_ns = 0;
+  for (const Message& of : messages) time_ns += of.time_ns, waiting_ns += of.waiting_ns;
+  if (messages.empty() || whole.messages <= 0 || time_ns <= 0) return;
+  const auto sampled = static_cast<double>(messages.size());
+  const double times = std::max(whole.messages / sampled, 1.0);
+  constexpr double half = 0.5;
+  const double share = std::min(half * (least_ns + most_ns) / time_ns, 1.0);
+  // Long calls are missing in the sample, and how much of them was waiting is not known.
+  const double excess_ns = std::max(whole.time_ns - times * time_ns, 0.0), usual_ns = whole.time_ns - excess_ns;
+  const double after = std::max(whole.messages - whole.before, 1.0);
+  const double unsampled_ns = whole.time_ns * std::clamp(1 - sampled * whole.weight / after, 0.0, 1.0);
+  ns_ += share * usual_ns + half * excess_ns;
+  range_ns_ += std::min((most_ns - least_ns) / time_ns, 1.0) * usual_ns;
+  open_ns_ += std::min(excess_ns + unsampled_ns, whole.time_ns);
+  beside_middle_ns_ += std::abs(share - half) * unsampled_ns;
+  messages_ += messages.size();
+  const double of_few = std::sqrt(std::max(1 - 1 / times, 0.0)), scale = usual_ns / time_ns;
+  unseen_time_ns_ += usual_ns * of_few;
+  // What one message has waited is more than its part in the waiting of a call that completes several.
+  const double part = waiting_ns > 0 ? share * time_ns / waiting_ns : 0;
+  for (const Message& of : messages) {
+    OfNumber& to = of_number_[of.number];
+    to.residual_ns += scale * (part * of.waiting_ns - share * of.time_ns) * of_few;
+    to.time_ns += scale * of.time_ns;
+  }
+}
+
+double MatchedSide::error_ns() const {
+  double squares = 0, time_ns = 0, time_squares = 0;
+  for (const auto& [number, of] : of_number_) {
+    squares += of.residual_ns * of.residual_ns;
+    time_ns += of.time_ns;
+    time_squares += of.time_ns * of.time_ns;
+  }
+  const auto n = static_cast<double>(of_number_.size());
+  // A few long calls tell as little as few calls do.
+  const double effective = time_squares > 0 ? time_ns * time_ns / time_squares : 0;
+  return std::sqrt(squares * n / std::max(n - 1, 1.0) + std::pow(range_ns_ / uniform_deviation, 2) +
+                   std::pow(open_ns_ / uniform_deviation, 2) + beside_middle_ns_ * beside_middle_ns_ +
+                   std::pow(unseen_time_ns_ * least_deviation(effective), 2));
+}
 
 std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,
                                        std::optional<unsigned> as_level) {
   if (trace.archive() || (!as_level && !trace.level_of_messages())) return {};
   trace::MatchedMessages matched(trace, as_level);
+  MessagesBefore before(trace, naming);
   auto reader = trace.read();
-  while (const trace::Event* event = reader.next()) matched.add(*event);
-  std::map<Place, std::vector<MatchedMessage>> by_place;
-  for (const MatchedMessage& of : matched.pairs())
-    if (of.receive.path != trace::no_path)
-      by_place[{naming.node_of(of.receive.path), of.receive.location}].push_back(of);
-  const auto received = received_messages(trace, naming);
-  std::map<std::uint32_t, OfNode> nodes;
+  while (const trace::Event* event = reader.next()) {
+    matched.add(*event);
+    if (!as_level) before.add(*event);
+  }
+  ProfileOfMessages profile = profile_of_messages(trace, naming);
+  before.tell(profile);
+  std::map<std::pair<std::uint32_t, SideOfMessage>, MatchedSide> nodes;
   const auto weight = static_cast<double>(std::uint64_t{1} << matched.level());
-  for (const auto& [place, messages] : by_place) {
-    const auto all = received.find(place);
-    if (all == received.end() || all->second.messages <= 0) continue;
-    const auto sampled = static_cast<double>(messages.size());
-    const double times = std::max(all->second.messages / sampled, 1.0);
-    const trace::LateSenders of = trace::late_senders(messages, matched.level());
-    const double least = times * of.least_ns / weight, most = times * of.most_ns / weight;
-    OfNode& node = nodes[place.first];
-    node.ns += (least + most) / 2;
-    node.range_ns += most - least;
-    node.unseen_time_ns += all->second.ns * std::sqrt(std::max(1 - 1 / times, 0.0));
-    node.messages += messages.size();
-    double mean = 0;
-    for (const MatchedMessage& message : messages) mean += static_cast<double>(message.waiting_ns()) / sampled;
-    // What one message has waited is more than its part in the waiting of a call that completes several.
-    const double part = mean > 0 ? (least + most) / 2 / (times * sampled * mean) : 0;
-    for (const MatchedMessage& message : messages)
-      node.residuals[message.key.ordinal] +=
-          times * part * (static_cast<double>(message.waiting_ns()) - mean) * std::sqrt(std::max(1 - 1 / times, 0.0));
+  for (const auto& [place, ends] : ends_at_places(trace, naming, matched)) {
+    const auto whole = profile.find(place);
+    if (whole == profile.end()) continue;
+    whole->second.weight = weight;
+    nodes[{place.node, place.side}].add(ends.messages, ends.all.least_ns, ends.all.most_ns, whole->second);
   }
   std::vector<MatchedWait> waits;
-  for (const auto& [number, of] : nodes)
-    if (of.residuals.size() >= fewest_numbers) waits.push_back({number, of.ns, error_of(of), of.messages});
+  for (const auto& [key, of] : nodes)
+    if (of.numbers() >= fewest_numbers)
+      waits.push_back({key.first, of.ns(), of.error_ns(), of.messages(), key.second == SideOfMessage::Sends});
   return waits;
 }
 

@@ -1,7 +1,14 @@
 #pragma once
-/// Waiting for late senders from messages that were sampled one by one (trace/matched_messages.hpp): for programs whose
+/// Waiting for the other side of messages that were sampled one by one (trace/matched_messages.hpp): for programs whose
 /// iterations, or stretches, are too large to be kept, and those without either.
+///
+/// A ratio estimator: the share of waiting in the time of the calls of the sample, times the exact time of all such
+/// calls (Cochran, Sampling Techniques, chapter 6). Waiting is in few messages, such as the first of a wave, so a
+/// sample of some hundred messages may have none of these. Their calls are long, and the exact time tells that they are
+/// missing: time that is more than the sample stands for may have been waiting or not. So may the time of messages that
+/// could not be sampled.
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,14 +18,51 @@ namespace refrain::patterns {
 
 struct MatchedWait {
   std::uint32_t node;
-  double ns = 0, error_ns = 0;  ///< of the run
-  std::uint64_t messages = 0;   ///< in the sample
+  double ns = 0, error_ns = 0;    ///< of the run
+  std::uint64_t messages = 0;     ///< in the sample
+  bool is_late_receiver = false;  ///< else late sender
 };
 
-/// Of call paths that have received messages of the sample, ascending by node. What one message of the sample has
-/// waited on average, times the number of messages that the profile has there. Reads all events. None: nothing was
-/// sampled so. `as_level`: of a trace with all events, as if one of 2^as_level messages had been sampled.
+/// Of call paths that have received messages of the sample, and of blocking sends; ascending by node. Reads all events.
+/// None: nothing was sampled so. `as_level`: of a trace with all events, as if one of 2^as_level messages had been
+/// sampled.
 std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,
                                        std::optional<unsigned> as_level = {});
+
+/// What is known of one end of messages at a call path and location, or at some of them. The calls of one message are
+/// those with its number: a number is sampled on all channels or on none.
+class MatchedSide {
+ public:
+  struct Message {
+    std::uint64_t number;
+    double time_ns;     ///< of its call, divided by the messages that the call has completed
+    double waiting_ns;  ///< for this message
+  };
+  /// Of all such calls.
+  struct Whole {
+    double time_ns = 0;
+    double messages = 0;
+    double before = 0;  ///< of these, messages before the sample began
+    double weight = 1;  ///< messages that one of the sample stands for
+  };
+  /// `least_ns`, `most_ns`: waiting of these messages; of what one call completes only the longest waiting counts.
+  void add(const std::vector<Message>& messages, double least_ns, double most_ns, const Whole& whole);
+
+  std::uint64_t messages() const { return messages_; }
+  std::size_t numbers() const { return of_number_.size(); }
+  double ns() const { return ns_; }
+  double error_ns() const;
+
+ private:
+  struct OfNumber {
+    double residual_ns = 0;  ///< by what its messages have waited more than others, for the run
+    double time_ns = 0;      ///< that they stand for
+  };
+  std::map<std::uint64_t, OfNumber> of_number_;
+  double ns_ = 0, range_ns_ = 0;
+  double open_ns_ = 0, beside_middle_ns_ = 0;  ///< time of which nothing is known; by how much its share is not half
+  double unseen_time_ns_ = 0;                  ///< in calls with messages that are not in the sample
+  std::uint64_t messages_ = 0;
+};
 
 }  // namespace refrain::patterns

@@ -57,7 +57,7 @@ std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
     free_nodes_.pop_back();
   }
   Node& made = nodes_[node];
-  made.is_left = made.has_receiving = made.has_unknown = made.has_crossing = false;
+  made.is_left = made.has_receiving = made.has_unknown = made.has_crossing = made.is_untold = false;
   made.receives = none;
   made.receives_pending = made.sends_pending = made.sends = 0;
   made.holders = 1;
@@ -77,7 +77,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       pairing_.add(event);
       const auto begun = begun_.find(search_.trace_.request_of(event));
       if (begun == begun_.end()) {
-        if (search_.counts_.is_sample) nodes_[node_of(node)].has_unknown = true;
+        if (misses_begins()) nodes_[node_of(node)].has_unknown = true;
         return;
       }
       const std::uint32_t send = begun->second;
@@ -134,7 +134,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
     const auto at = posted_.find(search_.trace_.request_of(event));
-    is_posted_unseen = at == posted_.end() && search_.counts_.is_sample;
+    is_posted_unseen = at == posted_.end() && misses_begins();
     posted = at == posted_.end() ? Posted() : at->second;
     if (at != posted_.end()) posted_.erase(at);
   }
@@ -329,9 +329,11 @@ std::uint64_t Search::Messages::iteration_of(const trace::Event& event) const {
   return search_.iteration_of(event.location, search_.findings_.span(event.location));
 }
 
-/// Of a call of a sample.
-void Search::Messages::add_time(Quantity quantity, const Call& call) {
-  if (search_.counts_.is_sample) search_.add(quantity, call, call.time_ns());
+/// A call depends on messages of which the other ends are not known, or lie in other iterations of a sample.
+void Search::Messages::add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing) {
+  Node& of = nodes_[node];
+  if (search_.counts_.is_sample) return search_.add(has_unknown ? unknown : crossing, of.call, of.call.time_ns());
+  if (has_unknown && !std::exchange(of.is_untold, true)) search_.add_untold(untold_messages, of.call);
 }
 
 void Search::Messages::tell_receiving(std::uint32_t node) {
@@ -358,7 +360,7 @@ void Search::Messages::tell_receiving(std::uint32_t node) {
     search_.publish(Receiving{of.call, *latest, waiting_ns, of.told_ns});
     nodes_[node].told_ns = std::max(waiting_ns, of.told_ns);
   }
-  if (has_unknown || has_crossing) add_time(has_unknown ? unknown_receives : crossing_receives, of.call);
+  if (has_unknown || has_crossing) add_time(node, has_unknown, unknown_receives, crossing_receives);
   std::uint32_t at = of.receives;
   nodes_[node].receives = none;
   while (at != none) {
@@ -371,7 +373,7 @@ void Search::Messages::tell_receiving(std::uint32_t node) {
 
 void Search::Messages::tell_sending(std::uint32_t node) {
   const Node& of = nodes_[node];
-  if (of.has_unknown || of.has_crossing) add_time(of.has_unknown ? unknown_sends : crossing_sends, of.call);
+  if (of.has_unknown || of.has_crossing) add_time(node, of.has_unknown, unknown_sends, crossing_sends);
   if (of.posted_ns == INT64_MIN) return;
   const bool has_waited = of.posted_ns > of.call.enter_ns && of.posted_ns < of.call.leave_ns;
   const std::int64_t waiting_ns = has_waited ? of.posted_ns - of.call.enter_ns : 0;

@@ -83,6 +83,7 @@ class Search::Messages {
     // Sends that it has completed.
     bool has_unknown = false;   ///< of one nobody knows when its receive was posted
     bool has_crossing = false;  ///< one was received in another iteration, or posted there
+    bool is_untold = false;     ///< its time was added to what nothing tells of
   };
   /// A send or a receive.
   struct Operation {
@@ -129,7 +130,9 @@ class Search::Messages {
   int process_of(std::int32_t rank) const;
   void complete_send(std::uint32_t operation);
   void forget_unfinished();
-  void add_time(Quantity quantity, const Call& call);
+  void add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing);
+  /// What was begun or posted before is not all known.
+  bool misses_begins() const { return search_.counts_.is_sample || search_.counts_.gaps > 0; }
   std::uint64_t iteration_of(const trace::Event& event) const;
   static bool are_apart(std::uint64_t a, std::uint64_t b) { return a != b || a == 0; }
   void tell_receiving(std::uint32_t node);

@@ -102,6 +102,7 @@ class Search::Rounds {
     search_.publish_job_wide(true);
     search_.publish_job_wide(false);
     finish_operations();
+    search_.windows_->finish();
     search_.findings_.finish();
     search_.count();
     gather();

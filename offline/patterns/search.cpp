@@ -5,6 +5,7 @@
 
 #include "format/checksum.hpp"
 #include "format/hashing.hpp"
+#include "offline/patterns/dependences.hpp"
 #include "offline/patterns/messages.hpp"
 #include "offline/patterns/threads.hpp"
 #include "offline/patterns/windows.hpp"
@@ -84,6 +85,7 @@ void Search::run(const Progress& progress) {
 
 void Search::finish() {
   finish_events();
+  windows_->finish();
   findings_.finish();
   count();
 }
@@ -120,10 +122,12 @@ void Search::finish_events() {
   }
   messages_->finish();
   collectives_.finish();
+  for (const std::vector<Call>* calls : {&init_, &finalize_})
+    if (calls->size() != processes_)
+      for (const Call& of : *calls) add_untold(untold_others, of);
 }
 
 void Search::count() {
-  windows_->finish();
   counts_.messages = messages_->counts();
   counts_.known_messages = counts_.messages.share_of_pairs();
   counts_.violations = messages_->violations();
@@ -176,6 +180,16 @@ void Search::enter(const trace::Event& event) {
   frame.call.enter_ns = event.time_ns;
 }
 
+namespace {
+
+bool is_of_one_process(const trace::Trace& trace, const trace::Event& event) {
+  const trace::Communicators& communicators = trace.communicators();
+  const std::int32_t index = communicators.index_of(trace.locations()[event.location].rank, event.record.communicator);
+  return index >= 0 && communicators.all()[static_cast<std::size_t>(index)].is_self;
+}
+
+}  // namespace
+
 /// A one-sided operation, or a synchronization.
 void Search::use_window(const trace::Event& event, Frame& frame) {
   const events::Record& r = event.record;
@@ -207,6 +221,7 @@ void Search::communication(const trace::Event& event) {
   } else if (event.record.kind == Kind::Collective) {
     const events::Record& r = event.record;
     if (is_about_collectives_) collectives_.add(event, {frame.call.enter_ns, frame.call.path, frame.call.span});
+    frame.is_with_other_processes |= tells_untold() && !is_of_one_process(trace_, event);
     if (r.phase != events::Phase::Whole && r.phase != events::Phase::Completed) return;
     const std::uint32_t begun =
         r.phase == events::Phase::Whole ? event.path : trace_.path_of(event.location, r.begun_thread, r.begun_node);
@@ -243,6 +258,7 @@ void Search::leave(const trace::Event& event) {
   if (is_within(call.enter_ns))
     findings_.add_call(static_cast<Quantity>(call.call_class), call.location, call.path, call.span,
                        call.time_ns() - call.inner_ns, frame.messages, frame.bytes);
+  if (tells_untold()) note_untold(frame, call);
   collectives_.leave(event, call.enter_ns, call.inner_ns, frame.completes_message || frame.completes_both);
   if (is_within(call.enter_ns) && call.call_class != CallClass::NotMpi) {
     std::int64_t& until = findings_.of(call.location).counted_until_ns;
@@ -259,6 +275,14 @@ void Search::leave(const trace::Event& event) {
   using trace::JobCall;
   const JobCall job_call = call.region < functions_.size() ? functions_[call.region].job_call : JobCall::None;
   if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
+}
+
+/// Of messages, Messages say it. Of a collective operation it is told once all of its parts are there.
+void Search::note_untold(const Frame& frame, const Call& call) {
+  const bool is_untold = frame.completes_collective ? frame.is_with_other_processes
+                                                    : !frame.completes_message && call.region < functions_.size() &&
+                                                          functions_[call.region].waits_untold;
+  if (is_untold) add_untold(untold_others, call);
 }
 
 void Search::sample(const trace::Event& event) const {
@@ -315,6 +339,9 @@ void Search::collective(const trace::CollectiveOperation& operation) {
   for (const trace::CollectivePart& part : operation.parts) {
     last = std::max(last, part.begin_ns);
     first = std::min(first, part.leave_ns);
+    if (part.is_with_others || operation.exchange == trace::Exchange::None || !tells_untold()) continue;
+    const Call call = call_of(part);
+    add(untold_others, call, -((call.time_ns() - call.inner_ns) / part.together));
   }
   publish(Collective{operation, last, first});
 }

@@ -145,6 +145,7 @@ class Search {
     Call call;
     std::uint32_t node = 0;  ///< of Messages; 0: it has moved none
     bool completes_collective = false, completes_message = false, completes_both = false;
+    bool is_with_other_processes = false;  ///< a collective operation of several processes
     trace::CallClass collective_class{};
     bool uses_window = false;  ///< window_uses_ says how
     std::uint64_t messages = 0, bytes = 0;
@@ -164,6 +165,12 @@ class Search {
   void end_gap(std::uint32_t location, std::int64_t ns);
   void abandon(const Frame& frame);
   void collective(const trace::CollectiveOperation& operation);
+  void note_untold(const Frame& frame, const Call& call);
+  /// The call may have waited, and nothing tells for how long. Of experiments.
+  void add_untold(Quantity quantity, const Call& call) {
+    if (tells_untold()) add(quantity, call, call.time_ns() - call.inner_ns);
+  }
+  bool tells_untold() const { return !trace_.archive() && !distribution_; }
   void job_wide(const Call& call, bool is_init);
   void publish_job_wide(bool is_init);
   /// Where orders of messages are known from: in a sample nobody knows what came before.

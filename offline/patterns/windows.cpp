@@ -256,6 +256,7 @@ void Search::Windows::finish() {
 /// Nobody knows whom the epoch that ends with the call has waited for.
 void Search::Windows::leave_out(const Call& call) {
   search_.counts_.window_epochs_left_out += search_.looks_at(call.location);
+  search_.add_untold(untold_others, call);
 }
 
 void Search::Windows::publish(const WindowWait& wait) const {

@@ -52,18 +52,37 @@ class CallTreePage : public RunPage {
     constexpr std::pair<Method, const char*> methods[] = {
         {Method::Events, "of all events"},
         {Method::Sampled, "an estimate from the events that were kept"},
-        {Method::Matched, "from single messages"},
+        {Method::Matched, "an estimate from single messages"},
         {Method::Minimum, "what calls took longer than short ones of their kind"}};
-    std::map<Method, double> by_method;
-    double all = 0;
-    for (const NodeWait& of : waits_) {
-      by_method[of.method] += of.seconds;
+    constexpr double worth_a_word = 0.01;
+    struct Sum {
+      double waiting_s = 0, known_s = 0, time_s = 0;
+    };
+    std::map<Method, Sum> by_method;
+    double all = 0, polling = 0, untold = 0;
+    for (std::size_t node = 0; node < waits_.size(); ++node) {
+      const NodeWait& of = waits_[node];
+      const double time = d_.tree.nodes[node].exclusive_s;
+      Sum& sum = by_method[of.method];
+      sum.waiting_s += of.seconds;
+      sum.known_s += of.known_s;
+      sum.time_s += time;
       all += of.seconds;
+      if (of.kind == waits::polling_name) polling += of.seconds;
+      if (is_untold(d_.tree.nodes[node], of)) untold += time;
     }
     std::string text;
-    for (const auto& [method, words] : methods)
-      if (constexpr double least = 0.01; by_method[method] > least * all)
-        text += fmt::format("{}{}", text.empty() ? "" : "; where there are none, ", words);
+    for (const auto& [method, words] : methods) {
+      const Sum& of = by_method[method];
+      if (of.waiting_s <= worth_a_word * all) continue;
+      text += fmt::format("{}{}", text.empty() ? "" : "; where they tell nothing, ", words);
+      if (const double known = of.time_s > 0 ? of.known_s / of.time_s : 1; known < 1 - worth_a_word)
+        text += fmt::format(", which tell of {:.0f} % of these calls' time", 100 * known);
+    }
+    if (polling > worth_a_word * all) text += "; calls that tested and found nothing count as waiting";
+    if (untold > worth_a_word * wall())
+      text += fmt::format("; {} % of the time is in calls of which nothing tells whether they waited",
+                          percent(untold, wall()));
     return text + " (--waits).";
   }
 
@@ -337,7 +356,8 @@ Table call_paths_table(const Document& d) {
                node.inclusive_s}};
       add_counts(row, node.exclusive);
       for (const double value : {node.spread.min, node.spread.mean, node.spread.max}) row.cells.emplace_back(value);
-      row.cells.push_back(analysis::has_standard_error(node.name) ? Cell(node.standard_error_s) : Cell());
+      row.cells.emplace_back();
+      if (analysis::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
       if (node.marked) row.cells.insert(row.cells.end(), {node.mark_visits, node.mark_s});

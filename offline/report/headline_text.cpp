@@ -7,6 +7,7 @@
 #include "offline/analysis/short_names.hpp"
 #include "offline/patterns/headlines.hpp"
 #include "offline/report/patterns_view.hpp"
+#include "waits/kinds.hpp"
 
 namespace refrain::report {
 namespace {
@@ -57,19 +58,110 @@ std::string text_of(const patterns::Headline& of, const trace::Trace& trace, con
                             place_of(trace.locations()[of.cause->activity.location]));
 }
 
+/// Of a headline's call paths.
+struct OfPaths {
+  double seconds = 0, error_s = 0;  ///< of the run
+  bool is_known = true;             ///< else of some of them nothing is known but what events tell of a part
+  bool are_all_told = true;         ///< events tell of nearly all calls
+  double kept_s = 0;                ///< waiting that events tell of
+  double told_s = 0, time_s = 0;    ///< time of the calls, of which they tell and of all
+};
+
+OfPaths of_paths(const patterns::Headline& headline, const patterns::Analysis& analysis, const WaitingOfRun& run) {
+  const auto pattern = std::ranges::find(analysis.patterns, headline.pattern,
+                                         [](const patterns::PatternResult& of) { return of.about.name; });
+  OfPaths all;
+  for (const std::uint32_t node : headline.nodes) {
+    if (node >= run.waits.size() || pattern == analysis.patterns.end()) continue;
+    const NodeWait& wait = run.waits[node];
+    const auto row = std::ranges::find(pattern->by_node, node, &patterns::PatternResult::ByNode::node);
+    const double kept_s = row == pattern->by_node.end() ? 0 : row->severity.ns / 1e9;
+    const double time_s = run.tree.nodes[node].exclusive_s;
+    all.kept_s += kept_s;
+    all.told_s += wait.events_known_s;
+    all.time_s += time_s;
+    all.are_all_told &= wait.events_known_s >= nearly_all_known * time_s;
+    const bool is_by_events = wait.method == NodeWait::Method::Events || wait.method == NodeWait::Method::Sampled;
+    if (is_by_events && wait.searched_s && *wait.searched_s > 0) {
+      // What events tell of is one kind among those that the call path has waited in.
+      const double part = std::min(kept_s / *wait.searched_s, 1.0);
+      all.seconds += part * wait.seconds;
+      all.error_s += part * wait.error_s;
+    } else if (!is_by_events && wait.kind == headline.pattern) {
+      all.seconds += wait.seconds;
+      all.error_s += wait.error_s;
+    } else {
+      all.is_known = false;
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> more_of_waiting() { return {"--waits"}; }
+
+std::string words_of(std::string kind) {
+  std::ranges::replace(kind, '_', ' ');
+  return kind;
+}
+
+/// The largest ones of which events tell too little to have made a headline.
+void add_untold(const patterns::Analysis& analysis, const WaitingOfRun& run, std::vector<findings::Finding>& all) {
+  constexpr double least_share = 0.03;
+  constexpr std::size_t most = 2;
+  using Method = NodeWait::Method;
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t node = 1; node < run.waits.size(); ++node) {
+    const NodeWait& of = run.waits[node];
+    const bool is_told = std::ranges::any_of(analysis.headlines, [&](const patterns::Headline& headline) {
+      return std::ranges::find(headline.nodes, node) != headline.nodes.end();
+    });
+    // The launcher's, and what has a sentence of its own.
+    const bool is_other = of.kind.empty() || of.kind == "wait_at_init" || of.kind == waits::polling_name;
+    if ((of.method == Method::Matched || of.method == Method::Minimum) && !is_told && !is_other &&
+        of.seconds >= least_share * run.elapsed_s)
+      nodes.push_back(node);
+  }
+  std::ranges::stable_sort(nodes, std::greater<>{}, [&](std::uint32_t node) { return run.waits[node].seconds; });
+  if (nodes.size() > most) nodes.resize(most);
+  for (const std::uint32_t node : nodes) {
+    const NodeWait& of = run.waits[node];
+    findings::Finding finding{
+        .rule = of.kind,
+        .share = of.seconds / run.elapsed_s,
+        .error = of.error_s / run.elapsed_s,
+        .text = fmt::format("{} in {}, as {} tell", words_of(of.kind), short_path(analysis::path_to(run.tree, node)),
+                            of.method == Method::Matched ? "single messages" : "durations of calls"),
+        .more = more_of_waiting()};
+    if (is_certain(finding)) all.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, const trace::Trace& trace,
-                                           const patterns::Naming& naming, double elapsed_s) {
+                                           const patterns::Naming& naming, const WaitingOfRun& run) {
   std::vector<findings::Finding> all;
   for (const patterns::Headline& of : analysis.headlines) {
     findings::Finding finding{.rule = of.pattern,
-                              .share = of.severity.ns / 1e9 / elapsed_s,
-                              .error = of.severity.error_ns / 1e9 / elapsed_s,
+                              .share = of.severity.ns / 1e9 / run.elapsed_s,
+                              .error = of.severity.error_ns / 1e9 / run.elapsed_s,
                               .text = text_of(of, trace, naming),
-                              .more = {"--waits"}};
+                              .more = more_of_waiting()};
+    if (const OfPaths paths = of_paths(of, analysis, run); !paths.are_all_told) {
+      finding.share = paths.seconds / run.elapsed_s;
+      finding.error = paths.error_s / run.elapsed_s;
+      if (!paths.is_known || !is_certain(finding)) {
+        if (!(paths.told_s > 0) || !(paths.time_s > 0)) continue;
+        finding.share = finding.error = 0;
+        constexpr double percent = 100;
+        finding.text += fmt::format("; events tell of {:.0f} % of these calls' time, and {:.0f} % of that was waiting",
+                                    percent * std::min(paths.told_s / paths.time_s, 1.0),
+                                    percent * std::min(paths.kept_s / paths.told_s, 1.0));
+      }
+    }
     if (is_certain(finding)) all.push_back(std::move(finding));
   }
+  add_untold(analysis, run, all);
   return all;
 }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "offline/trace/functions.hpp"
+#include "waits/kinds.hpp"
+
 namespace refrain::report {
 
 const char* name_of(NodeWait::Method method) {
@@ -14,8 +17,8 @@ namespace {
 
 using Method = NodeWait::Method;
 
-/// What stands for less of a call path's time says too little of it; what stands for so much, all.
-constexpr double least_seen = 0.5, all_seen = 0.98;
+/// What tells of less of a call path's time says too little of it; what tells of so much, all.
+constexpr double least_known = 0.5;
 
 /// Of a time of which nobody knows what part was waiting, were all parts as likely: the standard deviation.
 double error_of_unknown(double time_s) { return std::max(time_s, 0.0) / std::sqrt(12.0); }
@@ -41,24 +44,29 @@ void add_searched(const PathWaits& waits, const analysis::CallTree& tree, std::v
     if (path >= tree.node_of.size()) continue;
     NodeWait& node = of[tree.node_of[path]];
     const double time = tree.nodes[tree.node_of[path]].exclusive_s;
-    const double seen = time > 0 ? std::min(row.seen_s / time, 1.0) : 0;
-    if (row.seen_s > 0) node.searched_s = row.seconds;
+    const double known_s = std::min({row.known_s, row.seen_s, time}), known = time > 0 ? known_s / time : 0;
+    if (row.known_s > 0) node.searched_s = row.seconds;
+    node.events_known_s = known_s;
     if (row.matched) node.matched_s = row.matched->seconds;
-    if (seen >= least_seen) {
-      node.method = waits.is_sampled || seen < all_seen ? Method::Sampled : Method::Events;
+    if (known >= least_known) {
+      node.method = waits.is_sampled || known < nearly_all_known ? Method::Sampled : Method::Events;
       node.seconds = row.seconds;
       node.error_s = row.error_s;
-      if (node.method == Method::Sampled) extend(node, std::min(row.seen_s, time), time);
-      node.confidence = waits.confidence * seen;
+      node.known_s = known_s;
+      if (node.method == Method::Sampled) extend(node, known_s, time);
+      node.confidence = waits.confidence * known;
       node.kind = row.kind;
       for (const auto& [rank, seconds] : row.by_rank)
         node.by_rank[rank] = row.seconds > 0 ? seconds * node.seconds / row.seconds : 0;
     } else if (row.matched) {
       node.method = Method::Matched;
-      node.seconds = row.matched->seconds;
-      node.error_s = row.matched->error_s;
+      node.known_s = time;
+      // What events tell of is known; single messages stand for the rest.
+      const double rest = 1 - known;
+      node.seconds = row.matched->seconds * rest + (known > 0 ? row.seconds : 0);
+      node.error_s = row.matched->error_s * rest + (known > 0 ? row.error_s : 0);
       node.confidence = confidence_of(time > 0 ? row.matched->error_s / time : 0, row.matched->messages);
-      node.kind = "late_sender";
+      node.kind = row.matched->is_late_receiver ? "late_receiver" : "late_sender";
     }
   }
 }
@@ -88,6 +96,7 @@ void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& 
     node.method = Method::Minimum;
     node.seconds = node.minimum->seconds;
     node.error_s = node.minimum->error_s();
+    node.known_s = std::min(sums[i].time_s, time);
     const double range = node.minimum->most_s - node.minimum->least_s;
     node.confidence = confidence_of(time > 0 ? range / time : 0, sums[i].calls);
     const auto most = std::ranges::max_element(sums[i].kinds_s, {}, [](const auto& kind) { return kind.second; });
@@ -111,6 +120,16 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::option
     waits[node].error_s = std::min(waits[node].error_s, tree.nodes[node].exclusive_s);
   }
   return waits;
+}
+
+bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
+  if (node.kind != analysis::PathKind::Mpi || wait.method != NodeWait::Method::None) return false;
+  const trace::FunctionOfMpi is = trace::function_of_mpi(node.name);
+  const bool is_begin = node.name.starts_with("MPI_I") && node.name != "MPI_Iprobe" && node.name != "MPI_Improbe";
+  const bool is_among_several = is.call_class == trace::CallClass::Collective ||
+                                is.call_class == trace::CallClass::Barrier ||
+                                is.call_class == trace::CallClass::OneSidedSync;
+  return is.waits_untold || (!is_begin && (is_among_several || waits::is_known(node.name)));
 }
 
 std::vector<NodeWait> waits_of(const Document& d) {

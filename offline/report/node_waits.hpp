@@ -6,9 +6,10 @@
 ///     matched   an estimate from messages that were sampled one by one, where too little of a call path was kept
 ///     minimum   what calls took longer than short ones of their kind (waits/estimate.hpp): known of every run
 ///
-/// The first that there is counts, as who has seen both ends of a message knows more. Iterations that were kept, or
-/// events of a part of the run, count when they stand for at least half of a call path's time; the rest is taken to
-/// have waited in the same part of its time, with the error of a part that may be any.
+/// The first that there is counts, as it knows both ends of messages. Events count when they tell of at least half of a
+/// call path's time for how long its calls have waited: those that were not kept tell nothing, nor do those of messages
+/// and collective operations of which the other ends are not known. The rest is taken to have waited in the same part
+/// of its time, with the error of a part that may be any.
 
 #include <map>
 #include <optional>
@@ -23,12 +24,16 @@ struct NodeWait {
   enum class Method : std::uint8_t { None, Events, Sampled, Matched, Minimum } method = Method::None;
   double seconds = 0, error_s = 0;
   double confidence = 0;                   ///< from 0, it says nothing, to 1
+  double known_s = 0;                      ///< time of the calls of which the method tells
+  double events_known_s = 0;               ///< ... of which events tell, whatever the method is
   std::string kind;                        ///< the pattern that has most of it; empty: of none
   std::optional<double> searched_s;        ///< what iterations that were kept say, or all events
   std::optional<double> matched_s;         ///< what messages that were sampled one by one say
   std::optional<waits::Estimate> minimum;  ///< nothing: who waits in these calls is not known
   std::map<std::int32_t, double> by_rank;  ///< of `seconds`, of events and samples of them
 };
+/// What is known of so much of a call path's time is known of all of it.
+inline constexpr double nearly_all_known = 0.98;
 /// "events", "sampled", "matched", "minimum"; "": it is not known.
 const char* name_of(NodeWait::Method method);
 
@@ -38,5 +43,8 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::option
                                const analysis::MinimumWaits* minima);
 /// Empty: nothing is known of this document.
 std::vector<NodeWait> waits_of(const Document& document);
+
+/// Processes may wait for each other in calls of the function, and `wait` does not say for how long.
+bool is_untold(const analysis::TreeNode& node, const NodeWait& wait);
 
 }  // namespace refrain::report

@@ -23,7 +23,9 @@ class PatternIterations final : public IterationSource {
     return fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",
                        percent(share, 1));
   }
-  std::string why_none() const override { return "all events of no iteration of this loop were kept"; }
+  std::string why_none() const override {
+    return "of no iteration of this loop the events tell of all calls that may have waited";
+  }
   analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
                               const analysis::PathSelection* selection) const override {
     const auto is_meant = [&](std::uint32_t path) {

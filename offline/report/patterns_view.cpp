@@ -222,7 +222,9 @@ class PatternsPage : TextPage {
   void causes(const patterns::CauseResults& found) {
     line();
     line(fmt::format("causes of {} of waiting{}", human_time(seconds_of_ns(found.waiting_ns)),
-                     shown_.analysis.is_sampled ? " in the iterations that were kept" : ""));
+                     shown_.analysis.is_sampled       ? " in the iterations that were kept"
+                     : shown_.analysis.seen_share < 1 ? " in the events that were kept"
+                                                      : ""));
     line();
     line(fmt::format("{}{}  what has taken longer there than on those that waited", right("time", 10), right("%", 7)));
     const double rest = activities(found.all, found.waiting_ns);
@@ -301,12 +303,20 @@ class PatternsPage : TextPage {
     if (a.unknown_ns > 0.001 * a.total_ns)
       line(fmt::format("{} in calls with messages: nothing that was kept says how much of it they have waited.",
                        human_time(seconds_of_ns(a.unknown_ns))));
+    double untold_ns = 0;
+    for (const auto& of : a.untold) untold_ns += of.severity.ns;
+    if (!a.is_sampled && untold_ns > 0.001 * a.total_ns)
+      line(fmt::format("{} in calls that may have waited: the events do not tell for how long.",
+                       human_time(seconds_of_ns(untold_ns))));
     if (a.merged_strata > 0)
       line(fmt::format("{} held few kept iterations, and were put to others.",
                        plural(static_cast<std::int64_t>(a.merged_strata), "stratum", "strata")));
     if (a.counts.gaps > 0)
-      line(fmt::format("At {} events are missing.",
-                       plural(static_cast<std::int64_t>(a.counts.gaps), "place", "places")));
+      line(fmt::format(
+          "At {} events are missing{}.", plural(static_cast<std::int64_t>(a.counts.gaps), "place", "places"),
+          a.seen_share < 1 && !a.is_sampled
+              ? fmt::format("; what is said is of the rest, {} % of the time in MPI", percent(a.seen_share, 1))
+              : ""));
   }
 
   void tree(const TakeRow& take) const {

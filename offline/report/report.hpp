@@ -51,10 +51,12 @@ struct PathWaits {
     std::int64_t path;        ///< of the definitions; the first one of a node of the call tree stands for all of it
     double seconds, error_s;  ///< error: of an estimate from a sample of iterations
     double seen_s;            ///< time in MPI that what was kept stands for
+    double known_s;           ///< of that, time of calls of which the events tell whether they have waited
     /// From messages that were sampled one by one; nothing: there are none of this call path.
     struct Matched {
       double seconds, error_s;
-      std::uint64_t messages;  ///< in the sample
+      std::uint64_t messages;         ///< in the sample
+      bool is_late_receiver = false;  ///< of senders; else late senders
     };
     std::optional<Matched> matched;
     std::string kind;                        ///< the pattern that most of it is; empty: of none

@@ -170,7 +170,8 @@ class WaitsPage : public RunPage {
             "wait %: of the time of all threads, but for what helper threads are idle, by the method that is named. "
             "events, sampled: what the events that "
             "were kept tell, of all calls or of a sample of iterations. matched: single messages that were sampled. "
-            "minimum: what calls took longer than short ones of their kind, with its bounds.",
+            "minimum: what calls took longer than short ones of their kind, with its bounds; of calls that tested "
+            "and found nothing (polling), all their time.",
             0, style_.faint);
   }
 
@@ -208,9 +209,9 @@ class WaitsPage : public RunPage {
       return text + "  " + path;
     };
     if (lines.empty())
-      return line(paths.empty()               ? "Of no call path of this experiment it is known who waits."
+      return line(paths.empty()               ? "This experiment has no wait-state information."
                   : paths[0].wait.seconds > 0 ? "No call path has waited for others long enough to be shown."
-                                              : "Nobody has waited for others, as far as is known.");
+                                              : "No call path has waited for others.");
     line(paint(style_.faint, put(heads, "call path")));
     for (const auto& [cells, of] : lines) line(put(cells, path_of(*of, width() > used ? width() - used : least_path)));
   }

@@ -84,6 +84,8 @@ void Collectives::leave(const Event& event, std::int64_t enter_ns, std::int64_t 
     return;
   std::vector<Part> rest;  // of a call around this one
   const std::vector<Part> all = std::exchange(completing, {});
+  const auto together = static_cast<std::uint32_t>(std::ranges::count_if(
+      all, [&](const Part& of) { return of.part.path == event.path && of.part.enter_ns == enter_ns; }));
   for (const Part& part : all) {
     if (part.part.path != event.path || part.part.enter_ns != enter_ns) {
       rest.push_back(part);
@@ -93,6 +95,7 @@ void Collectives::leave(const Event& event, std::int64_t enter_ns, std::int64_t 
     done.part.leave_ns = event.time_ns;
     done.part.inner_ns = inner_ns;
     done.part.is_with_others = is_with_others;
+    done.part.together = together;
     if (event.record.is_whole || trace_.archive()) left(std::move(done));
   }
   completing = std::move(rest);

@@ -35,6 +35,7 @@ struct CollectivePart {
   std::uint32_t path = no_path;
   std::uint32_t span = 0;       ///< what the user of Collectives has said with that call
   bool is_with_others = false;  ///< the call has completed messages, or operations of another kind, too
+  std::uint32_t together = 1;   ///< so many operations that call has completed
   bool is_blocking = true;
 };
 

@@ -21,6 +21,8 @@ constexpr FunctionOfMpi of_window(WindowStep step) {
 }
 constexpr FunctionOfMpi of_job(JobCall call) { return {CallClass::InitFinalize, Exchange::None, call}; }
 
+constexpr FunctionOfMpi p2p_untold{.call_class = CallClass::PointToPoint, .waits_untold = true};
+
 /// Ascending. What is not here is found by its begin, or is OtherMpi.
 constexpr Row functions[] = {
     {"accumulate", one_sided},
@@ -43,26 +45,26 @@ constexpr Row functions[] = {
     {"get_accumulate", one_sided},
     {"init", of_job(JobCall::Init)},
     {"init_thread", of_job(JobCall::Init)},
-    {"mprobe", p2p},
+    {"mprobe", p2p_untold},
     {"mrecv", p2p},
     {"neighbor_allgather", collective(Exchange::None)},
     {"neighbor_allgatherv", collective(Exchange::None)},
     {"neighbor_alltoall", collective(Exchange::None)},
     {"neighbor_alltoallv", collective(Exchange::None)},
     {"neighbor_alltoallw", collective(Exchange::None)},
-    {"parrived", p2p},
+    {"parrived", p2p_untold},
     {"pready", p2p},
     {"pready_list", p2p},
     {"pready_range", p2p},
     {"precv", p2p},
-    {"probe", p2p},
+    {"probe", p2p_untold},
     {"psend", p2p},
     {"put", one_sided},
     {"recv", p2p},
     {"reduce", collective(Exchange::AllToOne)},
     {"reduce_scatter", collective(Exchange::AllToAll)},
     {"reduce_scatter_block", collective(Exchange::AllToAll)},
-    {"request_get_status", p2p},
+    {"request_get_status", p2p_untold},
     {"rsend", p2p},
     {"scan", collective(Exchange::Prefix)},
     {"scatter", collective(Exchange::OneToAll)},
@@ -75,10 +77,10 @@ constexpr Row functions[] = {
     {"ssend", p2p},
     {"start", p2p},
     {"startall", p2p},
-    {"test", p2p},
-    {"testall", p2p},
-    {"testany", p2p},
-    {"testsome", p2p},
+    {"test", p2p_untold},
+    {"testall", p2p_untold},
+    {"testany", p2p_untold},
+    {"testsome", p2p_untold},
     {"wait", p2p},
     {"waitall", p2p},
     {"waitany", p2p},
@@ -106,6 +108,20 @@ const FunctionOfMpi* find(std::string_view name) {
   return at != std::end(functions) && at->name == name ? &at->is : nullptr;
 }
 
+/// Functions that all processes of a communicator, a window or a file call together, beside those above. By their
+/// begins.
+bool is_called_together(std::string_view base) {
+  constexpr std::string_view begins[] = {
+      "cart_create",  "cart_sub",   "comm_accept", "comm_connect", "comm_create",      "comm_disconnect",
+      "comm_dup",     "comm_idup",  "comm_join",   "comm_spawn",   "comm_split",       "dist_graph_create",
+      "file_close",   "file_open",  "file_sync",   "graph_create", "intercomm_create", "intercomm_merge",
+      "win_allocate", "win_create", "win_free"};
+  constexpr std::string_view not_these[] = {"comm_create_errhandler", "comm_create_keyval", "win_create_errhandler",
+                                            "win_create_keyval"};
+  const auto begins_with = [base](std::string_view begin) { return base.starts_with(begin); };
+  return std::ranges::any_of(begins, begins_with) && std::ranges::none_of(not_these, begins_with);
+}
+
 bool drop_begin(std::string_view& name, std::string_view begin) {
   if (!name.starts_with(begin)) return false;
   name.remove_prefix(begin.size());
@@ -128,7 +144,10 @@ FunctionOfMpi function_of_mpi(std::string_view name) {
   if (!drop_begin(base, "mpi_")) return {CallClass::NotMpi};
   drop_end(base, "_c");  // large counts
   if (const auto* known = find(base)) return *known;
-  if (base.starts_with("file_")) return {CallClass::Io};
+  if (is_called_together(base))
+    return {.call_class = base.starts_with("file_") ? CallClass::Io : CallClass::OtherMpi, .waits_untold = true};
+  if (base.starts_with("file_"))
+    return {.call_class = CallClass::Io, .waits_untold = base.ends_with("_all") || base.ends_with("_ordered")};
   // MPI_Send_init, MPI_Iallreduce, MPI_Rput.
   if (std::string_view persistent = base; drop_end(persistent, "_init"))
     if (const auto* known = find(persistent)) return *known;

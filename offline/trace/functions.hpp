@@ -43,6 +43,9 @@ struct FunctionOfMpi {
   Exchange exchange = Exchange::None;
   JobCall job_call = JobCall::None;
   WindowStep window_step = WindowStep::None;
+  /// Processes may wait for each other in it, and unless it completes something, no event tells for how long: tests
+  /// that have found nothing, probes, and functions that make or free what belongs to several processes.
+  bool waits_untold = false;
 };
 
 /// `name`: "MPI_Iallreduce", with the prefix MPI_ or PMPI_. Non-blocking and persistent forms do what the blocking one
