@@ -2,29 +2,70 @@
 
 #include <cerrno>
 #include <climits>
-#include <cstdio>  // rename(2) is declared there
 #include <cstring>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "platform/own_descriptor.hpp"
 
 namespace refrain::archive {
 
 namespace {
 
-bool join(char (&out)[PATH_MAX], const char* directory, const char* name) {
-  config::Line(out, sizeof out) << directory << "/" << name;
-  return std::strlen(directory) + 1 + std::strlen(name) < sizeof out;
+struct {
+  int descriptor = -1;
+  dev_t device;
+  ino_t inode;
+  char path[PATH_MAX];
+} held;
+
+/// Another descriptor of the program may have the number now; one of the same directory is as good.
+bool is_held(const char* directory) {
+  struct stat now;
+  return held.descriptor >= 0 && std::strcmp(held.path, directory) == 0 && fstat(held.descriptor, &now) == 0 &&
+         now.st_dev == held.device && now.st_ino == held.inode;
 }
+
+/// How a file of the directory is named to the kernel.
+struct Place {
+  int directory = AT_FDCWD;
+  char path[PATH_MAX];
+  bool fits;
+
+  Place(const char* directory_name, const char* name) {
+    config::Line line(path, sizeof path);
+    if (is_held(directory_name)) {
+      directory = held.descriptor;
+    } else {
+      line << directory_name << "/";
+    }
+    line << name;
+    fits = directory != AT_FDCWD || std::strlen(directory_name) + 1 + std::strlen(name) < sizeof path;
+  }
+};
 
 }  // namespace
 
+void hold_directory(const char* directory) {
+  const ErrnoKeeper keeper;
+  struct stat status;
+  const int descriptor = ::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  held.descriptor = platform::move_out_of_the_way(descriptor);
+  if (held.descriptor < 0 || fstat(held.descriptor, &status) != 0) return;
+  held.device = status.st_dev;
+  held.inode = status.st_ino;
+  config::Line(held.path, sizeof held.path) << directory;
+}
+
 bool OutputFile::open(const char* directory, const char* name, int flags) {
-  char path[PATH_MAX];
-  if (!join(path, directory, name)) return error = ENAMETOOLONG, false;
-  do descriptor_ = ::open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+  const Place place(directory, name);
+  if (!place.fits) return error = ENAMETOOLONG, false;
+  do descriptor_ = ::openat(place.directory, place.path, O_WRONLY | O_CLOEXEC | flags, 0666);
   while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) return error = errno, false;
   if (descriptor_ < 3) {
@@ -64,23 +105,23 @@ bool OutputFile::close() {
 }
 
 bool map_file(const char* directory, const char* name, platform::MappedFile& file) {
-  char path[PATH_MAX];
-  if (!join(path, directory, name)) return file.error = ENAMETOOLONG, false;
-  return file.open(path);
+  const Place place(directory, name);
+  if (!place.fits) return file.error = ENAMETOOLONG, false;
+  return file.open(place.path, place.directory);
 }
 
 int rename_in(const char* directory, const char* from, const char* to) {
-  char old_path[PATH_MAX], new_path[PATH_MAX];
-  if (!join(old_path, directory, from) || !join(new_path, directory, to)) return ENAMETOOLONG;
-  if (::rename(old_path, new_path) == 0) return 0;
+  const Place before(directory, from), after(directory, to);
+  if (!before.fits || !after.fits) return ENAMETOOLONG;
+  if (syscall(SYS_renameat2, before.directory, before.path, after.directory, after.path, 0) == 0) return 0;
   const int error = errno;
-  unlink(old_path);
+  syscall(SYS_unlinkat, before.directory, before.path, 0);
   return error;
 }
 
 void remove_from(const char* directory, const char* name) {
-  char path[PATH_MAX];
-  if (join(path, directory, name)) unlink(path);
+  const Place place(directory, name);
+  if (place.fits) syscall(SYS_unlinkat, place.directory, place.path, 0);
 }
 
 ErrnoKeeper::ErrnoKeeper() : kept_(errno) {}

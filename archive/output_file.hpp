@@ -13,6 +13,11 @@
 
 namespace refrain::archive {
 
+/// Keeps the experiment directory open. From here on its files are reached by this descriptor, so the program may
+/// change its root, or somebody the directory's name. Where the program has closed the descriptor they are reached by
+/// name. One directory for a process; ordinary context.
+void hold_directory(const char* directory);
+
 class OutputFile {
  public:
   OutputFile() = default;

@@ -38,8 +38,8 @@ struct LifecycleHooks {
   void (*measurement_wanted)(bool wanted);
   /// A location holds more of its iterations in memory than it should (iterations.hpp).
   void (*spill_wanted)(Location& location);
-  /// Marks of the program do not match; `what` says how.
-  void (*mark_misused)(const char* what);
+  /// Marks of the program do not match; `what` says how, `site` is the return address of the call that shows it.
+  void (*mark_misused)(const char* what, std::uintptr_t site);
   /// The thread of a location ends, or its measurement: no more ticks may come.
   void (*ticks_end)(Location& location);
   /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.

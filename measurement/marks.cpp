@@ -21,9 +21,10 @@ using platform::Ticks;
 /// Some microseconds, whatever the frequency of the clock.
 constexpr Ticks short_pause = 10'000;
 
-void misuse(Location& l, const char* what) {
+/// `site`: the return address of the call that shows it.
+void misuse(Location& l, std::uintptr_t site, const char* what) {
   l.count_loss(Loss::MarkMisused);
-  if (lifecycle.mark_misused) lifecycle.mark_misused(what);
+  if (lifecycle.mark_misused) lifecycle.mark_misused(what, site);
 }
 
 /// Null when there was no memory at the first mark: then all marks of the location are ignored.
@@ -126,7 +127,8 @@ void finish_iteration(Location& l, Ticks now) {
 /// Drops marks, that were left without their end, until `count` are open.
 void drop_marks(Location& l, std::uint32_t count) {
   if (l.marks->count <= count) return;
-  for (; l.marks->count > count; drop(l)) misuse(l, "a loop or region was left without its end");
+  for (; l.marks->count > count; drop(l))
+    misuse(l, top(l).site, "a loop or region that begins there was left without its end");
   if (l.marks->at_iteration > count) l.marks->at_iteration = count;
   if (in_iteration(l) && !current_loop(l)) leave_iteration(l);
 }
@@ -198,7 +200,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
       marks->ignored_caller = place.activation.caller;
     }
     marks->ignored_loops += is_loop;
-    misuse(l, "more loops and regions are open in each other than can be followed");
+    misuse(l, caller.pc, "more loops and regions are open in each other than can be followed");
     return false;
   }
   const NodeId node = node_of_mark(l, place.node, name);
@@ -247,7 +249,7 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
   if (marks && marks->ignored_loops > 0) return false;
   const std::uint32_t innermost = marks ? innermost_loop(*marks, marks->count) : 0;
   if (innermost == 0) {
-    if (!current_loop(l)) misuse(l, outside);
+    if (!current_loop(l)) misuse(l, caller.pc, outside);
     return false;
   }
   // A mark directly in the function of its loop is known again; one in a function that marks iterations for several
@@ -281,7 +283,7 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
   if (!loop && l.iterations && l.iterations->count == Iterations::most_loops)
-    misuse(l, "there are more loops than can be kept; iterations of the others are not");
+    misuse(l, caller.pc, "there are more loops than can be kept; iterations of the others are not");
   else if (!loop) l.count_loss(Loss::IterationUnclustered);
   if (l.iterations) l.iterations->current = loop;
 }
@@ -293,13 +295,13 @@ void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered)
   leave_gone(l, caller);
   if (ends_ignored(l, true)) return;
   const std::uint32_t at = l.marks ? innermost_loop(*l.marks, l.marks->count) : 0;
-  if (at == 0) return misuse(l, "a loop ends that was not begun");
+  if (at == 0) return misuse(l, caller.pc, "a loop ends that was not begun");
   const bool outermost = current_loop(l) && l.iterations->inner_loops == 0;
   if (outermost && l.iterations->in_iteration) {
-    misuse(l, "a loop ends inside an iteration; the iteration is not counted");
+    misuse(l, caller.pc, "a loop ends inside an iteration; the iteration is not counted");
     leave_iteration(l);
   } else if (at < l.marks->count) {
-    misuse(l, "a loop ends before a region that was begun inside it");
+    misuse(l, caller.pc, "a loop ends before a region that was begun inside it");
   }
   while (l.marks->count >= at) close(l, now);
 }
@@ -311,7 +313,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   const platform::OwnFloatingPoint own_environment;
   Iterations& all = *l.iterations;
   if (all.in_iteration) {
-    misuse(l, "an iteration begins before the end of the one before; that one is not counted");
+    misuse(l, caller.pc, "an iteration begins before the end of the one before; that one is not counted");
     drop_marks(l, l.marks->at_iteration);
     leave_iteration(l);
   }
@@ -337,9 +339,9 @@ void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin&
   const Ticks now = moment_of(l, entered);
   if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
   if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
-  if (!l.iterations->in_iteration) return misuse(l, "an iteration ends that was not begun");
+  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
   if (l.marks->count > l.marks->at_iteration) {
-    misuse(l, "an iteration ends before a region that was begun inside it");
+    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
     while (l.marks->count > l.marks->at_iteration) close(l, now);
   }
   finish_iteration(l, now);
@@ -363,7 +365,8 @@ void end_region(Location& l, std::string_view name, const Registers& caller, con
   if (count_if_lost(l)) return;
   leave_gone(l, caller);
   if (ends_ignored(l, false)) return;
-  if (!l.marks || l.marks->count == 0 || top(l).is_loop) return misuse(l, "a region ends that was not begun");
+  if (!l.marks || l.marks->count == 0 || top(l).is_loop)
+    return misuse(l, caller.pc, "a region ends that was not begun");
   const auto names = user_region_names();
   const auto is_named = [&](const OpenMark& mark) {
     const std::size_t position = static_cast<std::size_t>(mark.region) - first_user_region;
@@ -372,18 +375,20 @@ void end_region(Location& l, std::string_view name, const Registers& caller, con
   if (!name.empty() && !is_named(top(l))) {
     std::uint32_t at = l.marks->count;
     while (at > 0 && !l.marks->open[at - 1].is_loop && !is_named(l.marks->open[at - 1])) --at;
-    if (at == 0 || l.marks->open[at - 1].is_loop) return misuse(l, "a region ends that was not begun");
-    misuse(l, "a region ends before one that was begun inside it");
+    if (at == 0 || l.marks->open[at - 1].is_loop) return misuse(l, caller.pc, "a region ends that was not begun");
+    misuse(l, caller.pc, "a region ends before one that was begun inside it");
     while (l.marks->count > at) close(l, now);
   }
   if (in_iteration(l) && l.marks->count <= l.marks->at_iteration) {
-    misuse(l, "a region ends inside an iteration that began inside the region");
+    misuse(l, caller.pc, "a region ends inside an iteration that began inside the region");
     l.marks->at_iteration = l.marks->count - 1;
   }
   close(l, now);
 }
 
-void strange_name(Location& l) { misuse(l, "a name is empty, longer than 255 bytes, or no printable UTF-8"); }
+void strange_name(Location& l, std::uintptr_t site) {
+  misuse(l, site, "a name is empty, longer than 255 bytes, or no printable UTF-8");
+}
 
 void iterate_at_call(Location& l, RegionId name) {
   if (l.marks && l.marks->count > 0) return;  // the program's own marks come first

@@ -12,9 +12,9 @@ MappedFile::~MappedFile() {
   if (address_) munmap(address_, size_);
 }
 
-bool MappedFile::open(const char* path) {
+bool MappedFile::open(const char* path, int directory) {
   const int kept = errno;
-  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::openat(directory, path, O_RDONLY | O_CLOEXEC);
   struct stat status;
   if (descriptor < 0) {
     error = errno;

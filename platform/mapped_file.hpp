@@ -2,6 +2,7 @@
 /// A file, read by mapping it: neither its size nor malloc's matter. Ordinary context only.
 
 #include <cstddef>
+#include <fcntl.h>
 #include <span>
 
 namespace refrain::platform {
@@ -14,7 +15,8 @@ class MappedFile {
   ~MappedFile();
 
   /// Once. False: `error` has the errno value; there are no bytes then. errno itself stays as it was.
-  [[nodiscard]] bool open(const char* path);
+  /// `directory`: a descriptor where a relative path begins, or AT_FDCWD.
+  [[nodiscard]] bool open(const char* path, int directory = AT_FDCWD);
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
 
   int error = 0;

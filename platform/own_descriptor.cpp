@@ -17,8 +17,12 @@ int move_out_of_the_way(int descriptor) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;
   rlim_t base = limit.rlim_cur < highest ? limit.rlim_cur : highest;
   base = base > 2 * room ? base - room : base / 2;
+  constexpr rlim_t first_beyond_standard = 3;
+  if (base < first_beyond_standard) base = first_beyond_standard;
   const long moved = syscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, base);
-  if (moved >= 0) syscall(SYS_close, descriptor);
+  const bool is_in_the_way = descriptor < static_cast<int>(first_beyond_standard);
+  if (moved >= 0 || is_in_the_way) syscall(SYS_close, descriptor);
+  if (moved < 0 && is_in_the_way) return -1;
   errno = saved;
   return moved < 0 ? descriptor : static_cast<int>(moved);
 }

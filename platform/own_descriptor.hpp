@@ -11,7 +11,8 @@
 namespace refrain::platform {
 
 /// Moves a new descriptor out of the way of those that the program opens; the number that it has now. Closed on exec.
-/// Ordinary context.
+/// -1, and it is closed: there was no room but among the standard descriptors, which the program may have closed and
+/// still write to. Ordinary context.
 int move_out_of_the_way(int descriptor);
 
 /// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.

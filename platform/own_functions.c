@@ -51,12 +51,30 @@ long syscall(long number, ...) {
   return KERNEL(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
+/// Never 0, 1 or 2: the program may have closed these and still write to them.
+int refrain_above_standard(int descriptor) {
+  if (descriptor < 0 || descriptor > 2) return descriptor;
+  const int higher = (int)KERNEL(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, 3, 0, 0, 0);
+  const int error = errno;
+  KERNEL(SYS_close, descriptor, 0, 0, 0, 0, 0);
+  errno = error;
+  return higher;
+}
+
+/// Closed on exec, whatever the flags say, where it would have been one of the standard descriptors.
+int openat(int directory, const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = va_arg(list, mode_t);
+  va_end(list);
+  return refrain_above_standard((int)KERNEL(SYS_openat, directory, path, flags, mode, 0, 0));
+}
 int open(const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
   const mode_t mode = va_arg(list, mode_t);
   va_end(list);
-  return (int)KERNEL(SYS_openat, AT_FDCWD, path, flags, mode, 0, 0);
+  return openat(AT_FDCWD, path, flags, mode);
 }
 
 int fcntl(int descriptor, int command, ...) {

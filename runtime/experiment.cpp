@@ -6,6 +6,7 @@
 
 #include "archive/experiment_directory.hpp"
 #include "archive/manifest.hpp"
+#include "archive/output_file.hpp"
 #include "archive/tree_exchange.hpp"
 #include "archive/writer.hpp"
 #include "config/line.hpp"
@@ -90,7 +91,9 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
   record.host = host;
   record.mpi_library = mpi_library_text.get().data();
   char line[1024];
-  if (!archive::write_manifest(directory.path, record, line, sizeof line) && may_complain) say("%s", line);
+  if (archive::write_manifest(directory.path, record, line, sizeof line) || !may_complain) return;
+  say("%s", line);
+  note_said();
 }
 
 /// MPICH tells its whole configuration, line by line: the first one names it, with a tab before the version.
@@ -139,7 +142,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     // Ranks that never initialize MPI have an experiment each, and the same name for it.
     const bool expected = made && !mpi_library[0] && rank_by_environment() >= 0;
     if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
-    if (made) note_experiment(directory.path);
+    if (made) archive::hold_directory(directory.path), note_experiment(directory.path);
     else note_said(), directory.path[0] = 0;
     auto& text = mpi_library_text.get();
     if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
@@ -160,9 +163,11 @@ bool open_experiment(const config::Configuration& configuration, const measureme
   if (peers.size > 1) {
     if (!archive::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
       say("rank %d did not learn where the experiment is; it runs unmeasured", peers.rank);
+      note_said();
       return false;
     }
     if (!read_start(message)) return false;
+    if (peers.rank != 0 && directory.path[0]) archive::hold_directory(directory.path);
   }
   if (!directory.path[0]) return false;
   if (configuration.verbose && peers.rank == 0)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/inlined_code.hpp"
+#include "config/preloading.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::runtime {
@@ -19,18 +20,34 @@ namespace {
 
 constexpr char internal_prefix[] = "REFRAIN_INTERNAL_";
 constexpr char preload_prefix[] = "LD_PRELOAD=";
+constexpr char asan_prefix[] = "ASAN_OPTIONS=";
+
+/// Cut where there is no room.
+void copy_text(char* out, std::size_t room, const char* text) {
+  const std::size_t size = strnlen(text, room - 1);
+  std::memcpy(out, text, size);
+  out[size] = 0;
+}
 
 bool is_separator(char c) { return c == ':' || c == ' '; }
 
-/// Removes each entry `name` from a list separated by colons or blanks, in place. True when there was one.
-bool remove_entry(char* list, const char* name) {
+const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/// Removes each file of the name `name`, in whatever directory, from a list separated by colons or blanks, in place.
+/// True when there was one. The list need not have our path as the dynamic linker knows it: it may contain $LIB.
+bool remove_file(char* list, const char* name) {
   const std::size_t length = std::strlen(name);
   bool found = false;
   for (char* at = list; *at;) {
     while (is_separator(*at)) ++at;
     char* end = at;
     while (*end && !is_separator(*end)) ++end;
-    if (static_cast<std::size_t>(end - at) == length && std::memcmp(at, name, length) == 0) {
+    const auto size = static_cast<std::size_t>(end - at);
+    if (size >= length && std::memcmp(end - length, name, length) == 0 &&
+        (size == length || end[-1 - static_cast<std::ptrdiff_t>(length)] == '/')) {
       while (is_separator(*end)) ++end;
       std::memmove(at, end, std::strlen(end) + 1);
       std::size_t rest = std::strlen(list);
@@ -43,17 +60,73 @@ bool remove_entry(char* list, const char* name) {
   return found;
 }
 
-/// Whether an entry of the environment is Refrain's alone. Removes `library` from the list in LD_PRELOAD.
-bool is_ours(char* entry, const char* library) {
-  if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
-  if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) != 0) return false;
-  char* list = entry + sizeof preload_prefix - 1;
-  return remove_entry(list, library) && !*list;
+char own_file[PATH_MAX];         ///< of the library, as the dynamic linker has found it
+char first_libraries[PATH_MAX];  ///< what `refrain exec` has put in front of it in LD_PRELOAD, separated by colons
+bool has_asan_option = false;    ///< `refrain exec` has put config::asan_option into ASAN_OPTIONS
+bool was_preloaded = false;
+
+/// Keeps what clean_environment() looks for: the entries that tell it are among those that it removes.
+void remember_traces() {
+  Dl_info self;
+  if (!*own_file && dladdr(reinterpret_cast<void*>(&remember_traces), &self) != 0)
+    copy_text(own_file, sizeof own_file, self.dli_fname);
+  was_preloaded |= launch_mode() != LaunchMode::Linked;
+  if (const char* first = getenv(config::first_variable)) copy_text(first_libraries, sizeof first_libraries, first);
+  if (getenv(config::asan_added_variable)) has_asan_option = true;
 }
 
-const char* base_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash ? slash + 1 : path;
+/// Whether an entry of the environment is Refrain's alone. Removes what is Refrain's from the lists in LD_PRELOAD and
+/// ASAN_OPTIONS.
+bool is_ours(char* entry) {
+  if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
+  if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) == 0) {
+    char* list = entry + sizeof preload_prefix - 1;
+    bool found = *own_file && remove_file(list, base_name(own_file));
+    for (const char* name = first_libraries; *name;) {
+      const std::size_t size = std::strcspn(name, ":");
+      char file[PATH_MAX];
+      std::memcpy(file, name, size);
+      file[size] = 0;
+      found |= remove_file(list, base_name(file));
+      name += size + (name[size] ? 1 : 0);
+    }
+    return found && !*list;
+  }
+  if (!has_asan_option || std::strncmp(entry, asan_prefix, sizeof asan_prefix - 1) != 0) return false;
+  char* options = entry + sizeof asan_prefix - 1;
+  return remove_file(options, config::asan_option) && !*options;
+}
+
+/// The array that the kernel has put behind the arguments; the auxiliary vector lies behind its end. Null: not known.
+char** initial_environment = nullptr;
+
+/// What start code reads on the initial stack has its end where it was: what stays moves towards it, and the places in
+/// front of that get empty strings, which nobody takes for variables. Returns where the rest begins. Another thread
+/// that reads meanwhile sees entries twice, none too few.
+char** clean_initial_environment() {
+  char** end = initial_environment;
+  while (*end) ++end;
+  char** kept = end;
+  char* empty = nullptr;
+  for (char** entry = end; entry-- != initial_environment;) {
+    if (**entry && !is_ours(*entry)) {
+      *--kept = *entry;
+    } else {
+      empty = *entry;
+      *empty = 0;
+    }
+  }
+  for (char** place = initial_environment; place != kept; ++place) *place = empty;
+  return kept;
+}
+
+/// An array of the program's own: what stays moves up. No function of the C library: the program may define it, and
+/// bash does.
+void clean_array(char** array) {
+  char** kept = array;
+  for (char** entry = array; entry && *entry; ++entry)
+    if (**entry && !is_ours(*entry)) *kept++ = *entry;
+  if (kept) *kept = nullptr;
 }
 
 int find_mpi(dl_phdr_info* info, std::size_t, void*) {
@@ -72,22 +145,32 @@ bool is_listed(const char* list, const char* word) {
   return false;
 }
 
+/// strstr is a name that a program may define.
+bool contains(const char* text, const char* part) {
+  const std::size_t size = std::strlen(part);
+  for (; (text = std::strchr(text, *part)) != nullptr; ++text)
+    if (std::strncmp(text, part, size) == 0) return true;
+  return false;
+}
+
 char notes_file[PATH_MAX];
 
-/// One line, in one write; on nodes that do not have the file, nothing.
+/// One line, in one write; on nodes that do not have the file, nothing. `refrain run` takes "\n" and "\\" in the text
+/// for the characters (tools/run_notes.cpp).
 void leave_note(const char* kind, const char* text) {
   if (!*notes_file) return;
   const int saved = errno;
-  char line[PATH_MAX + 16];
-  const std::size_t room = sizeof line - 1, before = std::strlen(kind);
-  std::size_t size = std::strlen(text);
-  if (before + size > room) size = room - before;
-  std::memcpy(line, kind, before);
-  std::memcpy(line + before, text, size);
-  line[before + size] = '\n';
+  char line[2 * PATH_MAX + 16];
+  std::size_t size = std::strlen(kind);
+  std::memcpy(line, kind, size);
+  for (; *text && size + 3 < sizeof line; ++text) {
+    if (*text == '\n' || *text == '\\') line[size++] = '\\';
+    line[size++] = *text == '\n' ? 'n' : *text;
+  }
+  line[size++] = '\n';
   const int file = open(notes_file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (file >= 0) {
-    [[maybe_unused]] const ssize_t written = write(file, line, before + size + 1);
+    [[maybe_unused]] const ssize_t written = write(file, line, size);
     close(file);
   }
   errno = saved;
@@ -108,7 +191,7 @@ void keep_inlined_code() {
 }  // namespace
 
 LaunchMode launch_mode() {
-  const char* mode = getenv("REFRAIN_INTERNAL_MODE");
+  const char* mode = getenv(config::mode_variable);
   if (!mode) return LaunchMode::Linked;
   if (std::strcmp(mode, "script") == 0) return LaunchMode::Script;
   return std::strcmp(mode, "through") == 0 ? LaunchMode::Through : LaunchMode::Program;
@@ -132,8 +215,34 @@ void remember_run() {
   if (file && std::strlen(file) < sizeof notes_file) std::memcpy(notes_file, file, std::strlen(file) + 1);
 }
 
+void note_replacement(const char* file) { leave_note("replaced ", file); }
 void note_experiment(const char* directory) { leave_note("experiment ", directory); }
-void note_said() { leave_note("said", ""); }
+void note_said() { leave_note("said ", ""); }
+
+void note_mpi_unseen() {
+  if (!*notes_file) return;
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  // Names may lie across two pieces; other namespaces of the loader (dlmopen) are in no list but the kernel's.
+  char piece[4096 + 1];
+  std::size_t kept = 0;
+  bool found = false;
+  for (ssize_t n; !found && (n = read(file, piece + kept, sizeof piece - 1 - kept)) > 0;) {
+    const std::size_t size = kept + static_cast<std::size_t>(n);
+    piece[size] = 0;
+    for (char& c : piece)
+      if (&c < piece + size && !c) c = '?';
+    found = contains(piece, "/libmpi.so") || contains(piece, "/libmpich.so");
+    kept = size < 16 ? size : 16;
+    std::memmove(piece, piece + size - kept, kept);
+  }
+  close(file);
+  char path[PATH_MAX];
+  const ssize_t n = found ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
+  if (n <= 0) return;
+  path[n] = 0;
+  leave_note("unseen ", path);
+}
 
 bool mpi_is_loaded() { return dl_iterate_phdr(find_mpi, nullptr) != 0; }
 
@@ -145,15 +254,25 @@ int rank_by_environment() {
 
 std::string_view inlined_code() { return kept_inlined_code; }
 
+void remember_initial_environment(char** arguments) {
+  if (!arguments) return;
+  while (*arguments) ++arguments;
+  // Some loader of another kind may have called with arguments of its own.
+  if (__environ == arguments + 1) initial_environment = arguments + 1;
+}
+
 void clean_environment() {
   keep_inlined_code();
-  Dl_info self;
-  const bool known = dladdr(reinterpret_cast<void*>(&clean_environment), &self) != 0;
-  // What stays moves up. No function of the C library: the program may define it, and bash does.
-  char** kept = __environ;
-  for (char** entry = __environ; entry && *entry; ++entry)
-    if (!is_ours(*entry, known ? self.dli_fname : "")) *kept++ = *entry;
-  if (kept) *kept = nullptr;
+  remember_traces();
+  if (initial_environment) {
+    char** rest = clean_initial_environment();
+    if (__environ == initial_environment) __environ = rest;
+    initial_environment = rest;
+  }
+  // After the initial one: what was removed there is an empty string here, where both share it.
+  if (__environ != initial_environment) clean_array(__environ);
 }
+
+Traces traces() { return {was_preloaded ? own_file : "", first_libraries, notes_file, kept_inlined_code}; }
 
 }  // namespace refrain::runtime

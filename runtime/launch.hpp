@@ -27,6 +27,11 @@ void note_experiment(const char* directory);
 /// ... or that it was said why there are none.
 void note_said();
 
+/// ... or that this process has loaded MPI, if it has, without a call of MPI_Init that came here. At its end.
+void note_mpi_unseen();
+/// ... or that this process becomes another program, which is not measured, before there were any.
+void note_replacement(const char* file);
+
 /// True when an MPI library is mapped into this process.
 bool mpi_is_loaded();
 
@@ -36,7 +41,21 @@ int rank_by_environment();
 /// What `refrain exec` has told of inlined functions (config/inlined_code.hpp), empty: nothing. Valid to the end.
 std::string_view inlined_code();
 
-/// Takes Refrain's own entries out of the environment (LD_PRELOAD, REFRAIN_INTERNAL_*): children run without us.
+/// `arguments`: those of main as the dynamic linker gives them to constructors; the environment lies behind them.
+void remember_initial_environment(char** arguments);
+
+/// Takes Refrain's own entries out of the environment (LD_PRELOAD, REFRAIN_INTERNAL_*): children run without us. Both
+/// out of `environ` and out of the initial stack, where start code of some languages reads (Go's does), and behind
+/// whose end it looks for the auxiliary vector.
 void clean_environment();
+
+/// What clean_environment() has removed and an image that continues this one needs again (runtime/exec.cpp).
+struct Traces {
+  const char* library;  ///< empty: it was not preloaded
+  const char* first;
+  const char* notes;
+  std::string_view inlined_code;
+};
+Traces traces();
 
 }  // namespace refrain::runtime

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -141,11 +143,21 @@ void on_measurement_wanted(bool wanted) {
   if (!done) say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, world.rank);
 }
 
-/// One line for the whole job; the count is in the report.
-void on_mark_misused(const char* what) {
+/// One line for the whole job, with the place as addr2line and the report take it; the count is in the report.
+void on_mark_misused(const char* what, std::uintptr_t site) {
   static std::atomic<bool> said{false};
-  if (!said.exchange(true) && rank_by_environment() <= 0)
-    say("marks of the program do not match: %s; more of it is only counted", what);
+  if (said.exchange(true) || rank_by_environment() > 0) return;
+  Dl_info found;
+  link_map* module = nullptr;
+  // The call lies before its return address.
+  const bool is_known =
+      site &&
+      dladdr1(reinterpret_cast<void*>(site - 1), &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 &&
+      module;
+  if (!is_known) return say("marks of the program do not match: %s; more of it is only counted", what);
+  const char* function = found.dli_sname ? found.dli_sname : "";
+  say("marks of the program do not match: %s, at %s+0x%lx%s%s%s; more of it is only counted", what, found.dli_fname,
+      static_cast<unsigned long>(site - 1 - module->l_addr), *function ? " (" : "", function, *function ? ")" : "");
 }
 
 enum class Refusal { None, Wanted, Told, Untold };
@@ -155,7 +167,7 @@ config::ConfigurationError configuration_error;
 bool configure() {
   refusal = Refusal::Told;
   if (!config::read_configuration(configuration, configuration_error)) {
-    if (rank_by_environment() <= 0) say("%s", configuration_error.line);
+    if (rank_by_environment() <= 0) say("%s", configuration_error.line), note_said();
     else refusal = Refusal::Untold;  // once per job; if the others have the same, rank 0 says it
     return false;
   }
@@ -457,6 +469,8 @@ bool is_one_of_several() { return world.size > 1; }
 
 bool is_home_process() { return platform::process_id() == home_process; }
 
+bool can_be_continued() { return is_measuring() && !mpi_was_initialized && is_home_process(); }
+
 bool have_experiment(Ending reason) {
   if (!is_home_process()) return false;
   const bool may_be_made = is_without_mpi || (reason == Ending::Left && !mpi_was_initialized);
@@ -482,7 +496,9 @@ void on_module_unloaded() {
 void start_process(char** arguments) {
   const platform::OwnFloatingPoint own_environment;
   remember_stderr();
+  remember_initial_environment(arguments);
   remember_run();
+  find_exec_functions();
   measurement::say = [](const char* line) { say("%s", line); };
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
   measurement::lifecycle.peers_are_late = on_peers_are_late;
@@ -496,6 +512,7 @@ void start_process(char** arguments) {
 }
 
 void end_process() {
+  if (state.load() == State::Dormant) return note_mpi_unseen();
   if (state.load() != State::Measuring || !is_home_process()) return;
   const platform::OwnFloatingPoint own_environment;
   // A destructor that runs later may still call MPI_Finalize.

@@ -27,6 +27,11 @@ bool is_measuring();
 
 /// This is the measured process, not a child that shares its memory or has a copy of it. Async-signal-safe.
 bool is_home_process();
+/// This is the measured process, it has not come to MPI_Init, and when it becomes another image, that one may be
+/// measured in its place. Async-signal-safe.
+bool can_be_continued();
+/// Looks up what the functions of runtime/exec.cpp call: in a child there may be no other chance.
+void find_exec_functions();
 /// The job has other ranks. Async-signal-safe.
 bool is_one_of_several();
 

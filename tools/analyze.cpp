@@ -13,6 +13,7 @@
 #include "offline/patterns/plugin_loader.hpp"
 #include "offline/report/patterns_view.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/progress_line.hpp"
@@ -197,8 +198,9 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
           complain("analyze", exit_ok,
                    "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
         if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, naming);
-        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout), write_out);
-        flush_out();
+        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout),
+                               write_to_stdout);
+        flush_stdout();
         for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
         all_worked = all_worked && analysis.failures.empty();
       },

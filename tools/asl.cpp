@@ -7,6 +7,7 @@
 
 #include "offline/properties/sql.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
@@ -32,7 +33,7 @@ int check(const Request& request) {
   const auto own = std::ranges::count_if(program->properties, [&](const auto& property) {
     return std::ranges::find(request.files, property.source) != request.files.end();
   });
-  fmt::print("{}: {} propert{}, no mistake\n", fmt::join(request.files, ", "), own, own == 1 ? "y" : "ies");
+  show("{}: {} propert{}, no mistake\n", fmt::join(request.files, ", "), own, own == 1 ? "y" : "ies");
   return exit_ok;
 }
 
@@ -47,15 +48,14 @@ int sql(const Request& request) {
   properties::Contexts contexts;
   for (const auto& parameter : property->parameters)
     if (parameter.variable.name == "Basis") contexts["Basis"] = "{} = :Basis";
-  fmt::print("{};\n", property_statement(*property, *program->model, dialect_of(request), contexts));
+  show("{};\n", property_statement(*property, *program->model, dialect_of(request), contexts));
   return exit_ok;
 }
 
 int schema(const Request& request) {
   const properties::Program program = properties::compile({properties::builtin_model()});
-  for (const std::string& statement : table_statements(*program.model, dialect_of(request)))
-    fmt::print("{};\n", statement);
-  for (const std::string& statement : index_statements(*program.model)) fmt::print("{};\n", statement);
+  for (const std::string& statement : table_statements(*program.model, dialect_of(request))) show("{};\n", statement);
+  for (const std::string& statement : index_statements(*program.model)) show("{};\n", statement);
   return exit_ok;
 }
 
@@ -64,7 +64,7 @@ int list(const Request& request) {
   if (!program) return exit_usage;
   std::size_t width = 0;
   for (const auto& property : program->properties) width = std::max(width, property.name.size());
-  for (const auto& property : program->properties) fmt::print("{:<{}}  {}\n", property.name, width, property.help);
+  for (const auto& property : program->properties) show("{:<{}}  {}\n", property.name, width, property.help);
   return exit_ok;
 }
 

@@ -10,6 +10,7 @@
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/load_run.hpp"
 #include "tools/property_commands.hpp"
@@ -181,22 +182,21 @@ int exit_code_of(const Outcome& outcome, double threshold) {
 
 void print_text(const Outcome& outcome, const Request& request) {
   for (const analysis::RunDifference* of : slower(outcome))
-    fmt::print("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
+    show("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
   for (const database::Found* of : problems(outcome, request.threshold))
-    fmt::print("property: {}\n", line_of(*of, *outcome.evaluation));
+    show("property: {}\n", line_of(*of, *outcome.evaluation));
   if (request.all)
     for (const analysis::RunDifference& of : outcome.comparisons)
-      if (!of.is_slower && !of.by_means)
-        fmt::print("{}: {}\n", of.is_significant ? "differs" : "as before", line_of(of));
-  for (const std::string& why : outcome.not_checked) fmt::print("not checked: {}\n", why);
-  for (const std::string& note : outcome.notes) fmt::print("note: {}\n", note);
+      if (!of.is_slower && !of.by_means) show("{}: {}\n", of.is_significant ? "differs" : "as before", line_of(of));
+  for (const std::string& why : outcome.not_checked) show("not checked: {}\n", why);
+  for (const std::string& note : outcome.notes) show("note: {}\n", note);
   const std::size_t compared = outcome.comparisons.size(),
                     failures = slower(outcome).size() + problems(outcome, request.threshold).size();
-  fmt::print("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
-             outcome.properties, outcome.properties == 1 ? "y" : "ies",
-             failures > 0                  ? fmt::format("{} failed", failures)
-             : outcome.not_checked.empty() ? "nothing is worse"
-                                           : "nothing that was checked is worse");
+  show("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
+       outcome.properties, outcome.properties == 1 ? "y" : "ies",
+       failures > 0                  ? fmt::format("{} failed", failures)
+       : outcome.not_checked.empty() ? "nothing is worse"
+                                     : "nothing that was checked is worse");
 }
 
 void print_json(const Outcome& outcome, const Request& request) {
@@ -265,20 +265,20 @@ void print_junit(const Outcome& outcome, const Request& request) {
   for (const database::Found* of : problems(outcome, request.threshold))
     cases.emplace_back(of->property->name, line_of(*of, *outcome.evaluation));
   const auto failures = std::ranges::count_if(cases, [](const auto& of) { return !of.second.empty(); });
-  fmt::print(
+  show(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"refrain check\" tests=\"{}\" "
       "failures=\"{}\" errors=\"{}\">\n",
       cases.size() + outcome.not_checked.size(), failures, outcome.not_checked.size());
   for (const auto& [of_case, failure] : cases) {
-    fmt::print("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of_case));
-    if (failure.empty()) fmt::print("/>\n");
-    else fmt::print("><failure message=\"{}\"/></testcase>\n", xml(failure));
+    show("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of_case));
+    if (failure.empty()) show("/>\n");
+    else show("><failure message=\"{}\"/></testcase>\n", xml(failure));
   }
   for (const std::string& why : outcome.not_checked)
-    fmt::print("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
-               xml(request.experiment), xml(why));
-  for (const std::string& note : outcome.notes) fmt::print("<system-out>{}</system-out>\n", xml(note));
-  fmt::print("</testsuite>\n</testsuites>\n");
+    show("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
+         xml(request.experiment), xml(why));
+  for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml(note));
+  show("</testsuite>\n</testsuites>\n");
 }
 
 int run(const Request& request) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "config/near_names.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 
 namespace refrain::tools {
@@ -231,11 +232,16 @@ std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app_->exit(error);  // the text of --help or --version
-    fmt::print(stderr, "{}\n", usage_line(*app_, error));
+    if (error.get_exit_code() == 0) {  // the text of --help or --version
+      std::ostringstream text, nothing;
+      const int code = app_->exit(error, text, nothing);
+      write_to_stdout(text.str());
+      return code;
+    }
+    say("{}", usage_line(*app_, error));
     return exit_usage;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", app_->get_name(), error.what());
+    say("{}: {}", app_->get_name(), error.what());
     return exit_unreadable;
   }
   return std::nullopt;

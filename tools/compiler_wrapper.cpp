@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <vector>
 
+#include "tools/console.hpp"
 #include "tools/elf_image.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
@@ -151,7 +152,7 @@ Words additions(const std::string& self, const std::string& command, const Compi
   if (include != "/usr/include") added.push_back("-I" + include.string());
   if (!request.has_input || request.stops_before_linking || request.is_no_program) return added;
   if (request.is_static) {
-    fmt::print(stderr, "{}: the program is linked statically: without Refrain\n", self);
+    say("{}: the program is linked statically: without Refrain", self);
     return added;
   }
   std::optional<RuntimeLibrary> wanted;
@@ -161,16 +162,12 @@ Words additions(const std::string& self, const std::string& command, const Compi
   if (wanted) library = find_runtime_library(executable, *wanted);
   if (wanted) link_library = find_link_library(executable, *wanted);
   if (library && link_library) std::ranges::copy(linking(*library, *link_library), std::back_inserter(added));
-  else if (wanted) fmt::print(stderr, "{}: no librefrain-{}.so here: linked without Refrain\n", self, name_of(*wanted));
-  else
-    fmt::print(stderr, "{}: which MPI does {} use? --refrain-library=openmpi or mpich; linked without Refrain\n", self,
-               command);
+  else if (wanted) say("{}: no librefrain-{}.so here: linked without Refrain", self, name_of(*wanted));
+  else say("{}: which MPI does {} use? --refrain-library=openmpi or mpich; linked without Refrain", self, command);
   return added;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int compile(int argc, char** argv) {
   std::string self = fs::path(argv[0]).filename().string();
   constexpr std::string_view prefix = "refrain-";
   std::string name = self.starts_with(prefix) ? self.substr(prefix.size()) : self;
@@ -180,7 +177,7 @@ int main(int argc, char** argv) {
     return row.wrapper == std::string_view(name).substr(0, name.size() - suffix.size());
   });
   if (compiler == std::end(compilers)) {
-    fmt::print(stderr, "{}: called by a name that stands for no compiler\n", self);
+    say("{}: called by a name that stands for no compiler", self);
     return exit_usage;
   }
   const char* chosen = std::getenv(compiler->variable);
@@ -188,16 +185,16 @@ int main(int argc, char** argv) {
   Words arguments(argv + 1, argv + argc);
   OwnOptions options = take_own_options(arguments);
   if (options.help) {
-    fmt::print(help, self, command, std::string(compiler->variable) + "=COMMAND");
+    show(help, self, command, std::string(compiler->variable) + "=COMMAND");
     return exit_ok;
   }
   if (options.version) {
-    fmt::print("{} {}\n", self, REFRAIN_VERSION);
+    show("{} {}\n", self, REFRAIN_VERSION);
     return exit_ok;
   }
   if (!options.unknown.empty() || (!options.library.empty() && !runtime_library_of(options.library))) {
-    fmt::print(stderr, "{}: {} is not known; see {} --refrain-help\n", self,
-               options.unknown.empty() ? "--refrain-library=" + options.library : options.unknown, self);
+    say("{}: {} is not known; see {} --refrain-help", self,
+        options.unknown.empty() ? "--refrain-library=" + options.library : options.unknown, self);
     return exit_usage;
   }
   std::string wrapper = std::getenv("REFRAIN_WRAPPER") ? std::getenv("REFRAIN_WRAPPER") : "";
@@ -207,6 +204,12 @@ int main(int argc, char** argv) {
     std::ranges::copy(additions(self, command, *compiler, options, request_of(arguments), own_executable(argv[0])),
                       std::back_inserter(complete));
   std::ranges::copy(arguments, std::back_inserter(complete));
-  if (options.verbose) fmt::print(stderr, "{}\n", quoted(complete));
+  if (options.verbose) say("{}", quoted(complete));
   return become(complete);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_tool("refrain-mpicc", [&] { return compile(argc, argv); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 
 namespace refrain::tools {
@@ -18,7 +19,7 @@ const std::vector<std::string>& complaints() { return said; }
 void print_complaints(bool are_printed) { is_printed = are_printed; }
 
 int complain(const char* command, int code, const std::string& what) {
-  if (is_printed) fmt::print(stderr, "refrain {}: {}\n", command, what);
+  if (is_printed) say("refrain {}: {}", command, what);
   said.push_back(what);
   return code;
 }

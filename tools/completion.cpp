@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tools/command_line.hpp"
+#include "tools/console.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -94,7 +95,7 @@ void print_bash(const CommandLine& line) {
   const CommandDescription root = describe(line);
   Script script;
   script.add(root, root.name);
-  fmt::print("{}{}{}{}{}{}{}", head, script.commands, middle, script.values, second_middle, script.words, tail);
+  show("{}{}{}{}{}{}{}", head, script.commands, middle, script.values, second_middle, script.words, tail);
 }
 
 }  // namespace

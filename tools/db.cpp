@@ -9,6 +9,7 @@
 #include "offline/database/native_run.hpp"
 #include "offline/database/store.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/load_run.hpp"
 #include "tools/property_commands.hpp"
@@ -39,8 +40,7 @@ int add(const Request& request) {
       try {
         const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
                                               [](const std::string& line) { complain(name, exit_ok, line); });
-        fmt::print("{}: run {}{}\n", experiment, loaded.run,
-                   loaded.is_new ? "" : ", which was in the database already");
+        show("{}: run {}{}\n", experiment, loaded.run, loaded.is_new ? "" : ", which was in the database already");
         any = any || loaded.is_new;
         std::fflush(stdout);
         for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
@@ -93,11 +93,11 @@ void print_runs(const std::vector<database::StoredRun>& runs, const std::string&
     program = std::max(program, run.program.size());
     version = std::max(version, short_version(run.version).size());
   }
-  fmt::print("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10}  {}\n", "run", "program", program, "version", version,
-             "procs", "started (UTC)", "elapsed s", "experiment");
+  show("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10}  {}\n", "run", "program", program, "version", version, "procs",
+       "started (UTC)", "elapsed s", "experiment");
   for (const auto& run : runs)
-    fmt::print("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10.3f}  {}\n", run.run, run.program, program,
-               short_version(run.version), version, run.processes, start(run), run.elapsed_s, run.experiment);
+    show("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10.3f}  {}\n", run.run, run.program, program,
+         short_version(run.version), version, run.processes, start(run), run.elapsed_s, run.experiment);
 }
 
 int list(const Request& request) {
@@ -134,7 +134,7 @@ int remove(const Request& request) {
     if (chosen.empty()) throw database::DatabaseError("nothing to remove: name runs, or --program or --version");
     for (const auto& run : chosen) store.remove(run);
     writing.commit();
-    for (const auto& run : chosen) fmt::print("removed run {}\n", run.run);
+    for (const auto& run : chosen) show("removed run {}\n", run.run);
     return exit_ok;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/library_search.hpp"
@@ -44,7 +45,7 @@ class Findings {
   bool possible() const { return possible_; }
 
  private:
-  static void print(const char* verdict, const std::string& text) { fmt::print("{:<8} {}\n", verdict, text); }
+  static void print(const char* verdict, const std::string& text) { show("{:<8} {}\n", verdict, text); }
   bool possible_ = true;
 };
 
@@ -72,7 +73,9 @@ bool examine_kind(const std::string& name, const Program& program, Findings& fin
     case Program::Kind::Missing: findings.cannot(fmt::format("{} is not found", name)); return false;
     case Program::Kind::NotExecutable: findings.cannot(fmt::format("{} cannot be executed", name)); return false;
     case Program::Kind::Script:
-      if (is_shell(program))
+      if (const std::string why = why_not_measurable(program); !why.empty())
+        findings.cannot(fmt::format("{} {}", name, why));
+      else if (is_shell(program))
         findings.ok(fmt::format(
             "{} is a script{}: launchers and programs that need MPI, started by it, are measured, each job by itself; "
             "what does not need MPI is not (write 'refrain exec -- ./app' there)",
@@ -106,9 +109,17 @@ void examine_libraries(const Program& program, const Invocation& invocation, Fin
                                [](const NeededLibrary& library) { return mpi_of_library(library.name).has_value(); });
     findings.ok(fmt::format("it uses {} ({})", name_of(*program.mpi), needed->file.string()));
   }
-  if (auto file = find_runtime_library(invocation.executable, runtime))
-    findings.ok(fmt::format("runtime {}", file->string()));
+  const auto file = find_runtime_library(invocation.executable, runtime);
+  if (const std::string why = file ? why_not_preloadable(program, *file) : std::string(); !why.empty())
+    findings.cannot(fmt::format("{} {}", program.file.string(), why));
+  else if (file) findings.ok(fmt::format("runtime {}", file->string()));
   else findings.cannot(fmt::format("this copy of Refrain has no librefrain-{}.so", name_of(runtime)));
+}
+
+/// Sanitizers' shared runtimes refuse to work behind another library.
+void examine_sanitizers(const Program& program, Findings& findings) {
+  for (const std::filesystem::path& library : libraries_that_come_first(program))
+    findings.ok(fmt::format("{} is preloaded in front of the runtime, as it demands", library.filename().string()));
 }
 
 /// mpirun of another MPI starts every rank as a job of its own.
@@ -321,6 +332,7 @@ int doctor(const std::string& name, const Invocation& invocation) {
   Program program = inspect_program(name);
   if (examine_kind(name, program, findings)) {
     examine_libraries(program, invocation, findings);
+    examine_sanitizers(program, findings);
     examine_missing_functions(program, findings);
     examine_launcher(program, findings);
     examine_symbols(program, findings);

@@ -1,5 +1,6 @@
 #include "tools/elf_image.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
@@ -45,6 +46,33 @@ void read_dynamic(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& i
   }
 }
 
+void read_needed_versions(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& image) {
+  GElf_Verneed file;
+  for (int at = 0; gelf_getverneed(data, at, &file); at += static_cast<int>(file.vn_next)) {
+    const char* name = elf_strptr(elf, header.sh_link, file.vn_file);
+    GElf_Vernaux version;
+    int below = at + static_cast<int>(file.vn_aux);
+    for (int i = 0; i < file.vn_cnt && gelf_getvernaux(data, below, &version); ++i) {
+      const char* text = elf_strptr(elf, header.sh_link, version.vna_name);
+      const bool is_weak = (version.vna_flags & VER_FLG_WEAK) != 0;
+      if (name && text && !is_weak && std::strcmp(name, "libc.so.6") == 0) image.needed_versions.emplace_back(text);
+      if (version.vna_next == 0) break;
+      below += static_cast<int>(version.vna_next);
+    }
+    if (file.vn_next == 0) return;
+  }
+}
+
+void read_defined_versions(Elf* elf, const GElf_Shdr& header, Elf_Data* data, ElfImage& image) {
+  GElf_Verdef version;
+  for (int at = 0; gelf_getverdef(data, at, &version); at += static_cast<int>(version.vd_next)) {
+    GElf_Verdaux name;
+    if (gelf_getverdaux(data, at + static_cast<int>(version.vd_aux), &name))
+      if (const char* text = elf_strptr(elf, header.sh_link, name.vda_name)) image.defined_versions.emplace_back(text);
+    if (version.vd_next == 0) return;
+  }
+}
+
 bool is_mpi_name(std::string_view name) {
   if (name.starts_with('P') || name.starts_with('p')) name.remove_prefix(1);
   return name.starts_with("MPI_") || name.starts_with("mpi_");
@@ -86,7 +114,14 @@ std::optional<ElfImage> read_elf_image(const std::filesystem::path& file) {
     GElf_Phdr segment;
     if (!gelf_getphdr(elf, static_cast<int>(i), &segment)) break;
     if (segment.p_type == PT_DYNAMIC) image.is_dynamic = true;
-    if (segment.p_type == PT_INTERP) image.has_interpreter = true;
+    if (segment.p_type == PT_INTERP) {
+      image.has_interpreter = true;
+      std::size_t size = 0;
+      if (const char* raw = elf_rawfile(elf, &size); raw && segment.p_offset < size)
+        image.interpreter.assign(
+            raw + segment.p_offset,
+            strnlen(raw + segment.p_offset, std::min<std::size_t>(segment.p_filesz, size - segment.p_offset)));
+    }
     if (segment.p_type == PT_GNU_EH_FRAME) image.has_unwind_tables = true;
   }
   std::size_t names = 0;
@@ -99,12 +134,12 @@ std::optional<ElfImage> read_elf_image(const std::filesystem::path& file) {
     std::string name = text ? text : "";
     if (name == ".debug_info" || name == ".zdebug_info") image.has_debug_info = true;
     if (name == ".gnu_debuglink" || name == ".note.gnu.build-id") image.has_debug_link = true;
-    Elf_Data* data = section_header.sh_type == SHT_DYNAMIC || section_header.sh_type == SHT_DYNSYM
-                         ? elf_getdata(section, nullptr)
-                         : nullptr;
-    if (!data) continue;
-    if (section_header.sh_type == SHT_DYNAMIC) read_dynamic(elf, section_header, data, image);
-    else read_dynamic_symbols(elf, section_header, data, image);
+    const auto read = section_header.sh_type == SHT_DYNAMIC       ? read_dynamic
+                      : section_header.sh_type == SHT_DYNSYM      ? read_dynamic_symbols
+                      : section_header.sh_type == SHT_GNU_verneed ? read_needed_versions
+                      : section_header.sh_type == SHT_GNU_verdef  ? read_defined_versions
+                                                                  : nullptr;
+    if (Elf_Data* data = read ? elf_getdata(section, nullptr) : nullptr) read(elf, section_header, data, image);
   }
   return image;
 }

@@ -14,8 +14,11 @@ struct ElfImage {
   std::uint16_t machine = 0;  ///< EM_*
   bool is_dynamic = false;    ///< has a dynamic section, and an interpreter or the type of a library
   bool has_interpreter = false;
+  std::string interpreter;  ///< the dynamic linker that the kernel starts; empty when there is none
   std::string soname;
   std::vector<std::string> needed;
+  std::vector<std::string> needed_versions;   ///< symbol versions of the C library (libc.so.6) that it needs
+  std::vector<std::string> defined_versions;  ///< symbol versions that it has
   std::string rpath;
   std::string runpath;
   bool has_symbols = false;        ///< .symtab

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
@@ -26,9 +27,9 @@ int run(Request& request) {
   request.options.format = common.format;
   request.options.table_format = common.table_format;
   return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
-    if (request.matched) print_matched_messages(trace, request.options, write_out);
-    else print_events(trace, request.options, write_out);
-    flush_out();
+    if (request.matched) print_matched_messages(trace, request.options, write_to_stdout);
+    else print_events(trace, request.options, write_to_stdout);
+    flush_stdout();
   });
 }
 

@@ -1,16 +1,21 @@
 /// `refrain exec`: becomes a program with the runtime preloaded. It runs on the compute node, once per rank, started by
 /// any launcher, and prints nothing unless the program cannot be measured.
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
+#include <dlfcn.h>
+#include <exception>
 #include <fmt/core.h>
 #include <memory>
+#include <sstream>
 #include <unistd.h>
 
 #include "config/configuration.hpp"
 #include "config/inlined_code.hpp"
 #include "config/iteration_at.hpp"
+#include "config/preloading.hpp"
 #include "offline/analysis/inlined_code.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
 #include "tools/program.hpp"
@@ -38,7 +43,7 @@ bool is_first_rank() {
 void say_once(const std::string& text) {
   if (!is_first_rank()) return;
   leave_note(note_said, text);
-  fmt::print(stderr, "refrain: {} The program runs unmeasured.\n", text);
+  say("refrain: {} The program runs unmeasured.", text);
 }
 
 /// What to preload; empty: nothing, and the reason is said.
@@ -80,10 +85,8 @@ const char* launch_mode(const ExecOptions& options, const Program& program, cons
 void warn_of_foreign_launcher(const std::string& command, const Program& program) {
   const auto launcher = foreign_launcher(program);
   if (launcher && is_first_rank())
-    fmt::print(
-        stderr,
-        "refrain: {} uses {}, but the launcher is that of {}: each process runs alone, as rank 0 of 1. Start it with "
-        "mpiexec.{}.\n",
+    say("refrain: {} uses {}, but the launcher is that of {}: each process runs alone, as rank 0 of 1. Start it with "
+        "mpiexec.{}.",
         command, name_of(*program.mpi), name_of(*launcher), name_of(*program.mpi));
 }
 
@@ -98,7 +101,8 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
     if (file.empty()) continue;
     const analysis::CodeOfFunction code = analysis::code_of_function(file.string(), at.function);
     if (code.ranges.empty()) continue;
-    std::string module = code.build_id.empty() ? fs::weakly_canonical(file).string() : code.build_id;
+    std::error_code ignored;
+    std::string module = code.build_id.empty() ? fs::weakly_canonical(file, ignored).string() : code.build_id;
     if (module.find_first_of(":;") != std::string::npos) continue;
     std::string line = (text.empty() ? "" : ";") + module;
     char separator = ':';
@@ -111,21 +115,74 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
   if (!text.empty()) setenv(config::inlined_code_variable, text.c_str(), 1);
 }
 
-void preload(const fs::path& library, std::string_view mode, const Invocation& invocation) {
-  std::string list = library.string();
-  if (const char* present = std::getenv("LD_PRELOAD"); present && *present) list += ":" + std::string(present);
+/// Whether LD_PRELOAD can have it, where a colon or a blank ends a name.
+bool can_be_listed(const fs::path& file) { return file.string().find_first_of(": \t\n") == std::string::npos; }
+
+/// A path of the library that leads nowhere but for glibc's dynamic linker: it replaces $LIB, others take it as it is
+/// written and pass over what they do not find. musl's would end a program for symbols that it misses.
+fs::path for_glibc_only(const fs::path& library) {
+  const fs::path directory = library.parent_path() / "refrain/by-libc/$LIB";
+  const fs::path probe = directory / "refrain-probe.so";  // empty
+  void* found = dlopen(probe.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!found) return library;  // the system's $LIB is one that was not thought of, or this copy is not complete
+  dlclose(found);
+  return directory / library.filename();
+}
+
+/// A name in a list of files that stand in some directory.
+bool is_listed(const std::string& list, const std::string& name) {
+  std::string separated = list;
+  std::replace(separated.begin(), separated.end(), ' ', ':');
+  std::istringstream files{separated};
+  for (std::string file; std::getline(files, file, ':');)
+    if (fs::path(file).filename() == name) return true;
+  return false;
+}
+
+/// Sanitizers' libraries stand in front: those that the user has put into LD_PRELOAD where they are, with all that is
+/// in front of them, the others before these.
+void preload(const fs::path& library, const std::vector<fs::path>& before) {
+  const char* const present = std::getenv("LD_PRELOAD");
+  const std::string theirs = present ? present : "";
+  std::string first, list;
+  for (const fs::path& file : before)
+    if (!is_listed(theirs, file.filename().string()) && can_be_listed(file))
+      first += (first.empty() ? "" : ":") + file.string();
+  std::string rest = theirs, ahead;
+  for (const fs::path& file : before)
+    if (const std::size_t at = rest.rfind(file.filename().string()); at != std::string::npos) {
+      const std::size_t end = std::min(rest.find_first_of(": ", at), rest.size());
+      ahead += (ahead.empty() ? "" : ":") + rest.substr(0, end);
+      rest = rest.substr(std::min(end + 1, rest.size()));
+    }
+  for (const std::string& part : {first, ahead, library.string(), rest})
+    if (!part.empty()) list += (list.empty() ? "" : ":") + part;
   setenv("LD_PRELOAD", list.c_str(), 1);
-  setenv("REFRAIN_INTERNAL_MODE", std::string(mode).c_str(), 1);
+  if (!first.empty()) setenv(config::first_variable, first.c_str(), 1);
+}
+
+/// What inherits the runtime from a script or a shell may be any program: nothing of it has been looked at.
+void prepare_for_any_program() {
+  const char* const present = std::getenv(config::asan_variable);
+  const std::string theirs = present ? present : "";
+  if (theirs.find("verify_asan_link_order") != std::string::npos) return;
+  setenv(config::asan_variable, (config::asan_option + (theirs.empty() ? "" : ":" + theirs)).c_str(), 1);
+  setenv(config::asan_added_variable, "1", 1);
+}
+
+void start_measured(const fs::path& library, const Program& program, std::string_view mode,
+                    const Invocation& invocation) {
+  setenv(config::mode_variable, std::string(mode).c_str(), 1);
+  if (mode == "program") return preload(library, libraries_that_come_first(program));
+  preload(for_glibc_only(library), {});
+  prepare_for_any_program();
   if (mode != "script") return;
   setenv("REFRAIN_INTERNAL_TOOL", invocation.executable.c_str(), 1);
   setenv("REFRAIN_INTERNAL_LAUNCHERS", names_of_launchers().c_str(), 1);
 }
 
-int exec(const ExecOptions& options, const Invocation& invocation) {
-  if (invocation.command.empty()) {
-    fmt::print(stderr, "refrain exec: no program; usage: refrain exec [options] -- ./app ...\n");
-    return exit_usage;
-  }
+/// Puts the measurement into the environment, if the command can be measured. Returns what is to be executed.
+std::vector<std::string> prepare(const ExecOptions& options, const Invocation& invocation) {
   for (const std::string& setting : options.settings) {
     std::size_t equals = setting.find('=');
     if (equals != std::string::npos) setenv(setting.substr(0, equals).c_str(), setting.c_str() + equals + 1, 1);
@@ -135,9 +192,9 @@ int exec(const ExecOptions& options, const Invocation& invocation) {
   config::ConfigurationError error;
   const bool understood = config::read_configuration(configuration, error);
   const bool off = understood && !configuration.enable;
-  Program program = inspect_program(invocation.command[0]);
+  Program program = inspect_command(invocation.command);
   bool exists = program.kind != Program::Kind::Missing && program.kind != Program::Kind::NotExecutable;
-  if (off || !exists) return become(invocation.command);
+  if (off || !exists) return invocation.command;
   warn_of_foreign_launcher(invocation.command[0], program);
 
   std::vector<std::string> command = invocation.command;
@@ -146,17 +203,35 @@ int exec(const ExecOptions& options, const Invocation& invocation) {
     command[0] = program.file.string();
     command.insert(command.begin(), program.interpreter.string());
   }
-  if (std::string why = why_not_measurable(program); !why.empty()) {
-    say_once(fmt::format("{} {}.", invocation.command[0], why));
-  } else if (fs::path library = chosen_library(options, invocation, program); !library.empty()) {
+  const std::string name = program.loader.empty() ? invocation.command[0] : program.file.string();
+  const std::string why = why_not_measurable(program);
+  const fs::path library = why.empty() ? chosen_library(options, invocation, program) : fs::path();
+  const std::string why_not_this_one = library.empty() ? std::string() : why_not_preloadable(program, library);
+  if (!why.empty() || !why_not_this_one.empty()) {
+    say_once(fmt::format("{} {}.", name, why.empty() ? why_not_this_one : why));
+  } else if (!library.empty() && !can_be_listed(library)) {
+    say_once(fmt::format("{} has a colon or a blank in its path, which LD_PRELOAD cannot carry.", library.string()));
+  } else if (!library.empty()) {
     const std::string_view mode = launch_mode(options, program, invocation.command[0]);
-    if (library.string().find_first_of(": \t\n") == std::string::npos) {
-      if (mode != "program") leave_note(note_through, invocation.command[0]);
-      preload(library, mode, invocation);
-      if (understood) tell_inlined_code(program, configuration);
-    } else {
-      say_once(fmt::format("{} has a colon or a blank in its path, which LD_PRELOAD cannot carry.", library.string()));
-    }
+    if (mode != "program") leave_note(note_through, invocation.command[0]);
+    if (understood) tell_inlined_code(program, configuration);
+    start_measured(library, program, mode, invocation);
+  }
+  return command;
+}
+
+int exec(const ExecOptions& options, const Invocation& invocation) {
+  if (invocation.command.empty()) {
+    say("refrain exec: no program; usage: refrain exec [options] -- ./app ...");
+    return exit_usage;
+  }
+  std::vector<std::string> command = invocation.command;
+  // Whatever goes wrong with the measurement, the program runs.
+  try {
+    command = prepare(options, invocation);
+  } catch (const std::exception& error) {
+    say_once(fmt::format("{} cannot be examined: {}.", invocation.command[0], error.what()));
+    forget_preload();
   }
   return become(command);
 }

@@ -8,6 +8,7 @@
 
 #include "config/trace_selection.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "tools/console.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -57,9 +58,8 @@ std::string list_of(const std::map<std::int64_t, std::int64_t>& members) {
     const std::string text = list_of(numbers, ranges);
     if (ranges > config::TraceSelection::most_ranges || text.size() > config::TraceSelection::longest) continue;
     if (count < by_members.size())
-      fmt::print(stderr,
-                 "refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken\n",
-                 std::getenv(variable), count, by_members.size());
+      say("refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken",
+          std::getenv(variable), count, by_members.size());
     return text;
   }
 }

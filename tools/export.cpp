@@ -10,6 +10,7 @@
 #include "offline/export/otf2.hpp"
 #include "offline/export/process_group.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/together.hpp"
@@ -41,8 +42,8 @@ int export_events(const Request& request, exports::ProcessGroup* processes) {
     const exports::Otf2Summary done =
         exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath", processes});
     if (processes && !processes->is_first()) return;
-    fmt::print("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
-               trace.locations().size());
+    show("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
+         trace.locations().size());
     if (done.left_out > 0)
       complain(
           "export", exit_ok,

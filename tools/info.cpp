@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "config/configuration.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
 #include "tools/metric_names.hpp"
@@ -30,18 +31,18 @@ int print_config(const std::string& format) {
     config::format_option(configuration, row, text, sizeof text);
     options.push_back({option, good ? text : option.default_value, from_environment});
   }
-  fmt::print("{}", option_page(options, format));
+  show("{}", option_page(options, format));
   if (good) return exit_ok;
-  fmt::print(stderr, "{}\n", error.line);
+  say("{}", error.line);
   return exit_usage;
 }
 
 void print_build(const std::string& executable) {
-  fmt::print("version      {}\nbuild type   {}\ncompiler     {}\nplatform     {}\nexecutable   {}\n", REFRAIN_VERSION,
-             REFRAIN_BUILD_TYPE, REFRAIN_COMPILER, "Linux x86-64", executable);
+  show("version      {}\nbuild type   {}\ncompiler     {}\nplatform     {}\nexecutable   {}\n", REFRAIN_VERSION,
+       REFRAIN_BUILD_TYPE, REFRAIN_COMPILER, "Linux x86-64", executable);
   for (RuntimeLibrary library : {RuntimeLibrary::OpenMpi, RuntimeLibrary::Mpich, RuntimeLibrary::Serial}) {
     auto file = find_runtime_library(executable, library);
-    fmt::print("{:<13}{}\n", name_of(library), file ? file->lexically_normal().string() : "not built");
+    show("{:<13}{}\n", name_of(library), file ? file->lexically_normal().string() : "not built");
   }
 }
 
@@ -65,7 +66,7 @@ void add_info(Command root, Invocation& invocation) {
     print_mpi_coverage(all, *format);
   });
   info.add("metrics", "What REFRAIN_METRICS can ask for here").when_chosen(print_metric_names);
-  info.add("version", "The version").when_chosen([] { fmt::print("refrain {}\n", REFRAIN_VERSION); });
+  info.add("version", "The version").when_chosen([] { show("refrain {}\n", REFRAIN_VERSION); });
   info.add("build", "How and with which libraries it was built").when_chosen([&invocation] {
     print_build(invocation.executable);
   });

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <papi.h>
 
+#include "tools/console.hpp"
+
 namespace refrain::tools {
 namespace {
 
@@ -21,7 +23,7 @@ constexpr Row kernel_events[] = {
 #include "config/metrics.def"
 };
 
-void print(const char* name, const char* help) { fmt::print("  {:<36} {}\n", name, help); }
+void print(const char* name, const char* help) { show("  {:<36} {}\n", name, help); }
 
 /// The functions that listing takes.
 struct Papi {
@@ -68,9 +70,9 @@ int print_events(const Papi& papi, int code, int next, int component) {
 
 void print_papi() {
   Papi papi{};
-  fmt::print("\nEvents of PAPI:\n");
+  show("\nEvents of PAPI:\n");
   if (!open(papi) || papi.library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
-    return fmt::print("  none: libpapi.so.7 cannot be loaded\n");
+    return show("  none: libpapi.so.7 cannot be loaded\n");
   int count = 0;
   for (int i = 0; i < papi.num_components(); ++i) {
     const PAPI_component_info_t* component = papi.get_component_info(i);
@@ -78,15 +80,15 @@ void print_papi() {
     count += print_events(papi, PAPI_PRESET_MASK, PAPI_PRESET_ENUM_AVAIL, i);
     count += print_events(papi, static_cast<int>(PAPI_NATIVE_MASK), PAPI_ENUM_EVENTS, i);
   }
-  if (count == 0) fmt::print("  none: this machine shows it no counters\n");
+  if (count == 0) show("  none: this machine shows it no counters\n");
 }
 
 }  // namespace
 
 void print_metric_names() {
-  fmt::print("Resource usage of a thread:\n");
+  show("Resource usage of a thread:\n");
   for (const Row& row : resources) print(row.name, row.help);
-  fmt::print("\nEvents of the kernel:\n");
+  show("\nEvents of the kernel:\n");
   for (const Row& row : kernel_events) print(row.name, row.help);
   print_papi();
 }

@@ -9,6 +9,7 @@
 
 #include "format/mpi_coverage.hpp"
 #include "offline/report/json_writer.hpp"
+#include "tools/console.hpp"
 #include "tools/elf_image.hpp"
 #include "tools/installation.hpp"
 #include "tools/library_search.hpp"
@@ -191,28 +192,28 @@ constexpr std::array share_names = {"communicate, complete, synchronise, make co
 
 void print_as_text(const MpiCoverage& coverage) {
   if (!coverage.found) {
-    fmt::print("{}: its libraries, or Refrain's for it, are not installed\n", coverage.mpi);
+    show("{}: its libraries, or Refrain's for it, are not installed\n", coverage.mpi);
     return;
   }
-  fmt::print("{:<38}{:<20}{:<6}{:<17}{:<13}{}\n", coverage.mpi, "class", mpi_interface_names[0], mpi_interface_names[1],
-             mpi_interface_names[2], "not wrapped because it");
+  show("{:<38}{:<20}{:<6}{:<17}{:<13}{}\n", coverage.mpi, "class", mpi_interface_names[0], mpi_interface_names[1],
+       mpi_interface_names[2], "not wrapped because it");
   for (const MpiFunctionCoverage& function : coverage.functions) {
     const auto word = [&](std::size_t i) { return !function.wrapped[i] ? "-" : *function.wrapped[i] ? "yes" : "no"; };
     const std::string operation = function.operation == "unwrapped" ? "" : function.operation;
     std::string line = fmt::format("{:<38}{:<20}{:<6}{:<17}{:<13}{}", function.name, operation, word(0), word(1),
                                    word(2), function.reason);
     line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print("{}\n", line);
+    show("{}\n", line);
   }
-  fmt::print("\nwrapped\n");
+  show("\nwrapped\n");
   for (std::size_t i = 0; i < mpi_interface_names.size(); ++i) {
     const auto found = shares(coverage, i);
     for (std::size_t group = 0; group < 2; ++group)
       if (found[group].all)
-        fmt::print("{:<18}{:>4} of {:>4}  {:>6.2f} %  {}\n", mpi_interface_names[i], found[group].wrapped,
-                   found[group].all, found[group].percent(), share_names[group]);
+        show("{:<18}{:>4} of {:>4}  {:>6.2f} %  {}\n", mpi_interface_names[i], found[group].wrapped, found[group].all,
+             found[group].percent(), share_names[group]);
   }
-  fmt::print("Not counted in all: conversions of handles and statuses, predefined callbacks, the MPI_T interface.\n");
+  show("Not counted in all: conversions of handles and statuses, predefined callbacks, the MPI_T interface.\n");
 }
 
 void write_share(report::JsonWriter& json, const char* name, const Share& share) {
@@ -264,11 +265,11 @@ void print_mpi_coverage(const std::vector<MpiCoverage>& all, const std::string& 
         for (const MpiCoverage& coverage : all) write(json, coverage);
       });
     });
-    fmt::print("{}\n", text);
+    show("{}\n", text);
     return;
   }
   for (const MpiCoverage& coverage : all) {
-    if (&coverage != &all.front()) fmt::print("\n");
+    if (&coverage != &all.front()) show("\n");
     print_as_text(coverage);
   }
 }

@@ -8,10 +8,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sstream>
-#include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tools/console.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -39,16 +40,11 @@ std::string wanted_pager() {
   return is_in_path("less") ? "less" : "";
 }
 
-void print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
-}
-
 /// False: it could not be started.
 bool page(const std::string& pager, const std::string& text) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
-  std::fflush(stdout);
+  flush_stdout();
   const pid_t reader = fork();
   if (reader == 0) {
     dup2(ends[0], STDIN_FILENO);
@@ -90,7 +86,7 @@ void print_by_pages(const std::string& text) {
   const std::size_t lines = terminal_lines();
   const bool is_longer = lines > 0 && static_cast<std::size_t>(std::ranges::count(text, '\n')) >= lines;
   const std::string pager = is_longer ? wanted_pager() : std::string();
-  if (pager.empty() || !page(pager, text)) print(text);
+  if (pager.empty() || !page(pager, text)) write_to_stdout(text);
 }
 
 }  // namespace refrain::tools

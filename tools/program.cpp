@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <elf.h>
+#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -58,13 +61,58 @@ void read_first_line(Program& program) {
   program.found_by_env = words.size() == 2;
 }
 
+/// Whether the kernel will tell the dynamic linker that the program has more rights than its user (AT_SECURE).
 bool is_privileged(const fs::path& file) {
+  // Whatever this process executes has its effective user and group.
+  if (geteuid() != getuid() || getegid() != getgid()) return true;
   struct stat status;
+  struct statvfs system;
   if (stat(file.c_str(), &status) != 0) return false;
+  // The kernel then ignores what the file says of rights.
+  if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
+  if (statvfs(file.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return false;
   bool other_user = (status.st_mode & S_ISUID) != 0 && status.st_uid != getuid();
   bool other_group = (status.st_mode & S_ISGID) != 0 && status.st_gid != getgid();
   bool capabilities = getuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0;
   return other_user || other_group || capabilities;
+}
+
+constexpr const char* soname_of_glibcs_loader = "ld-linux-x86-64.so.2";
+
+bool is_glibcs_loader(const ElfImage& image) { return image.soname == soname_of_glibcs_loader; }
+
+/// The dynamic linker that starts the program.
+fs::path loader_of(const Program& program) {
+  return program.loader.empty() ? fs::path(program.image.interpreter) : program.loader;
+}
+
+/// A loader has a name as a library and nobody that would load it; a program that is linked statically has no such
+/// name.
+bool is_loader(const ElfImage& image) { return !image.has_interpreter && !image.soname.empty(); }
+
+/// Which word of "ld.so [OPTION]... PROGRAM ..." is the program; 0: it starts none.
+std::size_t program_behind_loader(const std::vector<std::string>& command) {
+  constexpr std::string_view with_value[] = {"--library-path",     "--inhibit-rpath", "--audit",
+                                             "--preload",          "--argv0",         "--glibc-hwcaps-prepend",
+                                             "--glibc-hwcaps-mask"};
+  for (std::size_t at = 1; at < command.size(); ++at) {
+    if (!command[at].starts_with("--")) return at;
+    if (command[at] == "--list" || command[at] == "--verify") return 0;
+    if (std::ranges::find(with_value, command[at]) != std::end(with_value)) ++at;
+  }
+  return 0;
+}
+
+/// The C library that the program will be given. Another loader than the system's searches where it lies itself.
+fs::path libc_of(const Program& program) {
+  std::error_code error;
+  const fs::path loader = fs::weakly_canonical(loader_of(program), error);
+  const fs::path usual = fs::weakly_canonical("/lib64/ld-linux-x86-64.so.2", error);
+  if (const fs::path beside = loader.parent_path() / "libc.so.6"; loader != usual && fs::exists(beside, error))
+    return beside;
+  for (const NeededLibrary& library : program.libraries)
+    if (library.name == "libc.so.6") return library.file;
+  return {};
 }
 
 }  // namespace
@@ -81,12 +129,28 @@ Program inspect_program(const std::string& command) {
   }
   program.image = std::move(*image);
   if (!program.image.is_64_bit || program.image.machine != EM_X86_64) program.kind = Program::Kind::Foreign;
+  else if (is_loader(program.image)) program.kind = Program::Kind::Loader;
   else if (!program.image.has_interpreter) program.kind = Program::Kind::Static;
   else if (is_privileged(program.file)) program.kind = Program::Kind::Privileged;
+  // A loader that cannot be read is the kernel's to complain about.
+  if (const auto loader = program.kind == Program::Kind::Dynamic ? read_elf_image(loader_of(program)) : std::nullopt)
+    if (!is_glibcs_loader(*loader)) program.kind = Program::Kind::OtherLibc;
   if (program.kind != Program::Kind::Dynamic) return program;
   program.libraries = needed_libraries(program.file, program.image);
   for (const NeededLibrary& library : program.libraries)
     if (!program.mpi) program.mpi = mpi_of_library(library.name);
+  return program;
+}
+
+Program inspect_command(const std::vector<std::string>& command) {
+  Program first = inspect_program(command[0]);
+  if (first.kind != Program::Kind::Loader || !is_glibcs_loader(first.image)) return first;
+  const std::size_t at = program_behind_loader(command);
+  if (at == 0) return first;
+  // Not searched in PATH: the loader takes the word for a path, or for a library's name.
+  const std::string& word = command[at];
+  Program program = inspect_program(word.find('/') == std::string::npos ? "./" + word : word);
+  program.loader = first.file;
   return program;
 }
 
@@ -150,12 +214,51 @@ bool is_shell(const Program& program) {
 
 std::string why_not_measurable(const Program& program) {
   switch (program.kind) {
+    case Program::Kind::Script: {
+      if (program.interpreter.empty()) return {};
+      const std::string why = why_not_measurable(inspect_program(program.interpreter.string()));
+      return why.empty() ? why : fmt::format("is a script of {}, which {}", program.interpreter.string(), why);
+    }
     case Program::Kind::Static: return "is linked statically, so nothing can be preloaded into it";
-    case Program::Kind::Foreign: return "is not an x86-64 program";
+    case Program::Kind::Foreign:
+      return program.image.machine == EM_386 || (program.image.machine == EM_X86_64 && !program.image.is_64_bit)
+                 ? "is a 32-bit program; the runtime has 64 bits"
+                 : "is not an x86-64 program";
+    case Program::Kind::OtherLibc:
+      return fmt::format(
+          "uses another C library than glibc (its dynamic linker is {}), so the runtime cannot be "
+          "preloaded into it",
+          program.image.interpreter);
+    case Program::Kind::Loader: return "is a dynamic linker and is given no program that could be measured";
     case Program::Kind::Privileged:
       return "changes its user, group or capabilities, so nothing can be preloaded into it";
     default: return {};
   }
+}
+
+std::string why_not_preloadable(const Program& program, const fs::path& runtime) {
+  if (program.kind == Program::Kind::Script)
+    return program.interpreter.empty() ? std::string()
+                                       : why_not_preloadable(inspect_program(program.interpreter.string()), runtime);
+  const fs::path libc = program.kind == Program::Kind::Dynamic ? libc_of(program) : fs::path();
+  const auto has = libc.empty() ? std::nullopt : read_elf_image(libc);
+  const auto needs = read_elf_image(runtime);
+  if (!has || !needs) return {};
+  for (const std::string& version : needs->needed_versions)
+    if (std::ranges::find(has->defined_versions, version) == has->defined_versions.end())
+      return fmt::format("uses {}, which is older than the runtime needs ({})", libc.string(), version);
+  return {};
+}
+
+std::vector<fs::path> libraries_that_come_first(const Program& program) {
+  constexpr const char* names[] = {"libasan.so",       "libhwasan.so",       "liblsan.so",       "libtsan.so",
+                                   "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.lsan", "libclang_rt.tsan"};
+  std::vector<fs::path> first;
+  for (const NeededLibrary& library : program.libraries)
+    if (!library.file.empty() &&
+        std::ranges::any_of(names, [&](const char* name) { return library.name.starts_with(name); }))
+      first.push_back(library.file);
+  return first;
 }
 
 }  // namespace refrain::tools

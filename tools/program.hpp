@@ -19,11 +19,14 @@ struct Program {
     Script,         ///< begins with #!, or is no ELF file at all
     Static,         ///< has no dynamic linker that could preload anything
     Foreign,        ///< for another architecture
+    OtherLibc,      ///< its dynamic linker is not glibc's: musl's, say, which ends a program whose preloads do not fit
+    Loader,         ///< the dynamic linker itself, which is to start nothing
     Privileged,     ///< set-user-id, set-group-id or file capabilities: the dynamic linker ignores LD_PRELOAD
-    Dynamic,        ///< can be measured
+    Dynamic,        ///< can be measured, if the runtime's library fits it (why_not_preloadable)
   };
   Kind kind = Kind::Missing;
   std::filesystem::path file;            ///< as found; empty when missing
+  std::filesystem::path loader;          ///< the dynamic linker, where it is named in front of the program
   std::filesystem::path interpreter;     ///< of a script; that which env finds, if it names env
   bool found_by_env = false;             ///< the first line is "#!/usr/bin/env INTERPRETER" and nothing else
   ElfImage image;                        ///< Dynamic, Static, Foreign, Privileged
@@ -33,6 +36,8 @@ struct Program {
 
 /// Finds `command` as execvp(3) would, and looks into it.
 Program inspect_program(const std::string& command);
+/// The same for a command with its arguments: of "ld.so ./app" the program is ./app.
+Program inspect_command(const std::vector<std::string>& command);
 
 /// The MPI that this library name stands for. libmpi.so.12 is the common ABI of MPICH and its descendants (Intel MPI,
 /// MVAPICH, Cray); Open MPI counts from 20 since its version 2.
@@ -54,7 +59,14 @@ std::optional<RuntimeLibrary> mpi_that_may_be_loaded();
 /// Whether it is a shell, or a script of one: its purpose is to start programs.
 bool is_shell(const Program& program);
 
-/// Why the program cannot be measured, for one line on stderr; empty when it can.
+/// Why nothing can be preloaded into the program, whichever runtime that would be: the rest of a line that begins with
+/// its name. Empty when something can be. Of a script the interpreter decides.
 std::string why_not_measurable(const Program& program);
+/// The same for the library `runtime`: whether the program's C library has what that needs.
+std::string why_not_preloadable(const Program& program, const std::filesystem::path& runtime);
+
+/// Libraries of the program that must stand before any other in LD_PRELOAD, the shared runtimes of sanitizers: libasan
+/// ends a program in which it is not the first.
+std::vector<std::filesystem::path> libraries_that_come_first(const Program& program);
 
 }  // namespace refrain::tools

@@ -2,10 +2,10 @@
 /// A line on the terminal that tells how far something is, from the second second on, and goes in the end.
 
 #include <chrono>
-#include <cstdio>
-#include <fmt/format.h>
 #include <string>
 #include <unistd.h>
+
+#include "tools/console.hpp"
 
 namespace refrain::tools {
 
@@ -23,13 +23,11 @@ class ProgressLine {
     if (!interactive_ || now - begin_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
     is_shown_ = true;
-    fmt::print(stderr, "\r{}\033[K", text());
-    std::fflush(stderr);
+    write_to_stderr("\r" + text() + "\033[K");
   }
   void end() {
-    if (is_shown_) fmt::print(stderr, "\r\033[K");
+    if (is_shown_) write_to_stderr("\r\033[K");
     is_shown_ = false;
-    if (interactive_) std::fflush(stderr);
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "offline/database/evaluation.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/property_commands.hpp"
@@ -53,22 +54,21 @@ std::string sentence(const database::Evaluation& evaluation, double threshold) {
 
 void print_text(const database::Evaluation& evaluation, const Request& request) {
   const auto& run = evaluation.run;
-  fmt::print("run {} of {}, version {}, {} process{}: {}\n\n{}\n", run.run, run.program, run.version, run.processes,
-             run.processes == 1 ? "" : "es", run.experiment, sentence(evaluation, request.threshold));
+  show("run {} of {}, version {}, {} process{}: {}\n\n{}\n", run.run, run.program, run.version, run.processes,
+       run.processes == 1 ? "" : "es", run.experiment, sentence(evaluation, request.threshold));
   const std::size_t rows = std::min(
       evaluation.found.size(), request.limit > 0 ? static_cast<std::size_t>(request.limit) : evaluation.found.size());
   std::size_t width = 8;
   for (std::size_t i = 0; i < rows; ++i) width = std::max(width, evaluation.found[i].property->name.size());
-  if (rows > 0) fmt::print("\n{:>10}  {:>10}  {:<{}}  {}\n", "severity %", "confidence", "property", width, "context");
+  if (rows > 0) show("\n{:>10}  {:>10}  {:<{}}  {}\n", "severity %", "confidence", "property", width, "context");
   for (std::size_t i = 0; i < rows; ++i) {
     const database::Found& of = evaluation.found[i];
-    fmt::print("{:>10.2f}  {:>10.2f}  {:<{}}  {}\n", 100 * of.severity, of.confidence, of.property->name, width,
-               context_text(of, evaluation));
+    show("{:>10.2f}  {:>10.2f}  {:<{}}  {}\n", 100 * of.severity, of.confidence, of.property->name, width,
+         context_text(of, evaluation));
   }
-  if (rows < evaluation.found.size())
-    fmt::print("... and {} more (--limit 0 shows all)\n", evaluation.found.size() - rows);
-  if (!evaluation.not_evaluated.empty()) fmt::print("\nNot evaluated:\n");
-  for (const database::NotEvaluated& of : evaluation.not_evaluated) fmt::print("  {}: {}\n", of.name, of.why);
+  if (rows < evaluation.found.size()) show("... and {} more (--limit 0 shows all)\n", evaluation.found.size() - rows);
+  if (!evaluation.not_evaluated.empty()) show("\nNot evaluated:\n");
+  for (const database::NotEvaluated& of : evaluation.not_evaluated) show("  {}: {}\n", of.name, of.why);
 }
 
 void print_json(const database::Evaluation& evaluation, double threshold) {

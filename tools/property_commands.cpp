@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/console.hpp"
+
 namespace refrain::tools {
 
 std::optional<properties::Program> read_specifications(const std::vector<std::string>& files) {
@@ -10,7 +12,7 @@ std::optional<properties::Program> read_specifications(const std::vector<std::st
     for (const std::string& file : files) sources.push_back(properties::read_source(file));
     return properties::compile_with_builtin(sources);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    say("{}", error.what());
     return std::nullopt;
   }
 }
@@ -26,7 +28,7 @@ void print_json_object(int depth, const std::function<void(report::JsonWriter& j
     json.object([&] { members(json); });
     json.end_document();
   }
-  fmt::print("{}", text);
+  show("{}", text);
 }
 
 std::vector<std::string> property_names(const properties::Program& program) {

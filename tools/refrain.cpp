@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/command_line.hpp"
+#include "tools/console.hpp"
 #include "tools/installation.hpp"
 #include "tools/subcommands.hpp"
 
@@ -31,9 +32,7 @@ std::vector<const char*> words_of(int argc, char** argv) {
   return words;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int refrain_command(int argc, char** argv) {
   using namespace refrain::tools;
   Invocation invocation;
   invocation.executable = own_executable(argv[0]).string();
@@ -63,4 +62,10 @@ int main(int argc, char** argv) {
   add_doctor(root, invocation);
   add_completion(line);
   return line.run(static_cast<int>(dashes - words.begin()), words.data()).value_or(invocation.exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return refrain::tools::run_tool("refrain", [&] { return refrain_command(argc, argv); });
 }

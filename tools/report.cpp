@@ -27,6 +27,7 @@
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/wait_iterations.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
 #include "tools/pager.hpp"
@@ -57,27 +58,27 @@ class Output {
   /// `by_pages`: a text for people, which is held until all of it is there.
   explicit Output(const std::string& name, bool by_pages = false) : name_(name), by_pages_(by_pages && !to_file()) {}
 
-  /// Throws std::runtime_error, once, when it cannot be written.
+  /// Throws std::runtime_error, once, when the file cannot be written; OutputFailed when standard output cannot.
   void write(std::string_view text) {
     if (by_pages_) {
       text_ += text;
       return;
     }
-    if (out_ == nullptr) out_ = to_file() ? std::fopen(name_.c_str(), "w") : stdout;
+    if (!to_file()) return write_to_stdout(text);
+    if (out_ == nullptr) out_ = std::fopen(name_.c_str(), "w");
     if (out_ == nullptr || std::fwrite(text.data(), 1, text.size(), out_) != text.size()) fail();
   }
   void finish() {
     if (by_pages_) print_by_pages(std::exchange(text_, {}));
+    if (!to_file()) flush_stdout();
     if (out_ == nullptr) return;
-    std::FILE* out = std::exchange(out_, nullptr);
-    if (std::fflush(out) != 0 || (to_file() && std::fclose(out) != 0)) fail();
+    const bool flushed = std::fflush(out_) == 0;
+    if (std::fclose(std::exchange(out_, nullptr)) != 0 || !flushed) fail();
   }
   bool to_file() const { return name_ != "-"; }
 
  private:
-  [[noreturn]] void fail() const {
-    throw std::runtime_error((to_file() ? name_ : std::string("standard output")) + ": " + std::strerror(errno));
-  }
+  [[noreturn]] void fail() const { throw std::runtime_error(name_ + ": " + std::strerror(errno)); }
   std::string name_, text_;
   bool by_pages_;
   std::FILE* out_ = nullptr;
@@ -250,17 +251,17 @@ int watch(Request request) {
   if (!find_experiment(name, request.experiment)) return exit_usage;
   for (;;) {
     std::string state;
-    if (isatty(STDOUT_FILENO) == 1) fmt::print("\033[H\033[2J");
+    if (isatty(STDOUT_FILENO) == 1) show("\033[H\033[2J");
     const int code = run(request, state);
     if (state.empty()) state = state_before_profile(request.experiment);
     if (state != "running" || code == exit_usage) return code;
     constexpr double intervals = 3, least_s = 60;
     const double silence = silence_s(request.experiment), interval = snapshot_interval_s(request.experiment);
     if (interval > 0 && silence > std::max(intervals * interval, least_s)) {
-      fmt::print("Nothing was written for {}: the program was killed, or hangs.\n", analysis::human_time(silence));
+      show("Nothing was written for {}: the program was killed, or hangs.\n", analysis::human_time(silence));
       return code;
     }
-    std::fflush(stdout);
+    flush_stdout();
     std::this_thread::sleep_for(std::chrono::duration<double>(*request.watch_s));
   }
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "tools/console.hpp"
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
@@ -50,8 +51,7 @@ constexpr std::chrono::seconds most_for_findings(10);
 
 void tell_findings(const FirstFindings& findings) {
   constexpr std::size_t most = 3;
-  for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i)
-    fmt::print(stderr, "refrain: {}\n", line_of(findings.all[i]));
+  for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i) say("refrain: {}", line_of(findings.all[i]));
 }
 
 /// Waits for the command, and says what costs most and where the results are.
@@ -60,9 +60,14 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
   if (end.started) {
     // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
     const bool was_stopped = end.signal != 0 || end.exit_code > 128;
-    if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
-      tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
-    if (const std::string line = notes->line(); !line.empty()) fmt::print(stderr, "refrain: {}\n", line);
+    // The command has ended as it did; nothing that goes wrong here changes that.
+    try {
+      if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
+        tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
+      if (const std::string line = notes->line(); !line.empty()) say("refrain: {}", line);
+    } catch (const std::exception& error) {
+      say("refrain: the results cannot be examined: {}", error.what());
+    }
   }
   notes.reset();  // an end by a signal comes without destructors
   return end_alike(end);
@@ -71,7 +76,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
 int run(const RunOptions& options, const Invocation& invocation) {
   const std::vector<std::string>& command = invocation.command;
   if (command.empty()) {
-    fmt::print(stderr, "refrain run: no command; usage: refrain run [options] -- mpirun -n 4 ./app ...\n");
+    say("refrain run: no command; usage: refrain run [options] -- mpirun -n 4 ./app ...");
     return exit_usage;
   }
   if (!options.experiment.empty())
@@ -85,14 +90,14 @@ int run(const RunOptions& options, const Invocation& invocation) {
   config::ConfigurationError error;
   LaunchLine line = parse_launch_line(command);
   if (const std::string fault = choose_exemplars(); !fault.empty()) {
-    fmt::print(stderr, "refrain: {}. The program runs unmeasured.\n", fault);
+    say("refrain: {}. The program runs unmeasured.", fault);
     setenv("REFRAIN_ENABLE", "off", 1);
   } else if (!config::read_configuration(configuration, error)) {
     // Said once here; ranks that have the runtime linked into them need not say it again.
-    fmt::print(stderr, "{}\n", error.line);
+    say("{}", error.line);
     setenv("REFRAIN_ENABLE", "off", 1);
   } else if (!line.refusal.empty()) {
-    fmt::print(stderr, "refrain: {}. The program runs unmeasured.\n", line.refusal);
+    say("refrain: {}. The program runs unmeasured.", line.refusal);
   } else if (configuration.enable) {
     std::vector<std::string> insertion{invocation.executable, "exec"};
     if (!options.library.empty()) insertion.insert(insertion.end(), {"--library", options.library});
@@ -107,7 +112,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     started = with_insertion(command, line, insertion);
   }
   if (options.dry_run) {
-    fmt::print("{}\n", quoted(started));
+    show("{}\n", quoted(started));
     return exit_ok;
   }
   return notes ? run_and_tell(started, notes) : become(started);
@@ -136,7 +141,13 @@ void add_run(Command root, Invocation& invocation) {
   command.takes_program();
   command.when_chosen([command, options, &invocation] {
     invocation.command = command.program(invocation.command);
-    invocation.exit_code = run(*options, invocation);
+    try {
+      invocation.exit_code = run(*options, invocation);
+    } catch (const std::exception& error) {  // before the command was started, and that comes first
+      say("refrain: {}. The program runs unmeasured.", error.what());
+      forget_preload();
+      invocation.exit_code = become(invocation.command);
+    }
   });
 }
 

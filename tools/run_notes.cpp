@@ -17,17 +17,36 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Notes {
-  std::vector<std::string> experiments, through;
+  std::vector<std::string> experiments, through, replaced, unseen;
   bool said = false;
 };
+
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\\' && i + 1 < text.size()) plain += text[++i] == 'n' ? '\n' : text[i];
+    else plain += text[i];
+  return plain;
+}
+
+std::string escaped(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n' || c == '\\') line += '\\';
+    line += c == '\n' ? 'n' : c;
+  }
+  return line;
+}
 
 Notes read_notes(const std::string& file) {
   Notes notes;
   std::ifstream stream{file};
   for (std::string line; std::getline(stream, line);) {
-    const auto text_of = [&](std::string_view kind) { return line.substr(kind.size()); };
+    const auto text_of = [&](std::string_view kind) { return unescaped(line.substr(kind.size())); };
     if (line.starts_with(note_experiment)) notes.experiments.push_back(text_of(note_experiment));
     if (line.starts_with(note_through)) notes.through.push_back(text_of(note_through));
+    if (line.starts_with(note_replaced)) notes.replaced.push_back(text_of(note_replaced));
+    if (line.starts_with(note_unseen)) notes.unseen.push_back(text_of(note_unseen));
     if (line.starts_with(note_said)) notes.said = true;
   }
   return notes;
@@ -59,24 +78,35 @@ std::string last_experiment(const Notes& notes) {
   return with_profile != notes.experiments.rend() ? *with_profile : notes.experiments.back();
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
 /// As one would type it here.
 std::string typed(const std::string& experiment) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const fs::path path = experiment;
-  return quoted({!error && path.parent_path() == here ? path.filename().string() : experiment});
+  const std::string name = !error && path.parent_path() == here ? path.filename().string() : experiment;
+  if (std::ranges::none_of(name, is_control)) return quoted({name});
+  // bash's and zsh's way to write them in one line.
+  std::string line = "$'";
+  for (const char c : name)
+    if (is_control(c)) line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else line += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  return line + "'";
 }
 
-std::string line_of_one(const std::string& experiment) {
+/// `said`: something that kept results from being written was told on stderr.
+std::string line_of_one(const std::string& experiment, bool said) {
   const std::string name = typed(experiment), state = state_of(experiment);
   if (state.empty()) return fmt::format("no results: {} has vanished", name);
   if (!has_profile(experiment))
-    return fmt::format("no results: the program was killed before it had written anything to {}", name);
+    return fmt::format("no results: the program ended, or was killed, before it had written anything to {}", name);
   if (state == "complete") return fmt::format("results in {}; to see them: refrain report {}", name, name);
-  return fmt::format("results in {}, {}; to see them: refrain report {}", name,
-                     state == "running" ? "those of the last snapshots: the program was killed"
-                                        : "incomplete: the program ended before its time, or not all ranks wrote",
-                     name);
+  const char* const why = state == "incomplete"
+                              ? "incomplete: the program ended before its time, or not all ranks wrote"
+                          : said ? "those of the last snapshots: the end could not be written"
+                                 : "those of the last snapshots: the program was killed";
+  return fmt::format("results in {}, {}; to see them: refrain report {}", name, why, name);
 }
 
 }  // namespace
@@ -86,9 +116,7 @@ void leave_note(const char* kind, const std::string& text) {
   if (!file || !*file) return;
   const int descriptor = ::open(file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return;
-  std::string line = kind + text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  line += '\n';
+  const std::string line = kind + escaped(text) + '\n';
   [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
   ::close(descriptor);
 }
@@ -117,7 +145,7 @@ std::string RunNotes::line() const {
   const Notes notes = read_notes(file_);
   if (notes.experiments.size() == 1) {
     if (notes.said && !has_profile(notes.experiments[0])) return {};
-    return line_of_one(notes.experiments[0]);
+    return line_of_one(notes.experiments[0], notes.said);
   }
   if (!notes.experiments.empty()) {
     const std::string one = typed(last_experiment(notes));
@@ -125,15 +153,26 @@ std::string RunNotes::line() const {
                        one, one);
   }
   if (notes.said) return {};
+  if (!notes.replaced.empty())
+    return fmt::format(
+        "no results: the measured program became {} by exec before its end; to measure that: refrain run "
+        "-- {}",
+        typed(notes.replaced.back()), typed(notes.replaced.back()));
+  if (!notes.unseen.empty())
+    return fmt::format(
+        "no results: {} loaded MPI, but no MPI_Init was seen: it called none, or reached MPI past Refrain "
+        "(RTLD_DEEPBIND, dlmopen)",
+        typed(notes.unseen[0]));
   if (!notes.through.empty())
     return fmt::format(
-        "no results: {} does not use MPI and started nothing that does; to measure a program without, name it itself "
-        "(refrain run -- ./app), "
-        "under a launcher with --library serial, or write 'refrain exec -- ./app' in the script",
+        "no results: no MPI call of {}, or of what it started, was seen; to measure a program without MPI, name it "
+        "itself (refrain run -- ./app), under a launcher with --library serial, or write 'refrain exec -- ./app' in "
+        "the "
+        "script",
         quoted({notes.through[0]}));
-  return "no results: nothing that was started came as far as having some (what runs on other nodes leaves its results "
-         "in its "
-         "working directory there); refrain doctor ./app says what would prevent a measurement";
+  return "no results: no measured process got past its start (those on other nodes leave their results in their "
+         "working "
+         "directory there); refrain doctor ./app says what would prevent a measurement";
 }
 
 }  // namespace refrain::tools

@@ -14,7 +14,11 @@ inline constexpr const char* notes_variable = "REFRAIN_INTERNAL_RUN";
 /// What a line begins with.
 inline constexpr const char* note_experiment = "experiment ";  ///< the directory that a job has made
 inline constexpr const char* note_through = "through ";        ///< a program that was not measured, but led on
-inline constexpr const char* note_said = "said ";              ///< why something is not measured, on stderr
+inline constexpr const char* note_replaced = "replaced ";      ///< a program that a measured one has become by exec
+inline constexpr const char* note_unseen = "unseen ";  ///< a program that has loaded MPI, and no MPI_Init was seen
+inline constexpr const char* note_said = "said ";      ///< why something is not measured, on stderr
+
+/// In a note "\\n" stands for the end of a line and "\\\\" for a backslash: paths may have both.
 
 /// Appends a note if there is a `refrain run`.
 void leave_note(const char* kind, const std::string& text);

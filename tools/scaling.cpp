@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
@@ -24,17 +25,17 @@ struct Request {
 };
 
 void print_text(const database::Scaling& scaling) {
-  fmt::print("{}, version {}: time of a process, against {} process{}\n", scaling.program, scaling.version,
-             scaling.fewest, scaling.fewest == 1 ? "" : "es");
+  show("{}, version {}: time of a process, against {} process{}\n", scaling.program, scaling.version, scaling.fewest,
+       scaling.fewest == 1 ? "" : "es");
   std::size_t width = 6;
   for (const auto& region : scaling.regions) width = std::max(width, region.name.size());
-  fmt::print("\n{:<{}}  {:>9}  {:>5}  {:>12}  {:>8}  {:>12}  {:>12}\n", "region", width, "processes", "runs", "seconds",
-             "speedup", "efficiency %", "lost seconds");
+  show("\n{:<{}}  {:>9}  {:>5}  {:>12}  {:>8}  {:>12}  {:>12}\n", "region", width, "processes", "runs", "seconds",
+       "speedup", "efficiency %", "lost seconds");
   for (const auto& region : scaling.regions)
     for (const auto& row : region.rows)
-      fmt::print("{:<{}}  {:>9}  {:>5}  {:>12.4f}  {:>8.2f}  {:>12.1f}  {:>12.4f}\n",
-                 &row == &region.rows.front() ? region.name : "", width, row.processes, row.runs, row.seconds,
-                 row.speedup, 100 * row.efficiency, row.lost_s);
+      show("{:<{}}  {:>9}  {:>5}  {:>12.4f}  {:>8.2f}  {:>12.1f}  {:>12.4f}\n",
+           &row == &region.rows.front() ? region.name : "", width, row.processes, row.runs, row.seconds, row.speedup,
+           100 * row.efficiency, row.lost_s);
 }
 
 void print_json(const database::Scaling& scaling) {

@@ -5,13 +5,40 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fmt/core.h>
+#include <functional>
 #include <unistd.h>
 
+#include "config/inlined_code.hpp"
+#include "config/preloading.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/run_notes.hpp"
 
 namespace refrain::tools {
+
+namespace {
+
+std::string value_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value ? value : "";
+}
+
+/// Removes what `is_removed` from a list in the environment, and an empty list with it.
+void remove_from_list(const char* variable, const std::function<bool(const std::string&)>& is_removed) {
+  if (!std::getenv(variable)) return;
+  std::string kept;
+  const std::string all = value_of(variable);
+  for (std::size_t at = 0; at < all.size();) {
+    const std::size_t end = std::min(all.find_first_of(": ", at), all.size());
+    const std::string word = all.substr(at, end - at);
+    if (!word.empty() && !is_removed(word)) kept += (kept.empty() ? "" : ":") + word;
+    at = end + 1;
+  }
+  if (kept.empty()) unsetenv(variable);
+  else setenv(variable, kept.c_str(), 1);
+}
+
+}  // namespace
 
 int become(const std::vector<std::string>& command) {
   std::vector<char*> words;
@@ -20,25 +47,21 @@ int become(const std::vector<std::string>& command) {
   execvp(words[0], words.data());
   int error = errno;
   leave_note(note_said, std::strerror(error));
-  fmt::print(stderr, "refrain: {}: {}\n", command[0], std::strerror(error));
+  say("refrain: {}: {}", command[0], std::strerror(error));
   return error == ENOENT || error == ENOTDIR ? exit_not_found : exit_not_executable;
 }
 
 void forget_preload() {
-  for (const char* name : {"REFRAIN_INTERNAL_MODE", "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
+  const std::string first = value_of(config::first_variable);
+  remove_from_list("LD_PRELOAD", [&](const std::string& file) {
+    return file.substr(file.rfind('/') + 1).starts_with("librefrain-") ||
+           (":" + first + ":").find(":" + file + ":") != std::string::npos;
+  });
+  if (std::getenv(config::asan_added_variable))
+    remove_from_list(config::asan_variable, [](const std::string& option) { return option == config::asan_option; });
+  for (const char* name : {config::mode_variable, config::first_variable, config::asan_added_variable,
+                           config::inlined_code_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
     unsetenv(name);
-  const char* list = std::getenv("LD_PRELOAD");
-  if (!list) return;
-  std::string kept, all = list;
-  for (std::size_t at = 0; at < all.size();) {
-    const std::size_t end = std::min(all.find_first_of(": ", at), all.size());
-    const std::string file = all.substr(at, end - at);
-    const std::string name = file.substr(file.rfind('/') + 1);
-    if (!file.empty() && !name.starts_with("librefrain-")) kept += (kept.empty() ? "" : ":") + file;
-    at = end + 1;
-  }
-  if (kept.empty()) unsetenv("LD_PRELOAD");
-  else setenv("LD_PRELOAD", kept.c_str(), 1);
 }
 
 std::string quoted(const std::vector<std::string>& command) {

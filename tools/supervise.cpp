@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/start.hpp"
 
@@ -129,7 +130,7 @@ CommandEnd run_and_wait(const std::vector<std::string>& command) {
   if (child == 0) be_command(command, parent, mask, on_child, report[1]);
   CommandEnd end;
   if (child < 0) {
-    fmt::print(stderr, "refrain: no process for the command: {}\n", std::strerror(errno));
+    say("refrain: no process for the command: {}", std::strerror(errno));
     end.exit_code = exit_not_executable;
     return end;
   }

@@ -96,15 +96,6 @@ int with_trace_or_archive(const char* command, const std::string& path, const st
   });
 }
 
-void write_out(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size())
-    throw std::runtime_error("standard output cannot be written");
-}
-
-void flush_out() {
-  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
-}
-
 bool is_archive(const char* command, const std::string& path) {
   if (!trace::find_otf2_anchor(path)) return false;
   complain(command, exit_usage,

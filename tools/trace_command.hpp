@@ -19,9 +19,6 @@ int with_trace(const char* command, const std::string& experiment, const std::ve
 int with_trace_or_archive(const char* command, const std::string& path, const std::vector<std::string>& ranks,
                           const std::function<void(const trace::Trace& trace)>& use,
                           const std::optional<trace::AsSampled>& as = std::nullopt);
-/// To standard output. Throws std::runtime_error when that cannot be written.
-void write_out(std::string_view text);
-void flush_out();
 /// Says that `path` is an archive of another tool, where a command needs an experiment. False: it is none.
 bool is_archive(const char* command, const std::string& path);
 

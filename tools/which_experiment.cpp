@@ -4,6 +4,7 @@
 
 #include "offline/experiment/newest.hpp"
 #include "tools/complaints.hpp"
+#include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/start.hpp"
 
@@ -23,8 +24,7 @@ bool find_experiment(const char* command, std::string& experiment) {
     return false;
   }
   experiment = newest->lexically_normal().string();
-  if (experiment != ".")
-    fmt::print(stderr, "refrain {}: {}, the newest experiment here\n", command, quoted({experiment}));
+  if (experiment != ".") say("refrain {}: {}, the newest experiment here", command, quoted({experiment}));
   return true;
 }
 

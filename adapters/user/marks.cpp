@@ -57,19 +57,19 @@ platform::Registers beyond(Location& location, const platform::Registers& caller
   return {outer.pc, outer.sp, outer.fp};
 }
 
-/// The id of a name.
-RegionId id_of(Location& location, std::string_view name) {
+/// The id of a name, of a mark that was called from `site`.
+RegionId id_of(Location& location, std::uintptr_t site, std::string_view name) {
   const RegionName clean(name);
   bool is_new = false;
   const RegionId id = measurement::user_region(clean, &is_new);
-  if (is_new && !clean.is_as_given()) measurement::strange_name(location);
+  if (is_new && !clean.is_as_given()) measurement::strange_name(location, site);
   return id;
 }
 /// The same; `kept` belongs to the mark and holds the id, 0 until it is known.
-RegionId id_of(Location& location, unsigned* kept, const char* name) {
+RegionId id_of(Location& location, std::uintptr_t site, unsigned* kept, const char* name) {
   const unsigned known = __atomic_load_n(kept, __ATOMIC_RELAXED);
   if (known) return RegionId{static_cast<std::uint16_t>(known)};
-  const RegionId id = id_of(location, name ? name : "");
+  const RegionId id = id_of(location, site, name ? name : "");
   __atomic_store_n(kept, static_cast<unsigned>(id), __ATOMIC_RELAXED);
   return id;
 }
@@ -79,7 +79,8 @@ RegionId id_of(Location& location, unsigned* kept, const char* name) {
 [[gnu::noinline]] void loop_begin(unsigned* name_id, const char* name) {
   const auto caller = REFRAIN_CALLER;
   if (Scope scope{caller}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), name_id, name), caller, scope.entered());
+    measurement::begin_loop(scope.location(), id_of(scope.location(), caller.pc, name_id, name), caller,
+                            scope.entered());
 }
 [[gnu::noinline]] void loop_end() {
   const auto caller = REFRAIN_CALLER;
@@ -96,7 +97,8 @@ RegionId id_of(Location& location, unsigned* kept, const char* name) {
 [[gnu::noinline]] void region_begin(unsigned* name_id, const char* name) {
   const auto caller = REFRAIN_CALLER;
   if (Scope scope{caller}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), name_id, name), caller, scope.entered());
+    measurement::begin_region(scope.location(), id_of(scope.location(), caller.pc, name_id, name), caller,
+                              scope.entered());
 }
 void end_named(Scope& scope, std::string_view name, const platform::Registers& caller) {
   if (name.empty()) return measurement::end_region(scope.location(), {}, caller, scope.entered());
@@ -120,12 +122,13 @@ std::string_view text_of(const char* name, std::size_t length) {
 [[gnu::noinline]] void fortran_loop_begin(const char* name, std::size_t length) {
   const auto caller = REFRAIN_CALLER;
   if (Scope scope{caller}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), text_of(name, length)), caller, scope.entered());
+    measurement::begin_loop(scope.location(), id_of(scope.location(), caller.pc, text_of(name, length)), caller,
+                            scope.entered());
 }
 [[gnu::noinline]] void fortran_region_begin(const char* name, std::size_t length) {
   const auto caller = REFRAIN_CALLER;
   if (Scope scope{caller}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), text_of(name, length)), caller,
+    measurement::begin_region(scope.location(), id_of(scope.location(), caller.pc, text_of(name, length)), caller,
                               scope.entered());
 }
 [[gnu::noinline]] void fortran_region_end(const char* name, std::size_t length) {
@@ -140,11 +143,11 @@ std::string_view text_of(const char* name, std::size_t length) {
   const auto caller = beyond(location, near, helper);
   const std::string_view text = text_of(name, length > 0 ? static_cast<std::size_t>(length) : 0);
   switch (mark) {
-    case 0: return measurement::begin_loop(location, id_of(location, text), caller, scope.entered());
+    case 0: return measurement::begin_loop(location, id_of(location, caller.pc, text), caller, scope.entered());
     case 1: return measurement::end_loop(location, caller, scope.entered());
     case 2: return measurement::begin_iteration(location, caller, scope.entered());
     case 3: return measurement::end_iteration(location, caller, scope.entered());
-    case 4: return measurement::begin_region(location, id_of(location, text), caller, scope.entered());
+    case 4: return measurement::begin_region(location, id_of(location, caller.pc, text), caller, scope.entered());
     case 5: return end_named(scope, text, caller);
     default: return;
   }

@@ -82,7 +82,7 @@ class RunTells(TestCase):
                         *(mpiexec(mpi, 2, "true") for mpi in MPIS)):
             with self.subTest(command):
                 outcome = self.run_it(*command)
-                self.assertRegex(outcome.last_line, "no results: .* does not use MPI and started nothing that does; .*refrain exec -- ./app")
+                self.assertRegex(outcome.last_line, "no results: no MPI call of .*, or of what it started, was seen; .*refrain exec -- ./app")
                 self.assertFalse(list(self.directory.glob("refrain-*")))
 
     def test_each_process_by_itself(self) -> None:
