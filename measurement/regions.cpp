@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cstring>
-#include <sched.h>
 
 #include "config/utf8.hpp"
+#include "platform/owned_lock.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -17,19 +17,11 @@ struct Table {
   const char* names[most_user_regions];
   std::atomic<std::uint16_t> index[slots];  ///< open addressing: 1 + position of the name, 0 is free
   std::atomic<std::size_t> count;
-  std::atomic_flag busy;
+  platform::OwnedLock busy;
   char* text;  ///< room for names that follow
   std::size_t room;
 };
 constinit Table table{};
-
-class Lock {
- public:
-  Lock() {
-    while (table.busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Lock() { table.busy.clear(std::memory_order_release); }
-};
 
 std::size_t hash(std::string_view name) {
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -92,7 +84,7 @@ RegionId user_region(const RegionName& region, bool* is_new) {
   const std::string_view name = region.view();
   if (is_new) *is_new = false;
   if (const std::uint16_t position = find(name).load(std::memory_order_acquire)) return id_of(position - 1u);
-  const Lock lock;
+  const platform::Locked lock(table.busy);
   std::atomic<std::uint16_t>& slot = find(name);
   if (const std::uint16_t position = slot.load(std::memory_order_relaxed)) return id_of(position - 1u);
   const std::size_t count = table.count.load(std::memory_order_relaxed);

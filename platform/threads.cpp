@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,9 +78,30 @@ NoSignals::NoSignals() {
 }
 NoSignals::~NoSignals() { change_signal_mask(SIG_SETMASK, &before_, nullptr); }
 
+namespace {
+
+/// Where membarrier is not to be had (old kernels, sandboxes): to take a right to a page away from a process the kernel
+/// interrupts every processor that runs a thread of it, and an interrupt is a barrier. Virtual machines of Java and
+/// .NET do the same.
+bool barrier_by_a_page() {
+  constexpr std::size_t page = 4096;
+  void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  *static_cast<volatile char*>(memory) = 1;
+  const bool done = mprotect(memory, page, PROT_READ) == 0;
+  munmap(memory, page);
+  return done;
+}
+
+}  // namespace
+
 bool barrier_on_all_threads() {
+  const int saved = errno;
   static bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+  const bool done =
+      (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) || barrier_by_a_page();
+  errno = saved;
+  return done;
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include "adapters/mpi/fortran_symbols.hpp"
-#include "adapters/mpi/lock.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/modules.hpp"
@@ -21,7 +20,6 @@ namespace {
 enum class State { Unknown, Good, Bad };
 std::atomic<State> state{State::Unknown};
 std::atomic<void*> library{nullptr};
-Lock opening;
 
 int unavailable() { return MPI_ERR_OTHER; }
 
@@ -86,9 +84,8 @@ bool open_loaded(const char* const* names) {
 bool open_library() {
   State now = state.load(std::memory_order_acquire);
   if (now != State::Unknown) return now == State::Good;
-  Locked locked(opening);
-  if (state.load(std::memory_order_relaxed) != State::Unknown)
-    return state.load(std::memory_order_relaxed) == State::Good;
+  // No lock is held over the loader's functions: the loader has one of its own, and constructors that run below it may
+  // call MPI. Threads that come here at the same time find the same.
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) {  // not in the global scope: loaded late and locally
     if (!open_loaded(library_names)) open_loaded(foreign_library_names);
     dlerror();

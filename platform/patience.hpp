@@ -1,0 +1,40 @@
+#pragma once
+/// Waiting for what another thread is about to do, without a way for it to say so: a little longer each time, and by
+/// the clock, since how long some number of yields takes depends on the other threads of the machine.
+
+#include <algorithm>
+#include <cstdint>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "platform/clock.hpp"
+
+namespace refrain::platform {
+
+class Patience {
+ public:
+  explicit Patience(std::int64_t longest_ns) : deadline_(monotonic_ns() + longest_ns) {}
+  /// Offers the processor to others, later sleeps for a moment. False: the time has passed. errno may change.
+  /// Async-signal-safe.
+  bool wait() {
+    if (rounds_ < polite_rounds) {
+      sched_yield();
+    } else {
+      const timespec pause{0, pause_ns_};
+      syscall(SYS_nanosleep, &pause, nullptr);
+      pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+    }
+    return ++rounds_ % 16 != 0 || monotonic_ns() < deadline_;
+  }
+
+ private:
+  static constexpr unsigned polite_rounds = 64;
+  static constexpr long longest_pause_ns = 200'000;
+  std::int64_t deadline_;
+  unsigned rounds_ = 0;
+  long pause_ns_ = 1000;
+};
+
+}  // namespace refrain::platform
