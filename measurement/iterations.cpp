@@ -188,7 +188,7 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
 
 void spill_if_much(Location& location, const ClusteredLoop& loop) {
   if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
-    if (lifecycle.spill_wanted) lifecycle.spill_wanted(location);
+    lifecycle.spill_wanted(location);
 }
 
 namespace {

@@ -7,7 +7,7 @@ namespace refrain::measurement {
 
 void take_due_snapshot(Location& location) {
   const platform::OwnFloatingPoint own_environment;
-  if (lifecycle.snapshot_is_due) lifecycle.snapshot_is_due(location);
+  lifecycle.snapshot_is_due(location);
   leave_out_own_work(location);
 }
 

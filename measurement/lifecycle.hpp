@@ -2,6 +2,7 @@
 /// How the adapters tell the composition root (runtime/) what the program does. The root sets the hooks at start; the
 /// adapters call them; a null hook means that nothing is measured.
 
+#include <atomic>
 #include <span>
 
 #include "measurement/definitions.hpp"
@@ -21,29 +22,55 @@ struct MpiAdapter {
   Peers peers;
 };
 
+/// A function of the root, which is taken away while other threads may be about to call it: whoever does has looked
+/// once.
+template <class Signature>
+class Hook;
+template <class... Arguments>
+class Hook<void(Arguments...)> {
+ public:
+  using Function = void (*)(Arguments...);
+  constexpr Hook() = default;
+  Hook& operator=(Function function) {
+    function_.store(function, std::memory_order_release);
+    return *this;
+  }
+  Hook& operator=(const Hook& other) { return *this = other.function_.load(std::memory_order_relaxed); }
+  Hook(const Hook&) = delete;
+  explicit operator bool() const { return get() != nullptr; }
+  Function get() const { return function_.load(std::memory_order_acquire); }
+  /// Calls the function, if there is one.
+  void operator()(Arguments... arguments) const {
+    if (const Function function = get()) function(arguments...);
+  }
+
+ private:
+  std::atomic<Function> function_{nullptr};
+};
+
 struct LifecycleHooks {
   /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS, or a session's communicator of all processes was
   /// made. Called outside MPI time, inside a measured call if the thread is measured.
-  void (*mpi_initialized)(const MpiAdapter& adapter);
+  Hook<void(const MpiAdapter& adapter)> mpi_initialized;
   /// In MPI_Init, before that: `rank` has waited long for other ranks to set up the measurement with it. It waits on.
-  void (*peers_are_late)(int rank);
+  Hook<void(int rank)> peers_are_late;
   /// MPI_Finalize was called, or MPI_Session_finalize for the last session: everything is written before this returns;
   /// the PMPI function runs afterwards.
-  void (*mpi_finalizing)(const MpiAdapter& adapter);
+  Hook<void(const MpiAdapter& adapter)> mpi_finalizing;
   /// MPI_Abort was called: PMPI_Abort runs afterwards.
-  void (*mpi_aborting)();
+  Hook<void()> mpi_aborting;
   /// `snapshot_due` (mpi_call.hpp) has passed. Called at the end of an MPI call or of an iteration, inside a scope.
-  void (*snapshot_is_due)(Location& location);
+  Hook<void(Location& location)> snapshot_is_due;
   /// MPI_Pcontrol: nothing is to be recorded from here on, or all is again. Called inside a scope.
-  void (*measurement_wanted)(bool wanted);
+  Hook<void(bool wanted)> measurement_wanted;
   /// A location holds more of its iterations in memory than it should (iterations.hpp).
-  void (*spill_wanted)(Location& location);
+  Hook<void(Location& location)> spill_wanted;
   /// Marks of the program do not match; `what` says how, `site` is the return address of the call that shows it.
-  void (*mark_misused)(const char* what, std::uintptr_t site);
+  Hook<void(const char* what, std::uintptr_t site)> mark_misused;
   /// The thread of a location ends, or its measurement: no more ticks may come.
-  void (*ticks_end)(Location& location);
+  Hook<void(Location& location)> ticks_end;
   /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.
-  void (*thread_begins)();
+  Hook<void()> thread_begins;
 };
 extern LifecycleHooks lifecycle;
 

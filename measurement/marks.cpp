@@ -24,7 +24,7 @@ constexpr Ticks short_pause = 10'000;
 /// `site`: the return address of the call that shows it.
 void misuse(Location& l, std::uintptr_t site, const char* what) {
   l.count_loss(Loss::MarkMisused);
-  if (lifecycle.mark_misused) lifecycle.mark_misused(what, site);
+  lifecycle.mark_misused(what, site);
 }
 
 /// Null when there was no memory at the first mark: then all marks of the location are ignored.

@@ -53,7 +53,7 @@ bool begin_mpi(MPI_Comm world) {
   pmpi.Get_library_version(version, &length);
   define_world(world);
   start_numbering();
-  open_peers(world, lifecycle.peers_are_late);
+  open_peers(world, lifecycle.peers_are_late.get());
   adapter = {.library_version = version,
              .communicators = all_communicators,
              .windows = all_windows,
@@ -69,7 +69,7 @@ void end_mpi() {
   if (measurement::Location* location = measurement::own_location())
     for (std::uint64_t left = request_table.active(); left > 0; --left)
       location->count_loss(measurement::Loss::RequestLeft);
-  if (lifecycle.mpi_finalizing) lifecycle.mpi_finalizing(adapter);
+  lifecycle.mpi_finalizing(adapter);
   close_peers();
   forget_world();
 }
@@ -110,7 +110,7 @@ template <class Call>
 int measured_abort(const Registers& caller, Call&& call) {
   measured(
       caller, region::MPI_Abort, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
-  if (lifecycle.mpi_aborting) lifecycle.mpi_aborting();
+  lifecycle.mpi_aborting();
   return call();
 }
 
@@ -120,7 +120,7 @@ int measured_control(const Registers& caller, int level, Call&& call) {
   return measured(
       caller, region::MPI_Pcontrol, [] {}, call,
       [level](MpiCall&, int) {
-        if (lifecycle.measurement_wanted && (level == 0 || level == 1)) lifecycle.measurement_wanted(level == 1);
+        if (level == 0 || level == 1) lifecycle.measurement_wanted(level == 1);
       });
 }
 
