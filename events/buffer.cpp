@@ -11,10 +11,7 @@ void Buffer::create(std::span<std::byte> memory, std::int32_t thread) {
   first_.thread = context_.thread = thread;
 }
 
-void Buffer::write(const Record& record) {
-  size_ += encode(record, context_, data_ + size_);
-  ++count_;
-}
+void Buffer::write(const Record& record) { take(encode(record, context_, data_ + size_)); }
 
 bool Buffer::append(const Record& record) {
   if (!has_room(room_for(record.kind))) [[unlikely]] {
@@ -62,6 +59,27 @@ void Buffer::rewind(const Place& place) {
   context_ = place.context;
   missing_ = place.missing;
   dropped_ = place.dropped;
+}
+
+void Buffer::recover(const Place& place) {
+  std::size_t at = place.size;
+  context_ = place.context;
+  count_ = place.count;
+  Record record;
+  while (at < size_) {
+    const std::size_t bytes = decode({data_ + at, size_ - at}, context_, record);
+    if (bytes == 0) break;
+    at += bytes;
+    ++count_;
+  }
+  size_ = at;
+}
+
+void Buffer::drop_all() {
+  missing_ += count_;
+  dropped_ += count_;
+  size_ = count_ = 0;
+  context_ = first_;
 }
 
 Block Buffer::until(const Place& place) const { return {first_, place.context.time, place.count, {data_, place.size}}; }

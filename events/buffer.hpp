@@ -3,6 +3,7 @@
 ///
 /// Belongs to one thread at a time. Async-signal-safe: a handler only appends.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,8 +39,7 @@ class Buffer {
   bool append(const CallRecord& call) {
     if (!has_room(room_for(Kind::Call)) || missing_ > 0) [[unlikely]]
       return append_apart(call);
-    size_ += encode(call, context_, data_ + size_);
-    ++count_;
+    take(encode(call, context_, data_ + size_));
     return true;
   }
   /// A record that is not even tried.
@@ -51,6 +51,11 @@ class Buffer {
   Place end() const { return {size_, count_, missing_, dropped_, context_}; }
   /// Forgets what was appended or dropped since.
   void rewind(const Place& place);
+  /// A function of the buffer was left by a jump, at any instruction, since it was at `place`: the buffer holds the
+  /// whole records behind `place`, as far as they had come. Reads them.
+  void recover(const Place& place);
+  /// Drops all records.
+  void drop_all();
   /// The records up to `place`.
   Block until(const Place& place) const;
   /// Removes them; places behind it are not valid any more, and the returned one is where it was.
@@ -84,6 +89,12 @@ class Buffer {
   bool append_apart(const CallRecord& call);
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
+  /// A record of so many bytes is there.
+  void take(std::size_t bytes) {
+    std::atomic_signal_fence(std::memory_order_release);
+    size_ += bytes;
+    ++count_;
+  }
 
   // What every record needs comes first: one cache line.
   std::byte* data_ = nullptr;

@@ -133,6 +133,22 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
   begin_span(buffer, end.time);
 }
 
+void SpanStore::start_over(Buffer& buffer, std::int64_t time) {
+  buffer.drop_all();  // and counts them
+  Buffer::Place place = buffer.end();
+  place.missing = 0;
+  buffer.rewind(place);
+  for (Loop& loop : std::span(loops_).first(loop_count_)) {
+    loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
+    loop.slow_count = 0;
+  }
+  dropped_written_ |= written_ > 0;
+  count_ = written_ = looked_at_ = raw_bytes_ = written_bytes_ = 0;
+  iterations_ = records_ = 0;
+  is_moving_ = has_unwanted_ = false;
+  begin_span(buffer, time);
+}
+
 void SpanStore::finish(Buffer& buffer) {
   if (is_moving_ || is_empty(buffer)) return;
   keep(buffer, loops_[0], outside_, true);

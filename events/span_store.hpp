@@ -58,6 +58,10 @@ class SpanStore {
   bool is_empty(const Buffer& buffer) const { return buffer.count() <= begin_.count + begin_records_; }
   /// The span in progress has ended: it is kept, with `end` as its last record, or dropped; the next one begins.
   void end_span(Buffer& buffer, const Record& end);
+  /// One of these functions was left by a jump, at any instruction: all spans are dropped, and one begins at `time`.
+  void start_over(Buffer& buffer, std::int64_t time);
+  /// Where the span in progress begins in the buffer.
+  const Buffer::Place& begin() const { return begin_; }
   /// The span in progress is the last, and stays.
   void finish(Buffer& buffer);
 

@@ -48,6 +48,9 @@ std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
   return static_cast<std::uint32_t>(h >> 32);
 }
 
+/// What was written before is there when a signal finds what is written next.
+void in_order() { std::atomic_signal_fence(std::memory_order_release); }
+
 bool is_address(NodeKind kind) { return kind == NodeKind::Frame || kind == NodeKind::Function; }
 
 }  // namespace
@@ -136,24 +139,36 @@ bool CallTree::grow_index() {
   const std::size_t size = std::size_t{index_mask_} + 1;
   std::uint32_t* bigger = index_ + size;
   if (reinterpret_cast<std::byte*>(bigger + 2 * size) > memory_ + reserved()) return false;
-  index_ = bigger;  // fresh pages: all zero
-  index_mask_ = static_cast<std::uint32_t>(2 * size - 1);
-  for (std::uint32_t i = 0; i < 2 * size; ++i) index_[i] = 0;
+  const auto mask = static_cast<std::uint32_t>(2 * size - 1);
+  for (std::uint32_t i = 0; i < 2 * size; ++i) bigger[i] = 0;  // one that was left half filled may lie here
   for (std::uint32_t id = 1; id < node_count_; ++id) {
     const Node& n = nodes_[id];
-    std::uint32_t at = hash_of(n.parent, n.kind, n.key) & index_mask_;
-    while (index_[at]) at = (at + 1) & index_mask_;
-    index_[at] = id;
+    std::uint32_t at = hash_of(n.parent, n.kind, n.key) & mask;
+    while (bigger[at]) at = (at + 1) & mask;
+    bigger[at] = id;
   }
+  in_order();
+  index_ = bigger;
+  in_order();
+  index_mask_ = mask;
   return true;
 }
 
+void CallTree::mend() {
+  // Each index is as large as all before it, and one of the first size.
+  index_mask_ = static_cast<std::uint32_t>(index_ - index_region_) + first_index_size - 1;
+  while (touched_count_ > 0 && nodes_[touched_[touched_count_ - 1]].touched != stamp_) --touched_count_;
+}
+
 NodeId CallTree::add(std::uint32_t parent, NodeKind kind, std::uint64_t key, std::uint32_t* slot) {
-  const std::uint32_t id = node_count_++;
+  const std::uint32_t id = node_count_;
   const std::uint32_t now = platform::module_generation();
   const bool stays = !platform::is_unloading();
   const std::uint32_t generation = is_address(kind) ? platform::code_at(static_cast<std::uintptr_t>(key)).now : now;
   nodes_[id] = {key, parent, 0, generation, 0, stays ? now : never_confirmed, kind};
+  in_order();
+  ++node_count_;
+  in_order();
   *slot = id;
   return NodeId{id};
 }
@@ -180,11 +195,14 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
 std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
   if (n.touched != stamp_) [[unlikely]] {
-    touch(id);
     if (!n.values) {
-      n.values = pool_count_;  // `child` and its reserve see to it that there is room
-      pool_count_ += static_cast<std::uint32_t>(2 * width_of(n.kind));
+      const std::uint32_t place = pool_count_;  // `child` and its reserve see to it that there is room
+      pool_count_ = place + static_cast<std::uint32_t>(2 * width_of(n.kind));
+      in_order();
+      n.values = place;
+      in_order();
     }
+    touch(id);
   }
   return pool_ + n.values;
 }
@@ -218,8 +236,12 @@ void CallTree::start_anew() {
 }
 
 void CallTree::new_stamp() {
+  if (++stamp_ != 0) {
+    in_order();
+    touched_count_ = 0;
+    return;
+  }
   touched_count_ = 0;
-  if (++stamp_ != 0) return;
   for (std::uint32_t id = 0; id < node_count_; ++id) nodes_[id].touched = 0;  // all stamps were used up
   stamp_ = 1;
 }

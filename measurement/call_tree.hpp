@@ -9,6 +9,7 @@
 /// settled before. The nodes of the first are listed, so that ending a unit costs what the unit touched, not what the
 /// tree holds.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -58,10 +59,17 @@ class CallTree {
   [[gnu::always_inline]] inline void touch(NodeId id) {
     Node& n = nodes_[static_cast<std::uint32_t>(id)];
     if (n.touched == stamp_) return;
+    touched_[touched_count_] = static_cast<std::uint32_t>(id);  // in the order that mend() needs
+    std::atomic_signal_fence(std::memory_order_release);
+    ++touched_count_;
+    std::atomic_signal_fence(std::memory_order_release);
     n.touched = stamp_;
-    touched_[touched_count_++] = static_cast<std::uint32_t>(id);
   }
   std::uint32_t stamp() const { return stamp_; }
+  /// The thread has left one of these functions by a jump, at any instruction: no node, row or place in the index is
+  /// half made any more. A node may be there twice, once with nothing below it. Async-signal-safe.
+  void mend();
+
   /// The row of what was settled, to be added to. Async-signal-safe.
   std::int64_t* settled_values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.

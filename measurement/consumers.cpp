@@ -49,6 +49,11 @@ void hand_over_end_of_thread(Location& l) {
     if (consumers[i].thread_ended) consumers[i].thread_ended(l);
 }
 
+void hand_over_abandonment(Location& l) {
+  for (unsigned i = 0; i < consumer_count; ++i)
+    if (consumers[i].abandoned) consumers[i].abandoned(l);
+}
+
 void hand_over_fork() {
   for (unsigned i = 0; i < consumer_count; ++i)
     if (consumers[i].forked) consumers[i].forked();

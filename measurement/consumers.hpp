@@ -37,6 +37,8 @@ struct Consumer {
   void (*forked)() = nullptr;
   bool numbers = false;  ///< messages are to be numbered (Communication::number)
   void (*reading)(Location& location, const ReadingRecord& reading) = nullptr;
+  /// The thread has left Refrain's bookkeeping by a jump: any of these functions may have been left at any instruction.
+  void (*abandoned)(Location& location) = nullptr;
 };
 
 /// A consumer wants that. Constant after the first location was made.
@@ -72,6 +74,7 @@ void hand_over(Location& location, const CutRecord& cut);
 /// To all that have the function.
 void hand_over(Location& location, const ReadingRecord& reading);
 void hand_over_end_of_thread(Location& location);
+void hand_over_abandonment(Location& location);
 void hand_over_fork();
 
 /// Hands over the innermost call in progress, which ends at `end`.

@@ -1,8 +1,61 @@
 #include "measurement/entrance.hpp"
 
+#include <climits>
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measurement/consumers.hpp"
+#include "platform/clock.hpp"
 
 namespace refrain::measurement {
+
+namespace {
+
+/// How often gates were opened or shut: a futex.
+std::atomic<std::uint32_t> gate_changes{0};
+std::atomic<int> waiting{0};
+
+/// Gates are closed for as long as a snapshot is copied, or written when it points into what others go on changing. A
+/// file system that hangs, or a thread that was killed, shall not stop the program for ever.
+constexpr std::int64_t longest_wait_ns = 20'000'000'000;
+/// Most gates are open again by then.
+constexpr int polite_rounds = 64;
+
+bool is_closed(const Location& l) {
+  const Gate gate = l.gate.load(std::memory_order_acquire);
+  return gate == Gate::Paused || gate == Gate::Held;
+}
+
+/// False: it was closed for too long.
+bool wait_while_closed(const Location& l) {
+  for (int i = 0; i < polite_rounds; ++i) {
+    if (!is_closed(l)) return true;
+    sched_yield();
+  }
+  const std::int64_t deadline = platform::monotonic_ns() + longest_wait_ns;
+  waiting.fetch_add(1);
+  bool opened = false;
+  for (;;) {
+    const std::uint32_t seen = gate_changes.load();
+    opened = !is_closed(l);
+    const std::int64_t left = deadline - platform::monotonic_ns();
+    if (opened || left <= 0) break;
+    const timespec time{left / 1'000'000'000, left % 1'000'000'000};
+    syscall(SYS_futex, &gate_changes, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
+  }
+  waiting.fetch_sub(1);
+  return opened;
+}
+
+}  // namespace
+
+void wake_at_gates() {
+  gate_changes.fetch_add(1);
+  if (waiting.load() > 0) syscall(SYS_futex, &gate_changes, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
 
 bool wait_at_gate(Location& l, Inside from) {
   for (;;) {
@@ -13,8 +66,11 @@ bool wait_at_gate(Location& l, Inside from) {
       return false;
     }
     leave(l, from);
-    for (Gate now = gate; now == Gate::Paused || now == Gate::Held; now = l.gate.load(std::memory_order_relaxed))
-      sched_yield();
+    if (!wait_while_closed(l)) {
+      l.count_loss(Loss::GateClosed);
+      messages_go_uncounted.store(true, std::memory_order_relaxed);
+      return false;
+    }
     step_in(l);
   }
 }

@@ -4,7 +4,7 @@
 ///
 ///   enter   from the program, or back from a call: waits while another thread reads the location
 ///   leave   to where the thread goes on
-///   Hold    for a tick: the same without waiting
+///   Hold    for a tick: the same without waiting, and it may be left by a jump (abandoned_scope.hpp)
 ///
 /// Who has entered finds the unit in progress up to date: where the location follows the first thread's iterations,
 /// keep_up() has cut it at the boundaries since the last entry.
@@ -15,13 +15,14 @@
 /// held back, by signal fences.
 ///
 /// Another thread that pauses this one (locations.hpp). It closes the gate, makes every thread pass a barrier, and
-/// waits until `inside` is something else than Measurement. So a thread that has entered and then finds the gate open
+/// waits until `inside` is neither Measurement nor Tick. So a thread that has entered and then finds the gate open
 /// may write until it leaves. The pausing thread sees what was written, because leaving is a release and looking at
 /// `inside` an acquire: also on processors that reorder stores. The paused thread sees what the pausing one has
 /// written, because opening the gate is a release, and passing it an acquire.
 
 #include <atomic>
 
+#include "measurement/abandoned_scope.hpp"
 #include "measurement/location.hpp"
 
 namespace refrain::measurement {
@@ -33,8 +34,12 @@ namespace refrain::measurement {
 }
 
 /// For a thread that has stepped in and found the gate not open: waits, as if it were at `from` still, while the gate
-/// is paused or held. False: it is shut; the location is Closed. Ordinary context.
+/// is paused or held. False: it is shut, and the location is Closed; or it was not opened for very long, which is a
+/// loss, and the thread is at `from`. Ordinary context.
 bool wait_at_gate(Location& l, Inside from);
+
+/// Gates were opened or shut: wakes who waits at one. Async-signal-safe.
+void wake_at_gates();
 
 /// The thread goes on at `to`. Async-signal-safe.
 [[gnu::always_inline]] inline void leave(Location& l, Inside to) {
@@ -64,32 +69,43 @@ bool wait_at_gate(Location& l, Inside from);
 [[gnu::always_inline]] inline bool enter(Location& l, const platform::Registers& caller) {
   if (l.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
     if (!leave_abandoned_scope(l, caller)) return false;
-  step_in(l);
   l.call.sp = caller.sp;
   l.call.pc = caller.pc;
+  step_in(l);
   return enter(l, Inside::User);
 }
 
 /// Refrain's bookkeeping in a tick that has found the thread at `from`, User or Call. False: another thread reads the
-/// location, or soon will, and nothing of it may be written. Async-signal-safe.
+/// location, or soon will, and nothing of it may be written. `context` is the one that the tick's handler was given;
+/// null: it is no tick. Async-signal-safe.
 class Hold {
  public:
   enum AsItIs { as_it_is };
   /// Without bringing the unit up to date.
-  [[gnu::always_inline]] Hold(Location& l, Inside from, AsItIs) : location_(l), goes_on_at_(from) {
-    step_in(l);
+  [[gnu::always_inline]] Hold(Location& l, Inside from, const void* context, AsItIs)
+      : location_(l), number_(l.tick.number + 1), goes_on_at_(from) {
+    // The kernel's frame is a return address and the context: when the handler returns, that is where the stack ends.
+    l.tick = {&number_, number_, reinterpret_cast<std::uintptr_t>(context), from};
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    l.inside.store(Inside::Tick, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     is_open_ = l.gate.load(std::memory_order_acquire) == Gate::Open;
   }
-  [[gnu::always_inline]] Hold(Location& l, Inside from) : Hold(l, from, as_it_is) {
+  [[gnu::always_inline]] Hold(Location& l, Inside from, const void* context) : Hold(l, from, context, as_it_is) {
     if (is_open_ && l.following) keep_up(l, from);
   }
-  [[gnu::always_inline]] ~Hold() { leave(location_, goes_on_at_); }
+  [[gnu::always_inline]] ~Hold() {
+    if (location_.tick.number == number_) [[likely]]
+      leave(location_, goes_on_at_);
+    else location_.walker.forget();  // taken for abandoned, and yet it went on: a fiber's
+  }
   Hold(const Hold&) = delete;
   explicit operator bool() const { return is_open_; }
-  void goes_on_at(Inside to) { goes_on_at_ = to; }
+  void goes_on_at(Inside to) { location_.tick.found = goes_on_at_ = to; }
 
  private:
   Location& location_;
+  std::uint64_t number_;
   Inside goes_on_at_;
   bool is_open_;
 };

@@ -34,6 +34,23 @@ EventLog* log_of(Location& l) {
   return nullptr;
 }
 
+/// While it lives, the log cannot be made whole by what is in its buffer.
+class Changing {
+ public:
+  explicit Changing(EventLog& log) : log_(log) {
+    log_.is_changing = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Changing() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    log_.is_changing = false;
+  }
+  Changing(const Changing&) = delete;
+
+ private:
+  EventLog& log_;
+};
+
 /// What the span in progress will have been. Nothing: that is not known yet.
 std::optional<SpanOf> span_in_progress(const Location& l) {
   if (l.following) return std::nullopt;
@@ -125,6 +142,7 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
 [[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
   // One that was left is seen by who finds it out, in a handler perhaps.
   if (call.is_within || !call.is_whole) return log.stretches.forget_collective();
+  const Changing whole(log);
   log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
   begin_span(l, log, {call.end, false});
 }
@@ -231,6 +249,7 @@ bool is_empty(const EventLog& log, SpanOf of) {
 void on_cut(Location& l, const CutRecord& cut) {
   EventLog* log = l.events;
   if (!log) return;
+  const Changing whole(*log);
   if (l.extra && !log->skips && !is_empty(*log, cut.of)) (void)put_readings(l, *log, {cut.end, cut.in_call});
   if (is_sample_of_events()) {
     if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, cut));
@@ -257,6 +276,22 @@ void on_thread_end(Location& l) {
   if (!is_sample_of_events()) count_dropped(l);
 }
 
+void on_abandoned(Location& l) {
+  EventLog* log = l.events;
+  if (!log) return;
+  log->forget_known();
+  if (!log->is_changing) return log->records.recover(is_sample_of_events() ? log->spans.begin() : log->kept);
+  if (is_sample_of_events()) {
+    log->span_begin = platform::now();
+    log->spans.start_over(log->records, log->span_begin);
+  } else {
+    log->records.drop_all();
+    count_dropped(l);
+  }
+  log->kept = log->records.end();
+  log->skips = log->is_changing = false;
+}
+
 }  // namespace
 
 constinit const Consumer event_consumer = {.call = on_call,
@@ -266,7 +301,8 @@ constinit const Consumer event_consumer = {.call = on_call,
                                            .cut = on_cut,
                                            .thread_ended = on_thread_end,
                                            .numbers = true,
-                                           .reading = on_reading};
+                                           .reading = on_reading,
+                                           .abandoned = on_abandoned};
 
 bool is_full_of_events(const Location& l) {
   return l.events && !is_sample_of_events() && l.events->records.size() >= l.events->full &&
@@ -282,6 +318,7 @@ events::Buffer::Place end_of_kept_events(const Location& l) {
 
 void remove_events(Location& l, const events::Buffer::Place& to) {
   EventLog& log = *l.events;
+  const Changing whole(log);
   log.kept = log.records.remove(to);
   log.forget_known();
   log.iterations_written = log.iterations_kept;

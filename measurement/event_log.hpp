@@ -33,7 +33,8 @@ extern constinit EventSettings event_settings;
 struct alignas(64) EventLog {
   // ---- What every call touches: two cache lines ----
   events::Buffer records;
-  bool skips = false;  ///< the rest of the span in progress: nobody has asked for it
+  bool skips = false;        ///< the rest of the span in progress: nobody has asked for it
+  bool is_changing = false;  ///< more than that a record is appended
   /// Bytes from which on the records should go to the file, and from which on another thread is to see to that. Of a
   /// sample: more than there are, and 0 once messages are sampled; so what is done then costs nothing before.
   std::size_t full = 0, very_full = 0;

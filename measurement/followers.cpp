@@ -2,9 +2,11 @@
 
 #include <sched.h>
 
+#include "measurement/entrance.hpp"
 #include "measurement/follower_iterations.hpp"
 #include "measurement/following.hpp"
 #include "measurement/locations.hpp"
+#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -14,7 +16,7 @@ namespace {
 /// Some tries: who is in Refrain's bookkeeping now will notice the boundary before long.
 bool is_outside_measurement(const Location& l) {
   for (int i = 0; i < 100; ++i) {
-    if (l.inside.load(std::memory_order_acquire) != Inside::Measurement) return true;
+    if (!is_bookkeeping(l.inside.load(std::memory_order_acquire))) return true;
     sched_yield();
   }
   return false;
@@ -43,17 +45,18 @@ void look_after_followers(Location& first) {
     any_held = any_held || l.following->held;
   });
   if (!any_held) return leave_out_own_work(first);
-  platform::barrier_on_all_threads();
+  const bool barrier = platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
     if (!l->following || !l->following->held) continue;
     l->following->held = false;
-    if (is_outside_measurement(*l) && follows(*l)) {
+    if (barrier && is_outside_measurement(*l) && follows(*l)) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));
       flush_passed(*l);
     }
     Gate held = Gate::Held;
     l->gate.compare_exchange_strong(held, Gate::Open, std::memory_order_release);
   }
+  wake_at_gates();
   for_each_taken([&](Location& l) { take_items(l, first); });
   leave_out_own_work(first);
 }
@@ -77,7 +80,10 @@ void bring_followers_up_to_date() {
 void stop_following(Location& l) {
   if (!follows(l)) return;
   Following& f = *l.following;
-  while (f.taking.test_and_set(std::memory_order_acquire)) sched_yield();
+  constexpr std::int64_t long_enough_ns = 1'000'000'000;
+  platform::Patience patience(long_enough_ns);
+  while (f.taking.test_and_set(std::memory_order_acquire) && patience.wait()) {
+  }
   flush_passed(l);
   give_back_items(l);
   l.settled += f.outside;

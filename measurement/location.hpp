@@ -29,9 +29,13 @@ namespace refrain::measurement {
 enum class Inside : std::uint8_t {
   User,         ///< the program's own code
   Measurement,  ///< Refrain's bookkeeping
+  Tick,         ///< the same, in a tick (TickInProgress)
   Call,         ///< a call in progress (open_call.hpp)
   Closed,       ///< measurement of this location has ended
 };
+
+/// Nothing but the bookkeeping itself may look at what the location holds.
+constexpr bool is_bookkeeping(Inside inside) { return inside == Inside::Measurement || inside == Inside::Tick; }
 
 /// Whether new scopes may begin on a location.
 enum class Gate : std::uint8_t {
@@ -39,6 +43,16 @@ enum class Gate : std::uint8_t {
   Paused,  ///< another thread reads it: entries wait, ticks record nothing
   Held,    ///< the same, for a moment, by the thread whose iterations it follows
   Shut,    ///< its measurement is ending
+};
+
+/// The bookkeeping of a tick, in progress while Location::inside is Tick. Only the sampling signal is blocked
+/// meanwhile, so a signal handler of the program may run on top of the tick, and may leave it by a jump
+/// (abandoned_scope.hpp).
+struct TickInProgress {
+  const std::uint64_t* mark = nullptr;  ///< on the tick's stack; holds `number` until the tick has ended
+  std::uint64_t number = 0;
+  std::uintptr_t frame = 0;     ///< stack pointer of the kernel's frame of the signal; 0: not known
+  Inside found = Inside::User;  ///< where the tick has found the thread
 };
 
 /// A loop or region that the program has begun and not ended.
@@ -122,6 +136,8 @@ struct alignas(64) Location {
   Iterations* iterations = nullptr;  ///< made by the first loop
 
   // ---- Samples ----
+  TickInProgress tick;
+  std::uint32_t ticks_beyond_scope = 0;        ///< in a row, further out than the scope that is in progress
   sampling::ThreadSampler* sampler = nullptr;  ///< sampling/thread_sampler.hpp; null: no ticks come
 
   // ---- Own time (own_time.hpp) ----
@@ -161,14 +177,6 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 /// `was`: where the thread has come from. By the entrance, or by who holds the thread; before anything is counted.
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);
-
-/// Ends what is in progress and gone, seen from the function with the registers `caller` (open_call.hpp). True: the
-/// thread is in the program's code now. False: it is in a call or scope that is alive, or nothing is measured. Ordinary
-/// context.
-bool leave_abandoned_scope(Location& location, const platform::Registers& caller);
-/// Where a tick that has interrupted this code finds the thread, after ending calls that are gone.
-/// Async-signal-safe.
-Inside place_of_tick(Location& location, const unwind::Start& interrupted);
 
 inline OwnTimeBegin begin_own_time(Location& location) {
   // The clock is read first. With cold caches, the time that the timing itself then waits is about the time that was

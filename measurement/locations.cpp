@@ -2,9 +2,9 @@
 
 #include <cstring>
 #include <new>
-#include <sched.h>
 #include <sys/prctl.h>
 
+#include "measurement/abandoned_scope.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
@@ -15,9 +15,14 @@
 #include "measurement/stopping.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
+#include "platform/patience.hpp"
+#include "platform/threads.hpp"
 
 namespace refrain::measurement {
 namespace {
+
+/// OpenCall::sp while a thread begins or ends: no code of the program has called.
+constexpr std::uintptr_t no_scope = ~std::uintptr_t{0};
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
@@ -100,6 +105,7 @@ Location* begin_location(const LocationSettings& settings) {
 
 bool enter_location(Location& l) {
   const platform::OwnFloatingPoint own_environment;
+  l.call.sp = no_scope;
   if (!enter(l, Inside::Closed)) return false;
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
@@ -121,15 +127,16 @@ bool enter_location(Location& l) {
 
 void end_location(Location& l) {
   const platform::OwnFloatingPoint own_environment;
-  const Inside inside = l.inside.load(std::memory_order_relaxed);
+  const Inside inside = end_unfinished_bookkeeping(l);
   if (!pass_gate(l, inside)) return;
+  l.call.sp = no_scope;
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
     end_open_calls(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
     messages_go_uncounted.store(true, std::memory_order_relaxed);
   }
   if (l.following) keep_up(l, Inside::User);
-  if (lifecycle.ticks_end) lifecycle.ticks_end(l);
+  lifecycle.ticks_end(l);
   set_own_location(nullptr);
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
@@ -140,13 +147,12 @@ void end_location(Location& l) {
 
 bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
 
-Inside place_outside_bookkeeping(const Location& l) {
-  for (int i = 0; i < 10'000; ++i) {
-    const Inside inside = l.inside.load(std::memory_order_acquire);
-    if (inside != Inside::Measurement) return inside;
-    sched_yield();
-  }
-  return Inside::Measurement;
+Inside place_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
+  platform::Patience patience(longest_ns);
+  Inside inside;
+  do inside = l.inside.load(std::memory_order_acquire);
+  while (is_bookkeeping(inside) && patience.wait());
+  return inside;
 }
 
 namespace {
@@ -156,26 +162,31 @@ const void* who_pauses() { return own_location() ? static_cast<const void*>(own_
 
 }  // namespace
 
+/// Those that are paused already wait for as long.
+constexpr std::int64_t long_for_a_pause_ns = 50'000'000;
+
 bool pause_others() {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for (Location* l = first_location(); l; l = l->next) {
     if (l == own_location()) continue;
-    int tries = 10'000;  // who holds the location may be what a signal handler has interrupted that pauses now
+    platform::Patience patience(long_for_a_pause_ns);  // a handler that pauses may have interrupted what holds it
     for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
          open = Gate::Open) {
-      if (--tries == 0) {
+      if (!patience.wait()) {
         resume_others();
         return false;
       }
-      sched_yield();
     }
   }
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
-  platform::barrier_on_all_threads();
+  if (!platform::barrier_on_all_threads()) {
+    resume_others();
+    return false;
+  }
   for (Location* l = first_location(); l; l = l->next) {
     if (l == own_location()) continue;
-    if (place_outside_bookkeeping(*l) == Inside::Measurement) {
+    if (is_bookkeeping(place_outside_bookkeeping(*l, long_for_a_pause_ns))) {
       resume_others();
       return false;
     }
@@ -190,20 +201,24 @@ void resume_others() {
     l->gate.compare_exchange_strong(paused, Gate::Open, std::memory_order_release);
   }
   pausing.store(nullptr, std::memory_order_release);
+  wake_at_gates();
 }
 
 void close_location(Location& l) {
   if (l.gate.exchange(Gate::Shut) == Gate::Shut) return;
   const platform::OwnFloatingPoint own_environment;
+  wake_at_gates();
   const bool own = &l == own_location();
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees the shut gate at its next entry; the barrier makes its earlier stores to `inside` visible here.
-    platform::barrier_on_all_threads();
-    (void)place_outside_bookkeeping(l);
+    // Without one, some time does as well.
+    if (!platform::barrier_on_all_threads()) platform::pause_ms(10);
+    constexpr std::int64_t long_at_the_end_ns = 2'000'000'000;
+    if (is_bookkeeping(place_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);
   }
-  if (lifecycle.ticks_end) lifecycle.ticks_end(l);
-  const Inside inside = l.inside.load(std::memory_order_acquire);
+  lifecycle.ticks_end(l);
+  const Inside inside = own ? end_unfinished_bookkeeping(l) : l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Call) {
     end_open_calls(l, platform::now());

@@ -40,9 +40,9 @@ void resume_others();
 /// begun since the others were paused, and goes on.
 bool is_held(const Location& location);
 
-/// Where the thread of a location is whose gate is not open. Waits, not for ever, until it has left Refrain's
-/// bookkeeping: who finds the gate not open has entered it for a moment.
-Inside place_outside_bookkeeping(const Location& location);
+/// Where the thread of a location is whose gate is not open. Waits until it has left Refrain's bookkeeping, but no
+/// longer than that: a thread that finds the gate not open is in it for a moment.
+Inside place_outside_bookkeeping(const Location& location, std::int64_t longest_ns = 10'000'000);
 
 /// Newest first; follow `next`.
 Location* first_location();

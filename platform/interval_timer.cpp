@@ -17,14 +17,14 @@ bool IntervalTimer::create(TimerClock clock, int signal) {
   event._sigev_un._tid = thread_id();
   const clockid_t id = clock == TimerClock::ThreadCpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   exists_ = syscall(SYS_timer_create, id, &event, &id_) == 0;
+  if (!exists_) id_ = none;
   return exists_;
 }
 
-bool IntervalTimer::arm(std::int64_t ns) {
+bool IntervalTimer::arm(std::int64_t ns, std::int64_t again_ns) {
   if (!exists_) return false;
-  itimerspec when{};
-  when.it_value.tv_sec = ns / 1'000'000'000;
-  when.it_value.tv_nsec = ns % 1'000'000'000;
+  constexpr auto time_of = [](std::int64_t t) { return timespec{t / 1'000'000'000, t % 1'000'000'000}; };
+  const itimerspec when{time_of(again_ns), time_of(ns)};
   return syscall(SYS_timer_settime, id_, 0, &when, nullptr) == 0;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
-/// A one-shot timer that sends one signal to one thread (timer_create with SIGEV_THREAD_ID). Never setitimer: it
+/// A timer that sends one signal to one thread (timer_create with SIGEV_THREAD_ID). Never setitimer: it
 /// survives exec and kills the new image.
 
 #include <cstdint>
+#include <signal.h>
 
 namespace refrain::platform {
 
@@ -15,14 +16,20 @@ class IntervalTimer {
  public:
   /// Creates a timer for the *calling* thread. False with errno set when the kernel refuses.
   bool create(TimerClock clock, int signal);
-  /// Fires once after `ns`; 0 disarms. Async-signal-safe.
-  bool arm(std::int64_t ns);
+  /// Fires after `ns`, 0 disarms; and then, as long as it is not armed anew, every `again_ns`, 0: never again.
+  /// Async-signal-safe.
+  bool arm(std::int64_t ns, std::int64_t again_ns = 0);
   /// Async-signal-safe. Idempotent.
   void destroy();
   bool exists() const { return exists_; }
+  /// A signal of this timer, which may exist no more. Async-signal-safe.
+  bool has_sent(const siginfo_t& info) const {
+    return id_ != none && info.si_code == SI_TIMER && info.si_timerid == id_;
+  }
 
  private:
-  int id_ = 0;  ///< the kernel's timer id: system calls are made directly, glibc's wrapper keeps lists under a lock
+  static constexpr int none = -1;
+  int id_ = none;  ///< the kernel's timer id: system calls are made directly, glibc's wrapper keeps lists under a lock
   bool exists_ = false;
 };
 

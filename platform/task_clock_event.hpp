@@ -15,6 +15,7 @@
 /// program.
 
 #include <cstdint>
+#include <signal.h>
 
 namespace refrain::platform {
 
@@ -34,6 +35,11 @@ class TaskClockEvent {
   void close();
   /// In a forked child: its copy of the descriptor is closed, and the event goes on.
   void close_copy();
+
+  /// What the kernel sends of descriptors. Async-signal-safe.
+  static bool is_of_descriptor(const siginfo_t& info) { return info.si_code >= POLL_IN && info.si_code <= POLL_HUP; }
+  /// A signal of this event. Async-signal-safe.
+  bool has_sent(const siginfo_t& info) const { return exists() && is_of_descriptor(info) && info.si_fd == descriptor_; }
 
   bool exists() const { return descriptor_ > 0; }
   /// Number that the kernel gives as si_fd.

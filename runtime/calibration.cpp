@@ -118,7 +118,7 @@ Calibration calibrate(const measurement::LocationSettings& settings, int signal)
   result.call = calibrate_call(*location);
   result.timed_call = calibrate_timed_call(*location, result.call);
   if (auto* sampler = signal ? sampling::make_sampler(*location) : nullptr) {
-    sampler->active = true;
+    sampler->active = sampler->takes_any_signal = true;
     calibrate_tick(*location, signal, result);
     sampling::free_sampler(*location);
   }

@@ -41,7 +41,7 @@ std::atomic<bool> was_written_for_exit{false};  ///< by write_before_exit: once 
 
 bool is_inside_measurement() {
   const measurement::Location* own = measurement::own_location();
-  return own && own->inside.load(std::memory_order_relaxed) == Inside::Measurement;
+  return own && measurement::is_bookkeeping(own->inside.load(std::memory_order_relaxed));
 }
 
 // ---- a fault while writing ------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ bool comes_again(int signal, siginfo_t* info) {
   return retry.arm(retry_ns);
 }
 
-bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal == SIGABRT; }
+bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal == SIGABRT || signal == SIGSYS; }
 
 /// The program has left the signal at its default: it dies of it, after its measurement was written.
 void on_default(int signal, siginfo_t* info, void*) {

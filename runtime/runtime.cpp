@@ -41,6 +41,7 @@
 #include "runtime/signals.hpp"
 #include "runtime/snapshot.hpp"
 #include "sampling/sampler.hpp"
+#include "sampling/tick.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::runtime {
@@ -226,6 +227,7 @@ bool begin_measurement() {
                              .slowest = static_cast<unsigned>(configuration.trace_slowest),
                              .stretches = !configuration.iteration_at[0]});
   start_sampler();
+  sampling::on_foreign_signal = take_foreign_signal;
   protect_alternate_stacks();
   calibration = calibrate(location_settings, sampling::sampling_signal());
   sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));

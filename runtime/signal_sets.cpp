@@ -1,5 +1,6 @@
 #include "runtime/signal_sets.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <errno.h>
@@ -13,12 +14,14 @@
 #include <unistd.h>
 
 #include "measurement/location.hpp"
+#include "platform/clock.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/signals.hpp"
 #include "sampling/sampler.hpp"
+#include "sampling/tick.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -53,7 +56,7 @@ int change_mask(Mask& definition, int how, const sigset_t* set, sigset_t* old) {
   auto* next = definition.get();
   if (!next) return ENOSYS;
   if ((!believed_blocked && !believed_unblocked) || !is_home_process()) return next(how, set, old);
-  const int signal = sampling::sampling_signal();
+  const int signal = sampling::signal_of_handler();
   if (believed_unblocked) {  // in a handler, while the thread waits
     const int result = next(how, set, old);
     if (result == 0 && old) sigdelset(old, signal);
@@ -86,28 +89,43 @@ bool is_general(const sigset_t& set) {
 /// A tick that was under way when the program took the signal.
 void drop_pending_tick(int signal) {
   const int saved_errno = errno;
-  const sigset_t set = only(signal);
   const timespec now{};
   siginfo_t info{};
-  // What the kernel sends has a code above 0 (an event) or that of a timer; the program's own goes back.
-  if (platform::take_signal(set, &info, now) > 0 && info.si_code <= 0 && info.si_code != SI_TIMER)
+  // One that is sent to the thread comes before one that is sent to the process.
+  if (platform::take_signal(only(signal), &info, now) > 0 && !sampling::is_own_tick(info))
     syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
   errno = saved_errno;
 }
 
-/// The set that the program waits for, without what it is not to receive.
-class WaitedFor {
+/// The program waits for these signals: whether ours is one of them. Where they are few it has a use of its own for
+/// ours, and has taken it.
+bool waits_for_ours(const sigset_t* set) {
+  const int signal = set ? hidden_signal() : 0;
+  if (signal == 0 || !contains(*set, signal)) return false;
+  if (is_general(*set)) return true;
+  on_signal_taken();
+  drop_pending_tick(signal);
+  return false;
+}
+
+/// A wait that is not ended by a tick of ours, which may have been pending when it began. `wait(info)` waits.
+template <class Wait>
+int wait_for_others(siginfo_t* info, Wait&& wait) {
+  siginfo_t own;
+  siginfo_t* to = info ? info : &own;
+  for (;;) {
+    const int received = wait(to);
+    if (received <= 0 || received != sampling::signal_of_handler() || !sampling::is_own_tick(*to)) return received;
+  }
+}
+
+/// The set of a descriptor that reports signals: who reads from it cannot be kept from reading ticks.
+class SetOfDescriptor {
  public:
-  explicit WaitedFor(const sigset_t* set) : set_(set) {
-    const int signal = set ? hidden_signal() : 0;
-    if (signal == 0 || !contains(*set, signal)) return;
-    if (!is_general(*set)) {
-      on_signal_taken();
-      drop_pending_tick(signal);
-      return;
-    }
+  explicit SetOfDescriptor(const sigset_t* set) : set_(set) {
+    if (!waits_for_ours(set)) return;
     own_ = *set;
-    sigdelset(&own_, signal);
+    sigdelset(&own_, hidden_signal());
     set_ = &own_;
   }
   const sigset_t* get() const { return set_; }
@@ -191,6 +209,15 @@ int change_mask_of_program(int how, const sigset_t* set, sigset_t* old) {
   return change_mask(next_pthread_sigmask, how, set, old);
 }
 
+void take_foreign_signal(int signal, siginfo_t* info, void* context) {
+  if (!believed_blocked || !is_home_process()) return;  // the default is to ignore it
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  believed_blocked = false;
+  if (info->si_code == SI_TKILL)
+    syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, info);
+  else syscall(SYS_kill, platform::process_id(), signal);
+}
+
 void unblock_inherited_signal() {
   const int signal = sampling::sampling_signal();
   if (signal == 0) return;
@@ -211,6 +238,8 @@ void block_sampling_signal() {
 
 struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
   struct sigaction result = action;
+  if (!is_home_process())
+    return result;  // a child between vfork and exec, whose actions are its own and memory is ours
   const int own = hidden_signal();
   if (!is_signal(signal)) return result;
   const bool adds = own != 0 && runs_on_alternate_stack(action) && !contains(action.sa_mask, own);
@@ -281,17 +310,37 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] int sigwait(const sigset_t* set, int* signal) {
-  auto* next = next_sigwait.get();
-  return next ? next(WaitedFor(set).get(), signal) : ENOSYS;
+  if (!waits_for_ours(set)) {
+    auto* next = next_sigwait.get();
+    return next ? next(set, signal) : ENOSYS;
+  }
+  const int saved_errno = errno;
+  int received;
+  do received = wait_for_others(nullptr, [&](siginfo_t* info) { return pass_on(next_sigwaitinfo, set, info); });
+  while (received < 0 && errno == EINTR);
+  const int error = received < 0 ? errno : 0;
+  if (received > 0) *signal = received;
+  errno = saved_errno;
+  return error;
 }
 [[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
-  return pass_on(next_sigwaitinfo, WaitedFor(set).get(), info);
+  if (!waits_for_ours(set)) return pass_on(next_sigwaitinfo, set, info);
+  return wait_for_others(info, [&](siginfo_t* to) { return pass_on(next_sigwaitinfo, set, to); });
 }
 [[gnu::visibility("default")]] int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
-  return pass_on(next_sigtimedwait, WaitedFor(set).get(), info, timeout);
+  if (!waits_for_ours(set)) return pass_on(next_sigtimedwait, set, info, timeout);
+  const std::int64_t begin = refrain::platform::monotonic_ns();
+  return wait_for_others(info, [&](siginfo_t* to) {
+    if (!timeout) return pass_on(next_sigtimedwait, set, to, timeout);
+    const std::int64_t passed = refrain::platform::monotonic_ns() - begin;
+    const std::int64_t left = std::max<std::int64_t>(timeout->tv_sec * 1'000'000'000 + timeout->tv_nsec - passed, 0);
+    const timespec rest{left / 1'000'000'000, left % 1'000'000'000};
+    const bool is_invalid = timeout->tv_nsec < 0 || timeout->tv_sec < 0 || timeout->tv_nsec >= 1'000'000'000;
+    return pass_on(next_sigtimedwait, set, to, is_invalid ? timeout : &rest);
+  });
 }
 [[gnu::visibility("default")]] int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
-  return pass_on(next_signalfd, descriptor, WaitedFor(set).get(), flags);
+  return pass_on(next_signalfd, descriptor, SetOfDescriptor(set).get(), flags);
 }
 
 [[gnu::visibility("default")]] int sigsuspend(const sigset_t* mask) {

@@ -6,8 +6,9 @@
 /// blocked, so that others get them) begins with it unblocked, and is told that it is blocked until it changes that
 /// itself.
 ///
-/// A program that waits for signals in general (sigwait and its relatives, signalfd) does not receive ours. One that
-/// waits for a few, with ours among them, has a use of its own for it: then it gets it, as when it installs a handler.
+/// A program that waits for signals in general (sigwait and its relatives, signalfd) receives no tick; by signalfd it
+/// receives no signal of ours at all. One that waits for a few, with ours among them, has a use of its own for it: then
+/// it gets it, as when it installs a handler.
 ///
 /// On an alternate stack there may be no room for the kernel's frame of one more signal (AT_MINSIGSTKSZ: 2 to 12 KB by
 /// the processor's registers, of a stack of often 8 KB), and no handler can look before the frame is written. So the
@@ -19,6 +20,10 @@ namespace refrain::runtime {
 
 /// The calling thread begins to be sampled.
 void unblock_inherited_signal();
+
+/// Our handler has got a signal that is no tick. Where the thread believes it blocked, it is blocked from now on, and
+/// sent once more: another thread may wait for it. sampling/ calls this. Async-signal-safe.
+void take_foreign_signal(int signal, siginfo_t* info, void* context);
 
 /// In a new child process: the mask is to be what the program believes.
 void forget_inherited_signal();

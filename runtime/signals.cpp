@@ -9,10 +9,10 @@
 
 #include <atomic>
 #include <errno.h>
-#include <sched.h>
 
 #include "platform/fault_signals.hpp"
 #include "platform/next_definition.hpp"
+#include "platform/owned_lock.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 #include "runtime/runtime.hpp"
@@ -28,9 +28,35 @@ bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != 
 
 // ---- signals that end a process -------------------------------------------------------------------------------------
 
-/// Those whose default ends a process, as far as jobs die of them.
-constexpr int ending_signals[] = {SIGHUP, SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,
-                                  SIGFPE, SIGSEGV, SIGPIPE, SIGTERM, SIGXCPU};
+/// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
+/// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings and look who listens.
+bool is_ending(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGTRAP:
+    case SIGUSR1:
+    case SIGUSR2: return false;
+    case SIGCHLD:  // ignored by default
+    case SIGURG:
+    case SIGWINCH:
+    case SIGCONT:  // stop and continue
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU: return false;
+    default: break;
+  }
+  if (signal == sampling::signal_of_handler()) return false;
+  // Between the two are those that the C library keeps for itself.
+  return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
+}
+
+/// Calls f(signal) for all of them.
+template <class F>
+void for_each_ending(F&& f) {
+  for (int signal = 1; signal < _NSIG; ++signal)
+    if (is_ending(signal)) f(signal);
+}
 
 struct Watched {
   struct sigaction program;  ///< what the program believes to be in force
@@ -48,36 +74,17 @@ bool is_ours(const struct sigaction& action) {
          (handler == handlers.by_default || handler == handlers.warning || handler == fault_handler);
 }
 
-bool is_watched(int signal) {
-  if (!watching.load(std::memory_order_acquire)) return false;
-  for (const int s : ending_signals)
-    if (s == signal) return true;
-  return false;
+bool is_watched(int signal) { return watching.load(std::memory_order_acquire) && is_ending(signal); }
+
+/// One thread changes actions at a time. A handler of the same thread that comes meanwhile may, too: each change ends
+/// with a look at what is in force.
+platform::OwnedLock changing;
+
+sigset_t own_mask() {
+  sigset_t mask;
+  platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
+  return mask;
 }
-
-/// One change at a time, and none that a handler of this thread could interrupt.
-class Changing {
- public:
-  Changing() {
-    sigset_t all;
-    sigfillset(&all);
-    platform::change_signal_mask(SIG_SETMASK, &all, &mask_);
-    while (busy.test_and_set(std::memory_order_acquire)) sched_yield();
-  }
-  ~Changing() {
-    busy.clear(std::memory_order_release);
-    platform::change_signal_mask(SIG_SETMASK, &mask_, nullptr);
-  }
-  Changing(const Changing&) = delete;
-  Changing& operator=(const Changing&) = delete;
-  sigset_t& mask_of_program() { return mask_; }
-  static void reset() { busy.clear(); }
-
- private:
-  static std::atomic_flag busy;
-  sigset_t mask_;
-};
-std::atomic_flag Changing::busy;
 
 /// Puts our handler where the program's action, which is in force, allows one.
 void cover(int signal) {
@@ -113,7 +120,7 @@ void adopt(int signal) {
 template <class Change>
 auto changed(int signal, Change&& change) {
   if (!is_home_process()) return change();
-  const Changing one_at_a_time;
+  const platform::Locked one_at_a_time(changing);
   auto result = change();
   adopt(signal);
   return result;
@@ -216,30 +223,30 @@ void watch_ending_signals(const EndingHandlers& ours) {
     next->get();
   next_sigignore.get();
   next_siginterrupt.get();
-  const Changing one_at_a_time;
+  const platform::Locked one_at_a_time(changing);
   handlers = ours;
-  for (const int signal : ending_signals) {
+  for_each_ending([](int signal) {
     if (kernel_sigaction(signal, nullptr, &watched[signal].program) == 0) cover(signal);
-  }
+  });
   watching.store(true, std::memory_order_release);
 }
 
 void unwatch_ending_signals() {
-  if (!is_home_process()) Changing::reset();  // a forked child: who held it has stayed behind
+  if (!is_home_process()) changing.reset();
   if (!watching.load(std::memory_order_acquire)) return;
-  const Changing one_at_a_time;
-  for (const int signal : ending_signals) {
+  const platform::Locked one_at_a_time(changing);
+  for_each_ending([](int signal) {
     struct sigaction now;
     if (kernel_sigaction(signal, nullptr, &now) == 0 && is_ours(now))
       kernel_sigaction(signal, &watched[signal].program, nullptr);
     watched[signal].covered = false;
-  }
+  });
   watching.store(false, std::memory_order_release);
 }
 
 void take_faults(SignalHandler handler) {
   if (!watching.load(std::memory_order_acquire)) return;
-  const Changing one_at_a_time;
+  const platform::Locked one_at_a_time(changing);
   fault_handler = handler;
   struct sigaction ours {};
   ours.sa_sigaction = handler;
@@ -252,7 +259,7 @@ void take_faults(SignalHandler handler) {
 
 void give_back_faults() {
   if (!watching.load(std::memory_order_acquire)) return;
-  const Changing one_at_a_time;
+  const platform::Locked one_at_a_time(changing);
   for (const int signal : platform::fault_signals) {
     struct sigaction now;
     if (kernel_sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != fault_handler) continue;
@@ -264,7 +271,7 @@ void give_back_faults() {
 void call_own_handler(int signal, siginfo_t* info, void* context) {
   const SignalHandler handler = own_termination_handler.load();
   if ((watched[signal].program.sa_flags & static_cast<int>(SA_RESETHAND)) && is_home_process()) {
-    const Changing one_at_a_time;
+    const platform::Locked one_at_a_time(changing);
     watched[signal].program.sa_handler = SIG_DFL;  // as the kernel has done
     cover(signal);
   }
@@ -317,19 +324,21 @@ extern "C" {
   if (!is_watched(signal)) return next(signal, handler);
   if (!is_home_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
   // It changes the mask too, so it is done here.
-  Changing one_at_a_time;
-  sigset_t& mask = one_at_a_time.mask_of_program();
+  const refrain::platform::Locked one_at_a_time(changing);
+  sigset_t mask = own_mask(), only_this;
+  sigemptyset(&only_this);
+  sigaddset(&only_this, signal);
   const sighandler_t before =
       sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, kernel_handler(signal));
   if (handler == SIG_HOLD) {
-    sigaddset(&mask, signal);
+    refrain::platform::change_signal_mask(SIG_BLOCK, &only_this, nullptr);
     return before;
   }
   struct sigaction action {};
   action.sa_handler = handler;
   kernel_sigaction(signal, &action, nullptr);
   adopt(signal);
-  sigdelset(&mask, signal);
+  refrain::platform::change_signal_mask(SIG_UNBLOCK, &only_this, nullptr);
   return before;
 }
 [[gnu::visibility("default")]] int sigignore(int signal) noexcept {
@@ -346,7 +355,7 @@ extern "C" {
   if (!next) return -1;
   if (is_sampling(signal)) return 0;  // it has no handler of the program
   if (!is_watched(signal) || !is_home_process()) return next(signal, interrupt);
-  const Changing one_at_a_time;
+  const refrain::platform::Locked one_at_a_time(changing);
   kernel_sigaction(signal, &watched[signal].program, nullptr);
   const int result = next(signal, interrupt);
   adopt(signal);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <limits>
 #include <optional>
-#include <sched.h>
 
 #include "archive/error_text.hpp"
 #include "archive/iteration_frames.hpp"
@@ -20,6 +19,8 @@
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/modules.hpp"
+#include "platform/owned_lock.hpp"
+#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 #include "runtime/event_file.hpp"
 #include "runtime/experiment.hpp"
@@ -45,7 +46,7 @@ constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
 archive::SpillFile spill_file(format::spill_name_begin);
 constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
-std::atomic_flag writing;                                         ///< one thread writes; the others go on without
+platform::OwnedLock writing;                                      ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
 /// measurement::snapshot_due is the same, or less when events ask to be written.
@@ -116,11 +117,11 @@ void on_spill_wanted(Location& location) {
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
-  if (writing.test_and_set(std::memory_order_acquire)) return;  // the next iteration asks again
+  if (!writing.try_lock()) return;  // the next iteration asks again
   const LongerWork work;
   const bool can_be = have_experiment(Ending::Warned);  // not before MPI_Init: later
   if (const int error = can_be ? spill(location) : 0) give_up(error);
-  writing.clear(std::memory_order_release);
+  writing.unlock();
   if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
 }
 
@@ -191,7 +192,7 @@ constexpr std::int64_t soon_ns = 100'000'000;
 bool write_full_events(Location& location) {
   const bool others = measurement::another_is_full_of_events.load(std::memory_order_relaxed);
   if (!others && !measurement::is_full_of_events(location)) return true;
-  if (writing.test_and_set(std::memory_order_acquire)) return true;
+  if (!writing.try_lock()) return true;
   const LongerWork work;
   const platform::Ticks begin = platform::now();
   bool done = true;
@@ -206,7 +207,7 @@ bool write_full_events(Location& location) {
     }
     if (done) measurement::note_flush(location, begin, platform::now());
   }
-  writing.clear(std::memory_order_release);
+  writing.unlock();
   work.charge(location, first_anchor);
   return done;
 }
@@ -221,7 +222,7 @@ void on_snapshot_is_due(Location& location) {
     return measurement::snapshot_due.store(again, std::memory_order_relaxed);
   }
   if (failed.load(std::memory_order_relaxed)) return set_due(period_ns);
-  if (writing.test_and_set(std::memory_order_acquire)) return;
+  if (!writing.try_lock()) return;
   const LongerWork work;
   const platform::Ticks begin = platform::now();
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
@@ -240,7 +241,7 @@ void on_snapshot_is_due(Location& location) {
     set_due(jittered(period_ns));
   }
   quiet.reset();
-  writing.clear(std::memory_order_release);
+  writing.unlock();
   work.charge(location, first_anchor);
 }
 
@@ -264,19 +265,20 @@ void ask_for_snapshot() {
 bool stop_snapshots() {
   measurement::lifecycle.spill_wanted = nullptr;
   measurement::lifecycle.snapshot_is_due = nullptr;
-  // Another thread may be writing; or this one, when a signal handler ends the process: then it would wait for itself.
-  for (int i = 0; i < 10'000; ++i) {
-    if (!writing.test_and_set(std::memory_order_acquire)) return true;
-    sched_yield();
-  }
-  return false;
+  // Another thread may be writing; or this one, when a signal handler ends the process.
+  if (writing.is_own()) return false;
+  constexpr std::int64_t long_enough_ns = 5'000'000'000;
+  platform::Patience patience(long_enough_ns);
+  while (!writing.try_lock())
+    if (!patience.wait()) return false;
+  return true;
 }
 
 bool write_as_it_is(Ending ending) {
   const platform::OwnFloatingPoint own_environment;
   // Both waits are for other threads: one that writes a snapshot, and those in Refrain's bookkeeping at the moment.
   constexpr int longest_wait = 1000;
-  for (int i = 0; writing.test_and_set(std::memory_order_acquire); ++i) {
+  for (int i = 0; !writing.try_lock(); ++i) {
     if (i == longest_wait) return false;
     platform::pause_ms(1);
   }
@@ -293,7 +295,7 @@ bool write_as_it_is(Ending ending) {
     measurement::resume_others();
     if (period_ns) set_due(period_ns);
   }
-  writing.clear(std::memory_order_release);
+  writing.unlock();
   return good;
 }
 

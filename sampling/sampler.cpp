@@ -15,7 +15,7 @@ extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noex
 namespace refrain::sampling {
 namespace {
 
-int signal_in_use = 0;
+int signal_in_use = 0, signal_with_handler = 0;
 bool capped = false;
 Source source = Source::None;
 const char* why_not = "";
@@ -76,12 +76,14 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
 
   struct sigaction action {};
   action.sa_sigaction = handle_tick;
-  // All signals wait while the handler runs: a program's handler that jumps out would leave the scope open for good.
-  // Not on the alternate stack: the smallest one that programs use is smaller than the kernel's own frame (AVX-512).
+  // No signal waits while the handler runs, but for its own: what is sent to the process and is blocked in this thread
+  // the kernel hands on to another one. So handlers of the program run on top of ours
+  // (measurement/abandoned_scope.hpp). Not on the alternate stack: the smallest one that programs use is smaller than
+  // the kernel's own frame (AVX-512).
   action.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigfillset(&action.sa_mask);
+  sigemptyset(&action.sa_mask);
   if (__sigaction(signal, &action, nullptr) != 0) return SamplerStart::NoSignal;
-  signal_in_use = signal;
+  signal_in_use = signal_with_handler = signal;
   platform::NoSignals::never_hold(signal);
   source = !cpu ? Source::WallTimer : reason ? Source::CpuTimer : Source::TaskClock;
   why_not = reason ? reason : "";
@@ -93,6 +95,7 @@ Source sampling_source() { return source; }
 const char* why_not_the_task_clock() { return why_not; }
 bool frequency_is_capped() { return capped; }
 int sampling_signal() { return signal_in_use; }
+int signal_of_handler() { return signal_with_handler; }
 void set_tick_cost(platform::Ticks cost) { tick_settings.tick_cost = cost; }
 
 ThreadSampler* make_sampler(measurement::Location& location) {

@@ -38,6 +38,8 @@ const char* why_not_the_task_clock();
 /// True when more ticks per second were asked for than the kernel's own tick delivers on the CPU clock.
 bool frequency_is_capped();
 int sampling_signal();
+/// The signal that our handler was installed for, also when the program has taken it since; 0: none.
+int signal_of_handler();
 
 /// Starts the timer and the event of the calling thread for its location. A refusal is counted as a loss.
 void start_sampling(measurement::Location& location);

@@ -11,7 +11,8 @@
 namespace refrain::sampling {
 
 struct ThreadSampler {
-  bool active = false;  ///< ticks come
+  bool active = false;            ///< ticks come
+  bool takes_any_signal = false;  ///< each is a sample, whoever has sent it: for calibration and tests
   platform::IntervalTimer timer;
   std::int64_t to_next_sample_ns = 0;   ///< of kernel ticks, before one of them is a sample
   platform::TickTimes ticks_seen{};     ///< by the timer's last tick

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <utility>
 
+#include "measurement/abandoned_scope.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "platform/floating_point.hpp"
@@ -19,6 +20,17 @@ using measurement::Loss;
 using measurement::MetricId;
 
 TickSettings tick_settings{};
+void (*on_foreign_signal)(int signal, siginfo_t* info, void* context) = nullptr;
+
+bool is_own_tick(const siginfo_t& info) {
+  const Location* location = measurement::own_location();
+  if (!location || !location->sampler) return false;
+  const ThreadSampler& sampler = *location->sampler;
+  // Nobody else has descriptors announce themselves by SIGURG.
+  const bool of_closed_event = info.si_signo == SIGURG && platform::TaskClockEvent::is_of_descriptor(info);
+  return sampler.takes_any_signal || sampler.timer.has_sent(info) || sampler.task_clock.has_sent(info) ||
+         of_closed_event;
+}
 
 std::int64_t sampling_clock_ns() {
   return tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns() : platform::monotonic_ns();
@@ -63,8 +75,14 @@ constexpr std::int64_t at_next_kernel_tick = 1;
 
 bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
 
+/// Each tick arms the timer for the next one. A tick that the program leaves by a jump does not, so the timer has an
+/// interval as well: of CPU time, a few kernel ticks; where the event makes samples, it sooner finds out itself
+/// (look_after_timer).
 void arm_timer(Location& location) {
-  location.sampler->timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick);
+  ThreadSampler& sampler = *location.sampler;
+  const bool alone = !is_on_wall_clock() && !sampler.task_clock.exists();
+  sampler.timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick,
+                    alone ? 4 * tick_settings.kernel_tick_ns : tick_settings.longest_gap_ns);
 }
 
 // ---- the task clock: overflows in user mode -------------------------------------------------------------------------
@@ -242,9 +260,9 @@ void sample(Location& location, std::int64_t weight, const void* context) {
 }
 
 /// A tick that is no sample, or that has found Refrain's bookkeeping.
-void take_no_sample(Location& location, Inside inside) {
-  if (location.following && inside != Inside::Measurement) {
-    const measurement::Hold hold(location, inside);
+void take_no_sample(Location& location, Inside inside, const void* context) {
+  if (location.following && !is_bookkeeping(inside)) {
+    const measurement::Hold hold(location, inside, context);
     if (!hold) return;
   }
   ++location.unit.ticks_lost;
@@ -253,12 +271,12 @@ void take_no_sample(Location& location, Inside inside) {
 
 /// A tick that stands for CPU time. False: the measurement of this location is ending.
 bool take_sample(Location& location, Inside inside, Weight weight, const void* context) {
-  if (inside == Inside::Measurement) {
-    take_no_sample(location, inside);
+  if (is_bookkeeping(inside)) {
+    take_no_sample(location, inside, context);
     location.count_loss(Loss::InsideMeasurement);
     return true;
   }
-  const measurement::Hold hold(location, inside);
+  const measurement::Hold hold(location, inside, context);
   if (!hold) return location.gate.load(std::memory_order_relaxed) != measurement::Gate::Shut;
   if (inside == Inside::Call) {
     ++location.unit.ticks_mpi;
@@ -284,17 +302,20 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
   ThreadSampler& sampler = *location.sampler;
   const Inside inside = measurement::place_of_tick(location, {platform::interrupted_registers(context), true, context});
   if (inside == Inside::Closed) return;
-  if (location.stopped) return sampler.task_clock.pause();
+  if (location.stopped) {
+    sampler.timer.arm(0);
+    return sampler.task_clock.pause();
+  }
   if (is_on_wall_clock()) {
     if (take_sample(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
   } else if (info.si_code == SI_TIMER) {
     const std::int64_t weight = weight_of_ticks(location);
-    if (weight == 0) take_no_sample(location, inside);
+    if (weight == 0) take_no_sample(location, inside, context);
     else if (!take_sample(location, inside, {weight, 0}, context)) return;
     arm_timer(location);
-  } else if (!sampler.task_clock.exists()) {
-    (void)take_sample(location, inside, {tick_settings.tick_period_ns, 0}, context);  // calibration raises the signal
-  } else if (info.si_code > 0 && info.si_fd == sampler.task_clock.descriptor()) {
+  } else if (sampler.takes_any_signal) {
+    (void)take_sample(location, inside, {tick_settings.tick_period_ns, 0}, context);
+  } else if (sampler.task_clock.has_sent(info)) {
     if (!take_sample(location, inside, weight_of_event(location, inside), context)) return;
     sampler.event_period_ns = jittered(location, mean_event_period(sampler));
     if (!sampler.task_clock.set_period(sampler.event_period_ns)) give_up_event(location);
@@ -321,12 +342,17 @@ void begin_ticks(Location& location) {
   if (!sampler.task_clock.start(first.rest)) give_up_event(location);
 }
 
-void handle_tick(int, siginfo_t* info, void* context) {
+void handle_tick(int signal, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   Location* location = measurement::own_location();
-  if (location && location->sampler && location->sampler->active && tick_settings.running) {
+  if (!is_own_tick(*info)) {
+    if (on_foreign_signal) on_foreign_signal(signal, info, context);
+  } else if (location->sampler->active && !tick_settings.running) {
+    location->sampler->timer.arm(0);
+  } else if (location->sampler->active) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
     if (inside == Inside::User || inside == Inside::Call) {
+      // A handler of the program on top of this one breaks the watch, as a switch does: its time is not taken for ours.
       const measurement::OwnTimeBegin begin = measurement::begin_own_time(*location);
       tick(*location, *info, context);
       (void)measurement::take_own_time(*location, measurement::OwnTime::Tick, begin);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "measurement/abandoned_scope.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
@@ -54,7 +55,7 @@ void* run_posix(void* argument) {
   auto* routine = slot->routine.posix;
   void* own_argument = slot->argument;
   slot->taken.store(false, std::memory_order_release);
-  if (lifecycle.thread_begins) lifecycle.thread_begins();
+  lifecycle.thread_begins();
   return routine(own_argument);
 }
 
@@ -63,7 +64,7 @@ int run_c11(void* argument) {
   auto* routine = slot->routine.c11;
   void* own_argument = slot->argument;
   slot->taken.store(false, std::memory_order_release);
-  if (lifecycle.thread_begins) lifecycle.thread_begins();
+  lifecycle.thread_begins();
   return routine(own_argument);
 }
 

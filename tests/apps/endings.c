@@ -177,6 +177,7 @@ static void end(void) {
   if (is("raise_hup")) kill(getpid(), SIGHUP);
   if (is("raise_int")) raise(SIGINT);
   if (is("raise_segv")) raise(SIGSEGV);
+  if (!strncmp(way, "raise_", 6) && atoi(way + 6) > 0) raise(atoi(way + 6));
   if (is("pipe")) {
     int fds[2];
     if (pipe(fds) == 0) close(fds[0]);

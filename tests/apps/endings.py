@@ -72,6 +72,10 @@ class Serial(Endings):
                   "raise_segv": signal.SIGSEGV, "raise_term": signal.SIGTERM, "raise_hup": signal.SIGHUP,
                   "raise_int": signal.SIGINT, "pipe": signal.SIGPIPE, "term_once": signal.SIGTERM,
                   "term_ignored": signal.SIGTERM, "overflow_alternate": signal.SIGSEGV}
+    # What else ends a process by default, of timers, limits, seccomp and programs themselves.
+    BY_NUMBER = (signal.SIGXFSZ, signal.SIGALRM, signal.SIGPROF, signal.SIGSYS, signal.SIGRTMIN + 1, *(
+        (signal.SIGVTALRM, signal.SIGIO, signal.SIGPWR, signal.SIGXCPU, signal.SIGQUIT, signal.SIGRTMAX) if FULL else ()))
+    INCOMPLETE |= {f"raise_{by:d}": by for by in BY_NUMBER}
 
     def test_endings_by_its_own_will(self) -> None:
         for way, code in self.COMPLETE.items():

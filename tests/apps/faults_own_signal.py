@@ -45,6 +45,14 @@ class SignalSets(TestCase):
         # 0.8 s of CPU time in each of two threads.
         self.assertGreater(report.below("thread_work", "samples"), 100)
 
+    def test_a_blocked_sigurg_that_the_program_waits_for_is_not_lost(self) -> None:
+        for mode in ("urgent_wait", "urgent_all", "urgent_file"):
+            with self.subTest(mode):
+                self.run_mode(mode)
+
+    def test_a_child_between_vfork_and_exec_changes_nothing_of_its_parent(self) -> None:
+        self.run_mode("vfork")
+
     def test_masks_of_handlers_are_those_that_were_set(self) -> None:
         self.run_mode("on_stack")
 

@@ -1,11 +1,15 @@
 /* A program that asks for signals by sets, and keeps its masks.
  *
- *   faults_signal_sets sigset|sigignore|sighold|wait|named|suspend|inherit|on_stack
+ *   faults_signal_sets
+ * sigset|sigignore|sighold|wait|named|suspend|inherit|on_stack|urgent_wait|urgent_all|urgent_file|vfork
  *
  * What it prints is the same with and without Refrain: what it set, what it asks for, and what it received.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +18,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -235,6 +240,64 @@ static void on_stack(void) {
   }
 }
 
+/* Out-of-band data of a socket: the kernel sends SIGURG to the process, which has it blocked and waits for it, while a
+ * thread runs that began with all signals blocked. */
+static void* thread_works(void* argument) {
+  (void)argument;
+  thread_work(0.5);
+  return NULL;
+}
+static void urgent(const sigset_t* waited_for, int by_file) {
+  int listener = socket(AF_INET, SOCK_STREAM, 0), sender = socket(AF_INET, SOCK_STREAM, 0);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof address;
+  if (bind(listener, (struct sockaddr*)&address, size) || listen(listener, 1) ||
+      getsockname(listener, (struct sockaddr*)&address, &size) || connect(sender, (struct sockaddr*)&address, size))
+    return;
+  int receiver = accept(listener, NULL, NULL);
+  fcntl(receiver, F_SETOWN, getpid());
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, NULL);
+  pthread_t thread;
+  pthread_create(&thread, NULL, thread_works, NULL);
+  int file = by_file ? signalfd(-1, waited_for, SFD_NONBLOCK) : -1, received = 0, more = 0;
+  for (int i = 0; i < 5; ++i) {
+    work(0.05);
+    send(sender, "x", 1, MSG_OOB);
+    work(0.01);
+    char byte;
+    struct signalfd_siginfo info;
+    const struct timespec patience = {2, 0};
+    struct pollfd readable = {.fd = file, .events = POLLIN};
+    if (!by_file) received += sigtimedwait(waited_for, NULL, &patience) == SIGURG;
+    else if (poll(&readable, 1, 2000) == 1)
+      received += read(file, &info, sizeof info) == sizeof info && info.ssi_signo == SIGURG;
+    recv(receiver, &byte, 1, MSG_OOB);
+  }
+  work(0.1);
+  while (sigtimedwait(waited_for, NULL, &no_time) == SIGURG && more < 100) ++more;
+  pthread_join(thread, NULL);
+  printf("received %d of 5, and %d more\n", received, more);
+}
+
+/* Between vfork and exec a child shares the memory of its parent, but not its actions. */
+static void by_vfork(void) {
+  struct sigaction a = {.sa_handler = handler, .sa_flags = SA_ONSTACK}, old;
+  sigaddset(&a.sa_mask, SIGUSR2);
+  sigaction(SIGUSR1, &a, NULL);
+  pid_t child = vfork();
+  if (child == 0) {
+    struct sigaction by_default = {.sa_handler = SIG_DFL};
+    sigaction(SIGUSR1, &by_default, NULL);
+    _exit(0);
+  }
+  waitpid(child, NULL, 0);
+  sigaction(SIGUSR1, NULL, &old);
+  print_set("mask", &old.sa_mask);
+  work(0.2);
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   setvbuf(stdout, NULL, _IOFBF, 1 << 16);
@@ -246,6 +309,13 @@ int main(int argc, char** argv) {
   else if (!strcmp(how, "suspend")) wait_with_mask();
   else if (!strcmp(how, "inherit")) inherit();
   else if (!strcmp(how, "on_stack")) on_stack();
-  else return 2;
+  else if (!strcmp(how, "vfork")) by_vfork();
+  else if (!strncmp(how, "urgent", 6)) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGURG);
+    if (!strcmp(how, "urgent_all")) sigfillset(&set);
+    urgent(&set, !strcmp(how, "urgent_file"));
+  } else return 2;
   return 5;
 }

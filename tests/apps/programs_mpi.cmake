@@ -29,6 +29,14 @@ foreach(mpi ${REFRAIN_MPIS})
 endforeach()
 app_test(abandoned_calls LONG)
 
+# Ticks that are left by a jump.
+foreach(mpi ${REFRAIN_MPIS})
+  app_program(signal_jumps_${mpi} signal_jumps.c mpi_${mpi})
+  target_include_directories(signal_jumps_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
+  target_compile_options(signal_jumps_${mpi} PRIVATE -Wno-clobbered)
+endforeach()
+app_test(signal_jumps)
+
 foreach(mpi ${REFRAIN_MPIS})
   app_program(short_threads_${mpi} short_threads.c mpi_${mpi})
 endforeach()

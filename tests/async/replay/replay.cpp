@@ -43,7 +43,7 @@ class Replay : public testing::Test {
     ASSERT_NE(location, nullptr);
     ASSERT_TRUE(measurement::enter_location(*location));
     ASSERT_TRUE(make_sampler(*location));
-    location->sampler->active = true;  // there is no timer: ticks come from here alone
+    location->sampler->active = location->sampler->takes_any_signal = true;  // ticks come from here alone
   }
   void TearDown() override {
     stop_sampler();
@@ -161,6 +161,21 @@ TEST_F(Recorded, contexts_within_a_call_or_the_measurement_are_only_counted) {
   EXPECT_EQ(samples(), 0);
   EXPECT_EQ(location->unit.ticks_mpi, 1);
   EXPECT_EQ(location->losses[static_cast<std::size_t>(Loss::InsideMeasurement)], 1);
+}
+
+TEST_F(Recorded, a_signal_that_is_no_tick_is_no_sample) {
+  location->sampler->takes_any_signal = false;
+  on_signal = [](void* context) {
+    for (const int code : {SI_USER, SI_TKILL, SI_QUEUE, SI_KERNEL, SI_TIMER}) {
+      siginfo_t info{};
+      info.si_signo = SIGURG;
+      info.si_code = code;
+      handle_tick(SIGURG, &info, context);
+    }
+  };
+  dive(5);
+  EXPECT_EQ(samples(), 0);
+  EXPECT_EQ(location->unit.ticks_lost, 0);
 }
 
 TEST_F(Recorded, contexts_find_a_full_call_tree) {

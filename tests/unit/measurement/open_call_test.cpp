@@ -69,7 +69,7 @@ class OpenCalls : public testing::Test {
   }
   /// What a boundary does that a tick notices now.
   void end_unit_here() {
-    const Hold hold(*location, Inside::Call);
+    const Hold hold(*location, Inside::Call, nullptr);
     const Ticks now = platform::now();
     cut_open_calls(*location, now, now);
     settle_unit(*location);

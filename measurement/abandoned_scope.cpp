@@ -1,0 +1,143 @@
+#include "measurement/abandoned_scope.hpp"
+
+#include "measurement/consumers.hpp"
+#include "measurement/entrance.hpp"
+#include "unwind/stack_memory.hpp"
+
+namespace refrain::measurement {
+
+namespace {
+
+/// Both lie on the thread's own stack, and what is in progress at `sp` was called by code at `scope` or further out.
+bool is_at_or_beyond(const Location& l, std::uintptr_t sp, std::uintptr_t scope) {
+  const platform::StackBounds stack = l.walker.stack();
+  return sp >= scope && stack.contains(sp) && stack.contains(scope) && !platform::is_on_alternate_stack();
+}
+
+/// False where that cannot be known.
+bool is_surely_not_on_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
+  const unwind::Walk walk = l.walker.walk_fully(from);
+  if (walk.end != unwind::WalkEnd::Complete) return false;
+  for (std::uint32_t i = 0; i < walk.depth; ++i)
+    if (walk.frames[i].sp == frame) return false;
+  return true;
+}
+
+/// Whether the tick in progress was left, seen from `from`: the code there is no signal handler that has interrupted
+/// it. The walk may disturb a walk of that tick, which takes no harm but a wrong path.
+bool tick_is_gone(Location& l, const unwind::Start& from) {
+  const TickInProgress& tick = l.tick;
+  const auto mark = reinterpret_cast<std::uintptr_t>(tick.mark);
+  if (is_at_or_beyond(l, from.registers.sp, mark)) return true;
+  unwind::StackMemory memory(l.walker.stack(), from.registers.sp);
+  std::uintptr_t number;
+  if (!memory.load(mark, number) || number != tick.number) return true;
+  return tick.frame != 0 && is_surely_not_on_stack(l, from, tick.frame);
+}
+
+/// What bookkeeping has left in the middle of a change is made whole. Inside a scope.
+void mend(Location& l) {
+  l.walker.forget();
+  l.tree.mend();
+  hand_over_abandonment(l);
+}
+
+/// The tick in progress is gone. Nobody has looked at the location since, so the gate does not matter.
+Inside end_abandoned_tick(Location& l, const void* context) {
+  const Inside found = l.tick.found;
+  const Hold hold(l, found, context, Hold::as_it_is);
+  mend(l);
+  l.count_loss(Loss::TickAbandoned);
+  return found;
+}
+
+/// An entry's bookkeeping is gone, seen from code with the stack pointer `sp`; that of a nested call perhaps.
+Inside end_abandoned_entry(Location& l, std::uintptr_t sp, const void* context) {
+  Hold hold(l, Inside::User, context, Hold::as_it_is);
+  mend(l);
+  while (l.calls_around > 0 && scope_is_gone(l, sp)) pop_call(l, l.call.charged_until);
+  const Inside now = l.calls_around == 0 ? Inside::User : Inside::Call;
+  hold.goes_on_at(now);
+  return now;
+}
+
+/// A walk over the whole stack is made at few of the ticks that find the same call: 1, 2, 4, 8, then every 16th.
+bool is_to_be_verified(Location& l) {
+  if (l.ticked_call != l.call.begin) {
+    l.ticked_call = l.call_verified = l.call.begin;
+    l.ticks_in_call = 0;
+  }
+  const std::uint32_t n = ++l.ticks_in_call;
+  return n % 16 == 0 || (n & (n - 1)) == 0;
+}
+
+/// A tick has found an entry's bookkeeping. Its frames lie below that of the program's call. For some instructions an
+/// entry may be at work with the place of an older one, so one tick proves nothing.
+Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
+  constexpr std::uint32_t enough = 3;
+  if (!is_at_or_beyond(l, interrupted.registers.sp, l.call.sp)) {
+    l.ticks_beyond_scope = 0;
+    return Inside::Measurement;
+  }
+  if (++l.ticks_beyond_scope < enough) return Inside::Measurement;
+  l.ticks_beyond_scope = 0;
+  return end_abandoned_entry(l, interrupted.registers.sp, interrupted.context);
+}
+
+Inside place_in_call(Location& l, const unwind::Start& interrupted) {
+  const bool is_gone = scope_is_gone(l, interrupted.registers.sp), verified = is_to_be_verified(l);
+  if (is_gone || verified) {
+    Hold hold(l, Inside::Call, interrupted.context, Hold::as_it_is);
+    if (!hold) return Inside::Call;
+    if (is_gone || !caller_is_on_stack(l, interrupted)) {
+      const Inside now = end_abandoned_calls(l, interrupted) ? Inside::User : Inside::Call;
+      hold.goes_on_at(now);
+      return now;
+    }
+  }
+  l.call_seen = platform::now();
+  if (verified) l.call_verified = l.call_seen;
+  return Inside::Call;
+}
+
+}  // namespace
+
+bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
+  const unwind::Start from{caller, false, nullptr};
+  Inside inside = l.inside.load(std::memory_order_relaxed);
+  if (inside == Inside::Closed) return false;
+  if (inside == Inside::Tick) {
+    if (!tick_is_gone(l, from)) {  // a signal handler, on top of the tick
+      messages_go_uncounted.store(true, std::memory_order_relaxed);
+      l.count_loss(Loss::CallInHandler);
+      return false;
+    }
+    inside = end_abandoned_tick(l, nullptr);
+    if (inside == Inside::User) return true;
+  }
+  const bool is_gone = scope_is_gone(l, caller.sp);
+  if (inside == Inside::Measurement) return is_gone && end_abandoned_entry(l, caller.sp, nullptr) == Inside::User;
+  if (!pass_gate(l, inside)) return false;
+  if (!is_gone && caller_is_on_stack(l, from)) {
+    leave(l, inside);
+    return false;
+  }
+  const bool all_ended = end_abandoned_calls(l, from);
+  l.walker.forget();
+  leave(l, all_ended ? Inside::User : Inside::Call);
+  return all_ended;
+}
+
+Inside place_of_tick(Location& l, const unwind::Start& interrupted) {
+  Inside inside = l.inside.load(std::memory_order_relaxed);
+  if (inside == Inside::Measurement) inside = place_in_entry(l, interrupted);
+  else if (inside == Inside::Tick && tick_is_gone(l, interrupted)) inside = end_abandoned_tick(l, interrupted.context);
+  return inside == Inside::Call ? place_in_call(l, interrupted) : inside;
+}
+
+Inside end_unfinished_bookkeeping(Location& l) {
+  const Inside inside = l.inside.load(std::memory_order_relaxed);
+  return inside == Inside::Tick ? end_abandoned_tick(l, nullptr) : inside;
+}
+
+}  // namespace refrain::measurement

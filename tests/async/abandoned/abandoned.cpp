@@ -1,0 +1,231 @@
+/// Ticks that the program leaves by a jump, at one instruction after the other: a single-step trap plays the signal
+/// handler of the program that comes on top of a tick. Fault 42 of docs/faults.md.
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+#include <signal.h>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+#include "measurement/entrance.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/modules.hpp"
+#include "sampling/sampler.hpp"
+#include "sampling/thread_sampler.hpp"
+#include "sampling/tick.hpp"
+#include "unwind/walker.hpp"
+
+namespace refrain::sampling {
+namespace {
+
+using measurement::Inside;
+using measurement::Loss;
+using measurement::MetricId;
+using measurement::Node;
+using measurement::NodeId;
+using measurement::NodeKind;
+
+constexpr measurement::RegionId region{7};
+
+/// What the trap does at the instruction `at` of a tick, counted from the first of the handler.
+enum class Then { Jump, Call };
+struct Trap {
+  Then then;
+  volatile long at, count;
+  volatile bool is_reached, was_inside, was_measured;
+  sigjmp_buf back;
+} trap;
+
+measurement::Location* location = nullptr;
+
+[[gnu::noinline]] void call() {
+  measured(
+      region, [] { return 0; }, [](measurement::MpiCall&, int) {});
+}
+
+void on_trap(int, siginfo_t*, void*) {
+  trap.count = trap.count + 1;
+  if (trap.count != trap.at) return;
+  trap.is_reached = true;
+  trap.was_inside = location->inside == Inside::Tick;
+  if (trap.then == Then::Jump) siglongjmp(trap.back, 1);
+  const auto before = location->unit.mpi_calls;
+  call();
+  trap.was_measured = location->unit.mpi_calls == before + 1;
+}
+
+void on_tick(int signal, siginfo_t* info, void* context) { handle_tick(signal, info, context); }
+
+/// The same, with a trap after each instruction.
+void on_stepped_tick(int signal, siginfo_t* info, void* context) {
+  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+  handle_tick(signal, info, context);
+  asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+}
+
+volatile int keep_frame;
+[[gnu::noinline]] void dive(int frames, int signal) {
+  if (frames == 0) raise(signal);
+  else dive(frames - 1, signal);
+  keep_frame = frames;
+}
+
+class AbandonedTick : public testing::Test {
+ public:
+  static void SetUpTestSuite() {
+    ASSERT_TRUE(unwind::start_rule_cache());
+    platform::refresh_modules();
+    measurement::start_events({.selection = config::parse_trace("sampled"), .memory = std::size_t{1} << 20});
+    ASSERT_EQ(start_sampler({10'000, platform::TimerClock::ThreadCpu, false, 0}), SamplerStart::Ok);
+    install(SIGUSR1, on_tick);
+    install(SIGUSR2, on_stepped_tick);
+    install(SIGTRAP, on_trap);
+  }
+  static void install(int signal, void (*handler)(int, siginfo_t*, void*)) {
+    struct sigaction action {};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(signal, &action, nullptr);
+  }
+  void SetUp() override {
+    location = measurement::make_detached_location({std::size_t{8} << 20, 256, unwind::Backend::Incremental});
+    ASSERT_NE(location, nullptr);
+    location->wanted = measurement::first_wishes();
+    begin_events(*location);
+    ASSERT_NE(location->events, nullptr);
+    ASSERT_TRUE(measurement::enter_location(*location));
+    ASSERT_TRUE(make_sampler(*location));
+    location->sampler->active = location->sampler->takes_any_signal = true;
+  }
+  void TearDown() override {
+    measurement::set_own_location(nullptr);
+    free_sampler(*location);
+    measurement::free_detached_location(location);
+  }
+
+  /// False: the tick was over before the instruction `at`.
+  bool step_to(long at, Then then, int frames) {
+    trap.then = then;
+    trap.at = at;
+    trap.count = 0;
+    trap.is_reached = false;
+    trap.was_inside = false;
+    trap.was_measured = false;
+    if (sigsetjmp(trap.back, 1) == 0) dive(frames, SIGUSR2);
+    return trap.is_reached;
+  }
+
+  /// Nothing is half made.
+  void expect_to_be_whole() {
+    EXPECT_EQ(location->inside, Inside::User);
+    std::vector<std::pair<const std::int64_t*, const std::int64_t*>> rows;
+    for (std::uint32_t id = 1; id < location->tree.size(); ++id) {
+      const Node& node = location->tree.node(NodeId{id});
+      ASSERT_LT(node.parent, id);
+      if (const std::int64_t* values = location->tree.values_of(node))
+        rows.emplace_back(values, values + 2 * measurement::CallTree::width(node.kind));
+    }
+    std::sort(rows.begin(), rows.end());
+    for (std::size_t i = 1; i < rows.size(); ++i) ASSERT_LE(rows[i - 1].second, rows[i].first) << "rows share columns";
+    std::vector<std::uint32_t> touched(location->tree.touched().begin(), location->tree.touched().end());
+    std::sort(touched.begin(), touched.end());
+    EXPECT_EQ(std::adjacent_find(touched.begin(), touched.end()), touched.end()) << "a row would be settled twice";
+    expect_events_to_be_whole();
+  }
+  static void expect_events_to_be_whole() {
+    const measurement::EventLog& log = *location->events;
+    const events::Buffer::Place begin = log.spans.begin(), end = log.records.end();
+    const std::span<const std::byte> all = log.records.until(end).records;
+    events::Context context = begin.context;
+    std::uint32_t count = begin.count;
+    for (std::size_t at = begin.size; at < end.size; ++count) {
+      events::Record record;
+      const std::size_t size = events::decode(all.subspan(at), context, record);
+      ASSERT_GT(size, 0U);
+      if (record.kind == events::Kind::Sample) {
+        ASSERT_LT(record.node, location->tree.size());
+      }
+      at += size;
+    }
+    EXPECT_EQ(count, end.count);
+    EXPECT_EQ(context, end.context);
+  }
+
+  static std::int64_t sum_of(NodeKind kind, MetricId metric) {
+    std::int64_t sum = 0;
+    for (std::uint32_t id = 0; id < location->tree.size(); ++id) {
+      const Node& node = location->tree.node(NodeId{id});
+      const std::int64_t* values = location->tree.values_of(node);
+      if (values && node.kind == kind) sum += values[column_of(metric)];
+    }
+    return sum;
+  }
+  static std::int64_t losses(Loss loss) { return location->losses[static_cast<std::size_t>(loss)]; }
+};
+
+/// The instructions that a test stops at: all, or some of them at random distances.
+class Instructions {
+ public:
+  long next() {
+    static const bool all = std::getenv("REFRAIN_TEST_ALL_INSTRUCTIONS") != nullptr;
+    return at_ += all ? 1 : 1 + static_cast<long>(random_() % 120);
+  }
+
+ private:
+  std::mt19937_64 random_{std::random_device{}()};
+  long at_ = 0;
+};
+
+TEST_F(AbandonedTick, leaves_nothing_half_made_and_holds_nothing) {
+  std::int64_t ticks = 0, calls = 0, jumps = 0, inside = 0;
+  Instructions instructions;
+  for (long at = instructions.next();; at = instructions.next()) {
+    location->walker.forget();  // all of the path is looked for
+    if (!step_to(at, Then::Jump, static_cast<int>(jumps % 30))) break;
+    ++jumps;
+    inside += trap.was_inside;
+    // Found out by the next tick, or by the next call.
+    if (jumps % 2) dive(static_cast<int>(jumps % 7), SIGUSR1), ++ticks;
+    call();
+    ++calls;
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_whole()) << "instruction " << at;
+    ASSERT_EQ(sum_of(NodeKind::Region, MetricId::Visits), calls) << "instruction " << at;
+    const std::int64_t samples = sum_of(NodeKind::Function, MetricId::Samples);
+    ASSERT_GE(samples, ticks);
+    ASSERT_LE(samples, ticks + jumps + 1);
+  }
+  EXPECT_GT(jumps, 10);
+  EXPECT_GT(inside, 0) << "some came in the bookkeeping";
+  EXPECT_EQ(losses(Loss::TickAbandoned), inside);
+  EXPECT_EQ(losses(Loss::CallInHandler), 0);
+}
+
+TEST_F(AbandonedTick, does_not_measure_a_call_in_the_midst_of_a_tick_and_goes_on) {
+  std::int64_t ticks = 0, measured = 0, inside = 0;
+  Instructions instructions;
+  for (long at = instructions.next();; at = instructions.next()) {
+    location->walker.forget();
+    const bool reached = step_to(at, Then::Call, static_cast<int>(ticks % 30));
+    ++ticks;
+    if (!reached) break;
+    inside += trap.was_inside;
+    measured += trap.was_measured;
+    ASSERT_NE(trap.was_inside, trap.was_measured) << "instruction " << at;
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_whole()) << "instruction " << at;
+    ASSERT_EQ(sum_of(NodeKind::Function, MetricId::Samples), ticks) << "instruction " << at;
+    ASSERT_EQ(sum_of(NodeKind::Region, MetricId::Visits), measured);
+  }
+  EXPECT_GT(inside, 0);
+  EXPECT_GT(measured, 0);
+  EXPECT_EQ(losses(Loss::CallInHandler), inside);
+  EXPECT_EQ(losses(Loss::TickAbandoned), 0);
+}
+
+}  // namespace
+}  // namespace refrain::sampling
