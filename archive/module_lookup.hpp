@@ -20,7 +20,7 @@ class ModuleLookup {
  private:
   bool covers(std::uint32_t module, std::uint64_t address, std::uint32_t generation) const {
     const platform::Module& m = modules_[module];
-    return m.begin <= address && address < m.end && m.loaded <= generation && generation < m.unloaded;
+    return m.covers(address) && m.loaded <= generation && generation < m.unloaded;
   }
 
   std::span<const platform::Module> modules_;

@@ -61,6 +61,12 @@ std::atomic<std::uintptr_t> vacated_begin{~std::uintptr_t{0}}, vacated_end{0};
 Place& place(std::uint32_t i) { return chunks[i / chunk_size]->places[i % chunk_size]; }
 Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chunk_size]; }
 
+/// Most addresses are told apart by their place; only a module's own record knows its holes.
+bool lies_in(std::uint32_t i, std::uintptr_t address) {
+  const Place& there = place(i);
+  return there.begin <= address && address < there.end && record(i).module.segments.contain(address);
+}
+
 FindObject find_object = nullptr;  ///< null: libc has none, or nothing was looked at yet
 
 constexpr std::uintptr_t page_size = 4096;
@@ -74,9 +80,16 @@ std::uint64_t hash_of(const char* name) {
 /// `name_hash`: of the name of what was found.
 bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_hash) {
   const auto* map = static_cast<const link_map*>(object.link_map);
-  if (known.mark == Mark::None || known.map_begin != reinterpret_cast<std::uintptr_t>(object.map_start) ||
-      known.map_end != reinterpret_cast<std::uintptr_t>(object.map_end) || map->l_addr != known.module.base)
-    return false;
+  if (known.mark == Mark::None || map->l_addr != known.module.base) return false;
+  // Of an object with holes that the kernel has mapped, the loader tells one segment at a time.
+  if (known.map_begin != reinterpret_cast<std::uintptr_t>(object.map_start) ||
+      known.map_end != reinterpret_cast<std::uintptr_t>(object.map_end)) {
+    FoundObject first;
+    if (find_object(reinterpret_cast<void*>(known.map_begin), &first) != 0 || first.link_map != object.link_map ||
+        known.map_begin != reinterpret_cast<std::uintptr_t>(first.map_start) ||
+        known.map_end != reinterpret_cast<std::uintptr_t>(first.map_end))
+      return false;
+  }
   if (known.mark == Mark::Name) return name_hash == known.name_hash;
   return std::memcmp(known.build_id_at, known.module.build_id, known.module.build_id_size) == 0;
 }
@@ -175,15 +188,10 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   Record found{};
   Module& module = found.module;
   module.base = info->dlpi_addr;
-  module.begin = ~std::uintptr_t{0};
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_LOAD) continue;
-    const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    if (begin < module.begin) module.begin = begin;
-    if (begin + header.p_memsz > module.end) module.end = begin + header.p_memsz;
-  }
-  if (module.end == 0) return 0;
+  module.segments = segments_of(*info);
+  if (module.segments.count == 0) return 0;
+  module.begin = module.segments.of[0].begin;
+  module.end = module.segments.of[module.segments.count - 1].end;
   read_build_id(found, *info);
   read_mark(found, info->dlpi_name);
   for (std::uint32_t i = 0; i < scan.known; ++i) {
@@ -286,8 +294,7 @@ std::uint32_t modules_left_out() { return left_out.load(std::memory_order_relaxe
 
 int find_module(std::uintptr_t address, std::uint32_t generation) {
   for (std::uint32_t i = published.load(std::memory_order_acquire); i-- > 0;) {
-    const Place& there = place(i);
-    if (there.begin <= address && address < there.end && record(i).module.loaded <= generation &&
+    if (lies_in(i, address) && record(i).module.loaded <= generation &&
         generation < record(i).unloaded.load(std::memory_order_relaxed))
       return static_cast<int>(i);
   }
@@ -315,8 +322,8 @@ CodeLife code_at(std::uintptr_t address) {
   std::uint64_t name_hash = 0;
   std::uint32_t since = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (!lies_in(i, address)) continue;
     const Place& there = place(i);
-    if (address < there.begin || address >= there.end) continue;
     const Record& known = record(i);
     bool is_here = there.mapped.load(std::memory_order_acquire);
     if (!is_here || (doubtful && known.mark != Mark::None)) {

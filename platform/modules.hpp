@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/segments.hpp"
+
 namespace refrain::platform {
 
 inline constexpr std::uint32_t still_loaded = 0xffffffffu;
@@ -27,12 +29,15 @@ struct Module {
   std::uintptr_t base;        ///< load bias: run-time address minus address in the file
   std::uintptr_t begin;       ///< lowest mapped address
   std::uintptr_t end;         ///< one past the highest mapped address
+  Segments segments;          ///< what is mapped between the two
   std::uint32_t loaded;       ///< generation since which no other known module lay there
   std::uint32_t unloaded;     ///< generation at which it was gone for the first time, or `still_loaded`
   bool mapped;                ///< it was there at the last refresh
   std::uint8_t build_id[20];  ///< first `build_id_size` bytes
   std::uint8_t build_id_size;
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
+
+  bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contain(address); }
 };
 
 /// The generations [first, end) mean one and the same code at an address; `now` is one of them.

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "offline/experiment/clean_text.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
@@ -29,6 +30,7 @@
 #include "tools/mpi_coverage.hpp"
 #include "tools/program.hpp"
 #include "tools/subcommands.hpp"
+#include "unwind/proof.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -45,7 +47,9 @@ class Findings {
   bool possible() const { return possible_; }
 
  private:
-  static void print(const char* verdict, const std::string& text) { show("{:<8} {}\n", verdict, text); }
+  static void print(const char* verdict, const std::string& text) {
+    show("{:<8} {}\n", verdict, experiment::clean_text(text));
+  }
   bool possible_ = true;
 };
 
@@ -148,11 +152,41 @@ void examine_symbols(const Program& program, Findings& findings) {
     findings.warning(
         "stripped: only exported functions have names, others show as module+0x1234, unless its debug file is "
         "installed");
-  if (image.has_unwind_tables) findings.ok("it has unwind tables: call paths are complete, without frame pointers");
-  else
-    findings.warning(
-        "no unwind tables (.eh_frame): call paths end there unless frame pointers help; compile with "
-        "-fasynchronous-unwind-tables");
+}
+
+/// What is wrong with the unwind tables of a file; empty: its frames can be left.
+std::string trouble_with_tables(const ElfImage& image, const unwind::UnwindProof& proof) {
+  constexpr const char* consequence = "call paths end in it unless frame pointers help";
+  if (!image.has_unwind_tables)
+    return fmt::format("no unwind tables (.eh_frame): {}; compile with -fasynchronous-unwind-tables", consequence);
+  if (!image.has_search_table)
+    return fmt::format("its unwind tables have no search table (.eh_frame_hdr): {}; link without --no-eh-frame-hdr",
+                       consequence);
+  if (!proof.is_mapped) return fmt::format("its segments cannot be mapped: {}", consequence);
+  // The rest of a function, apart from it (.cold), may need registers that only a call has set.
+  if (proof.unwound == 0 || proof.unwound < proof.covered / 2)
+    return fmt::format("only {} of {} functions in its unwind tables could be unwound: {}; please report this",
+                       proof.unwound, proof.covered, consequence);
+  return {};
+}
+
+/// Frames are unwound as they will be when the program runs.
+void examine_unwind_tables(const Program& program, Findings& findings) {
+  const unwind::UnwindProof proof = unwind::prove_unwinding(program.file.c_str());
+  const std::string trouble = trouble_with_tables(program.image, proof);
+  if (trouble.empty())
+    findings.ok(fmt::format(
+        "it has unwind tables: call paths are complete, without frame pointers ({} of its functions were unwound)",
+        proof.unwound));
+  else findings.warning(trouble);
+  for (const NeededLibrary& library : program.libraries) {
+    const auto image = library.file.empty() ? std::nullopt : read_elf_image(library.file);
+    if (!image) continue;
+    const unwind::UnwindProof of_library = unwind::prove_unwinding(library.file.c_str());
+    if (of_library.tried == 0 && of_library.is_mapped) continue;  // no code
+    if (const std::string why = trouble_with_tables(*image, of_library); !why.empty())
+      findings.warning(fmt::format("{}: {}", library.name, why));
+  }
 }
 
 /// Names of MPI functions by which an image gets calls before MPI does; empty when it does not, or is MPI itself, which
@@ -336,6 +370,7 @@ int doctor(const std::string& name, const Invocation& invocation) {
     examine_missing_functions(program, findings);
     examine_launcher(program, findings);
     examine_symbols(program, findings);
+    examine_unwind_tables(program, findings);
     examine_other_tools(program, findings);
   }
   examine_task_clock(findings);

@@ -122,7 +122,7 @@ std::optional<ElfImage> read_elf_image(const std::filesystem::path& file) {
             raw + segment.p_offset,
             strnlen(raw + segment.p_offset, std::min<std::size_t>(segment.p_filesz, size - segment.p_offset)));
     }
-    if (segment.p_type == PT_GNU_EH_FRAME) image.has_unwind_tables = true;
+    if (segment.p_type == PT_GNU_EH_FRAME) image.has_search_table = image.has_unwind_tables = true;
   }
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return image;
@@ -133,6 +133,7 @@ std::optional<ElfImage> read_elf_image(const std::filesystem::path& file) {
     const char* text = elf_strptr(elf, names, section_header.sh_name);
     std::string name = text ? text : "";
     if (name == ".debug_info" || name == ".zdebug_info") image.has_debug_info = true;
+    if (name == ".eh_frame" && section_header.sh_type != SHT_NOBITS) image.has_unwind_tables = true;
     if (name == ".gnu_debuglink" || name == ".note.gnu.build-id") image.has_debug_link = true;
     const auto read = section_header.sh_type == SHT_DYNAMIC       ? read_dynamic
                       : section_header.sh_type == SHT_DYNSYM      ? read_dynamic_symbols

@@ -24,7 +24,8 @@ struct ElfImage {
   bool has_symbols = false;        ///< .symtab
   bool has_debug_info = false;     ///< .debug_info
   bool has_debug_link = false;     ///< .gnu_debuglink or a build-id: names may come from a separate file
-  bool has_unwind_tables = false;  ///< .eh_frame_hdr
+  bool has_unwind_tables = false;  ///< .eh_frame
+  bool has_search_table = false;   ///< .eh_frame_hdr, by which the tables are found when the program runs
   bool loads_libraries = false;    ///< calls dlopen
   /// Dynamic symbols that begin as functions of MPI do (MPI_, PMPI_, mpi_, pmpi_) and are no data: those that are here,
   /// and those that are to be found elsewhere, but for weak ones.

@@ -51,15 +51,18 @@ struct Record {
   std::uintptr_t id_position;  ///< of the 4-byte field that tells a CIE (0) from an FDE (distance to its CIE)
   std::uint32_t id;
   ByteReader body;
+  std::uintptr_t limit;  ///< what lies at or above may be no part of the module
 };
 
 bool read_record(const Table& table, std::uintptr_t address, Record& record) {
-  if (address < table.begin || address >= table.end) return false;
-  ByteReader reader(address, table.end);
+  Table part;
+  if (!find_part(table, address, part)) return false;
+  record.limit = part.end;
+  ByteReader reader(address, part.end);
   std::uint64_t length = reader.fixed<std::uint32_t>();
   if (length == 0xffffffff) length = reader.fixed<std::uint64_t>();
   record.id_position = reader.position();
-  if (!reader.ok() || length < 4 || length > table.end - record.id_position) return false;
+  if (!reader.ok() || length < 4 || length > part.end - record.id_position) return false;
   record.body = ByteReader(record.id_position, record.id_position + length);
   record.id = record.body.fixed<std::uint32_t>();
   return true;
@@ -71,7 +74,7 @@ struct CommonEntry {
 };
 
 bool read_common_entry(const Table& table, std::uintptr_t address, CommonEntry& common, FrameEntry& entry) {
-  Record record{0, 0, ByteReader(0, 0)};
+  Record record{0, 0, ByteReader(0, 0), 0};
   if (!read_record(table, address, record) || record.id != 0) return false;
   ByteReader& body = record.body;
   const auto version = body.fixed<std::uint8_t>();
@@ -121,7 +124,7 @@ bool read_common_entry(const Table& table, std::uintptr_t address, CommonEntry& 
 }
 
 bool read_entry(const Table& table, std::uintptr_t position, std::uintptr_t address, FrameEntry& entry) {
-  Record record{0, 0, ByteReader(0, 0)};
+  Record record{0, 0, ByteReader(0, 0), 0};
   if (!read_record(table, position, record) || record.id == 0) return false;
   CommonEntry common;
   if (!read_common_entry(table, record.id_position - record.id, common, entry)) return false;
@@ -133,7 +136,7 @@ bool read_entry(const Table& table, std::uintptr_t position, std::uintptr_t addr
   if (address < entry.begin || address >= entry.end) return false;
   if (common.sized_augmentation) body.skip(body.uleb());
   entry.own = {body.position(), body.end()};
-  entry.module_end = table.end;
+  entry.module_end = record.limit;
   return body.ok();
 }
 
@@ -141,8 +144,9 @@ bool read_entry(const Table& table, std::uintptr_t position, std::uintptr_t addr
 
 bool find_frame_entry(const Table& table, std::uintptr_t address, FrameEntry& entry) {
   const std::uintptr_t header = table.eh_frame_hdr;
-  if (header < table.begin || header >= table.end) return false;
-  ByteReader reader(header, table.end);
+  Table part;
+  if (header == 0 || !find_part(table, header, part)) return false;
+  ByteReader reader(header, part.end);
   const auto version = reader.fixed<std::uint8_t>();
   const auto frame_encoding = reader.fixed<std::uint8_t>();
   const auto count_encoding = reader.fixed<std::uint8_t>();
@@ -155,7 +159,7 @@ bool find_frame_entry(const Table& table, std::uintptr_t address, FrameEntry& en
   struct Pair {
     std::int32_t function, entry;
   };
-  if (count == 0 || count > (table.end - reader.position()) / sizeof(Pair)) return false;
+  if (count == 0 || count > (part.end - reader.position()) / sizeof(Pair)) return false;
   const auto* pairs = reinterpret_cast<const Pair*>(reader.position());
   const auto wanted = static_cast<std::int64_t>(address - header);
   std::uintptr_t low = 0, high = count;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <link.h>
 
 #include "platform/found_object.hpp"
 #include "unwind/tables.hpp"
@@ -19,6 +20,9 @@ struct OwnTables {
   std::uint32_t count;
   Table tables[own_table_limit];
 };
+
+/// The tables of one object and no others, whatever is loaded. Ordinary context only.
+void use_tables_of(const dl_phdr_info& object);
 
 extern FindObject find_object;
 extern std::atomic<const OwnTables*> own_tables;

@@ -34,4 +34,12 @@ bool find_table(std::uintptr_t address, Table& table) {
   return address >= table.begin && address < table.end;
 }
 
+bool find_part(const Table& table, std::uintptr_t address, Table& part) {
+  if (table.begin <= address && address < table.end) {
+    part = table;
+    return true;
+  }
+  return find_table(address, part) && part.eh_frame_hdr == table.eh_frame_hdr;
+}
+
 }  // namespace refrain::unwind

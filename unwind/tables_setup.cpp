@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "platform/pages.hpp"
+#include "platform/segments.hpp"
 #include "unwind/table_source.hpp"
 #include "unwind/walker.hpp"
 
@@ -18,26 +19,24 @@ FindObject libc_find_object() { return reinterpret_cast<FindObject>(dlsym(RTLD_D
 
 int visit(dl_phdr_info* info, std::size_t, void* data) {
   auto& list = *static_cast<OwnTables*>(data);
-  Table table{~std::uintptr_t{0}, 0, 0};
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& header = info->dlpi_phdr[i];
-    const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    if (header.p_type == PT_GNU_EH_FRAME) table.eh_frame_hdr = begin;
-    if (header.p_type != PT_LOAD) continue;
-    table.begin = std::min(table.begin, begin);
-    table.end = std::max<std::uintptr_t>(table.end, begin + header.p_memsz);
-  }
-  if (table.end && list.count < own_table_limit) list.tables[list.count++] = table;
+  std::uintptr_t eh_frame_hdr = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME) eh_frame_hdr = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+  const platform::Segments segments = platform::segments_of(*info);
+  for (std::uint32_t i = 0; i < segments.count && list.count < own_table_limit; ++i)
+    list.tables[list.count++] = {segments.of[i].begin, segments.of[i].end, eh_frame_hdr};
   return 0;
 }
 
-void gather() {
+/// `gather(list)` fills an empty list.
+template <class Gather>
+void replace_list(Gather gather) {
   pthread_mutex_lock(&lock);
   OwnTables*& list = lists[unused_list];
   if (!list) list = static_cast<OwnTables*>(platform::map_pages(sizeof(OwnTables)));
   if (list) {
     list->count = 0;
-    dl_iterate_phdr(visit, list);
+    gather(list);
     std::sort(list->tables, list->tables + list->count,
               [](const Table& a, const Table& b) { return a.begin < b.begin; });
     own_tables.store(list, std::memory_order_release);
@@ -46,17 +45,29 @@ void gather() {
   pthread_mutex_unlock(&lock);
 }
 
+void gather_loaded() {
+  replace_list([](OwnTables* list) { dl_iterate_phdr(visit, list); });
+}
+
 }  // namespace
 
 TableSource best_table_source() { return libc_find_object() ? TableSource::Libc : TableSource::Own; }
 
 void use_tables_of(TableSource source) {
-  if (source == TableSource::Own) gather();
+  if (source == TableSource::Own) gather_loaded();
   find_object = source == TableSource::Libc ? libc_find_object() : nullptr;
 }
 
+void use_tables_of(const dl_phdr_info& object) {
+  replace_list([&](OwnTables* list) {
+    dl_phdr_info copy = object;
+    visit(&copy, sizeof copy, list);
+  });
+  find_object = nullptr;
+}
+
 void refresh_tables() {
-  if (!find_object) gather();
+  if (!find_object) gather_loaded();
 }
 
 }  // namespace refrain::unwind

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
-#include <dlfcn.h>
+#include <link.h>
 
 namespace refrain::platform {
 namespace {
@@ -15,16 +15,32 @@ Code relative(Code after, Code field) {
   return after + distance;
 }
 
-/// In a segment of a loaded module. What looks like a call may be the end of another instruction, and name any address.
-bool is_loaded(const void* address) {
-  Dl_info info;
-  return dladdr(address, &info) != 0;
+/// Whether a readable segment of a loaded module has these bytes. What looks like a call may be the end of another
+/// instruction, and name any address. `dladdr` does not tell: it counts the holes between segments to the module, and
+/// these cannot be read.
+bool is_loaded(const void* address, std::size_t size) {
+  struct Wanted {
+    std::uintptr_t begin, end;
+  } wanted{reinterpret_cast<std::uintptr_t>(address), reinterpret_cast<std::uintptr_t>(address) + size};
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, std::size_t, void* data) {
+               const auto& bytes = *static_cast<const Wanted*>(data);
+               for (int i = 0; i < info->dlpi_phnum; ++i) {
+                 const auto& header = info->dlpi_phdr[i];
+                 const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+                 if (header.p_type == PT_LOAD && (header.p_flags & PF_R) && begin <= bytes.begin &&
+                     bytes.end <= begin + header.p_memsz)
+                   return 1;
+               }
+               return 0;
+             },
+             &wanted) != 0;
 }
 
 /// What a slot of the global offset table holds, which the instruction that ends at `after` names.
 const void* in_slot(Code after) {
   const Code slot = relative(after, after - 4);
-  if (!is_loaded(slot)) return nullptr;
+  if (!is_loaded(slot, sizeof(void*))) return nullptr;
   const void* target;
   std::memcpy(&target, slot, sizeof target);
   return target;
@@ -32,8 +48,9 @@ const void* in_slot(Code after) {
 
 /// [endbr64] [bnd] jmp *slot(%rip): an entry of the procedure linkage table.
 const void* through_linkage_table(Code at) {
-  if (!is_loaded(at)) return nullptr;
   constexpr unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  constexpr std::size_t longest_entry = sizeof endbr64 + 1 + 6;
+  if (!is_loaded(at, longest_entry)) return is_loaded(at, 1) ? at : nullptr;
   Code entry = at;
   if (std::memcmp(entry, endbr64, sizeof endbr64) == 0) entry += sizeof endbr64;
   if (*entry == 0xf2) ++entry;

@@ -22,5 +22,13 @@ foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless
   target_compile_definitions(test_measurement PRIVATE ${macro}="$<TARGET_FILE:${name}>")
   add_dependencies(test_measurement ${name})
 endforeach()
+# Objects with holes between their segments, where other objects may lie: a library, and the test itself.
+set(holes -Wl,-z,max-page-size=0x200000)
+add_library(with_holes MODULE ${REFRAIN_SOURCE}/tests/unit/measurement/unloadable.c)
+target_compile_definitions(with_holes PRIVATE ANSWER=5)
+target_link_options(with_holes PRIVATE ${holes})
+target_compile_definitions(test_measurement PRIVATE WITH_HOLES="$<TARGET_FILE:with_holes>")
+target_link_options(test_measurement PRIVATE ${holes})
+add_dependencies(test_measurement with_holes)
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/call_durations_test.cpp PROPERTIES
   COMPILE_OPTIONS "-fno-omit-frame-pointer;-fno-optimize-sibling-calls;-Wno-clobbered" SKIP_PRECOMPILE_HEADERS ON)  # measured() reads its frame

@@ -146,6 +146,45 @@ TEST(Modules, an_unload_leaves_code_elsewhere_as_it_is) {
   EXPECT_EQ(find_module(own, before), find_module(own, module_generation()));
 }
 
+/// This program has holes between its segments: it is linked so.
+TEST(Modules, what_lies_between_the_segments_of_a_module_does_not_belong_to_it) {
+  refresh_modules();
+  const auto own = reinterpret_cast<std::uintptr_t>(&refresh_modules);
+  const std::uint32_t now = module_generation();
+  const Module program = module_at(own);
+  ASSERT_GT(program.segments.count, 1u);
+  for (std::uint32_t i = 0; i < program.segments.count; ++i) {
+    const Segment& segment = program.segments.of[i];
+    EXPECT_EQ(find_module(segment.begin, now), find_module(own, now));
+    EXPECT_EQ(find_module(segment.end - 1, now), find_module(own, now));
+    if (i + 1 < program.segments.count) EXPECT_EQ(find_module(segment.end + 0x10000, now), -1);
+  }
+  // While a library goes away the loader is asked what lies at an address. It answers with one segment at a time.
+  const std::uint32_t then = code_at(own).now;
+  const Unloading unloading;
+  for (const auto address : {own, program.segments.of[0].begin, program.segments.of[1].begin}) {
+    const CodeLife life = code_at(address);
+    EXPECT_LE(life.first, then);
+    EXPECT_GT(life.end, then);
+    EXPECT_EQ(find_module(address, life.now), find_module(own, then));
+  }
+}
+
+TEST(Segments, adjacent_ones_are_one_and_the_closest_are_joined) {
+  Segments segments{};
+  segments.add({0x5000, 0x6800});
+  segments.add({0x1000, 0x2234});
+  segments.add({0x6c00, 0x7000});  // in the page after the first one
+  ASSERT_EQ(segments.count, 2u);
+  EXPECT_EQ(segments.of[0].end, 0x2234u);
+  EXPECT_EQ(segments.of[1].begin, 0x5000u);
+  EXPECT_EQ(segments.of[1].end, 0x7000u);
+  for (std::uintptr_t i = 1; i < 2 * Segments::limit; ++i) segments.add({i << 20, (i << 20) + 0x1000});
+  ASSERT_EQ(segments.count, Segments::limit);
+  for (std::uintptr_t i = 1; i < 2 * Segments::limit; ++i) EXPECT_TRUE(segments.contain((i << 20) + 0xfff));
+  EXPECT_TRUE(segments.contain(0x3000)) << "the smallest hole is given up first";
+}
+
 /// The loader lists a library before it can be found by an address. One that is looked at just then is the same, too.
 TEST(Modules, one_that_is_looked_at_while_it_comes_has_one_record) {
   const Loaded first(UNLOADABLE);
