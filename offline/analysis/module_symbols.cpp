@@ -176,26 +176,34 @@ const ModuleSymbols::Symbol* ModuleSymbols::find_symbol(std::uint64_t address) c
   return nearest.end == nearest.begin && address < nearest.limit ? &nearest : nullptr;
 }
 
-std::string ModuleSymbols::anonymous_name(std::uint64_t address, std::uint64_t instruction) {
-  // Call sites of one function are to have one name: that of its unwind table entry, when there is one.
-  Dwarf_Addr bias = 0, begin = address, end = 0;
-  bool signal_frame = false;
-  Dwarf_Frame* frame = nullptr;
-  if (module_ != nullptr)
-    if (Dwarf_CFI* cfi = dwfl_module_eh_cfi(module_, &bias); cfi != nullptr)
-      if (dwarf_cfi_addrframe(cfi, instruction - bias, &frame) == 0) {
-        if (dwarf_frame_info(frame, &begin, &end, &signal_frame) < 0) begin = address - bias;
-        begin += bias;
-        std::free(frame);
-      }
-  return std::string(base_name(path_)) + "+" + hexadecimal(begin);
+std::optional<std::uint64_t> ModuleSymbols::function_at(std::uint64_t instruction) {
+  GElf_Addr bias = 0;
+  if (!entries_) entries_.emplace(dwfl_module_getelf(module_, &bias));
+  return entries_->function_at(instruction);
+}
+
+std::string ModuleSymbols::name_at(std::uint64_t address) const {
+  return std::string(base_name(path_)) + "+" + hexadecimal(address);
+}
+
+/// All code of one function is to have one name: that of where the function begins.
+void ModuleSymbols::name_by_unwind_tables(SourceFrame& frame, std::uint64_t address, std::uint64_t instruction) {
+  const std::optional<std::uint64_t> begin = function_at(instruction);
+  if (const Symbol* symbol = begin ? find_symbol(*begin) : nullptr; symbol != nullptr) {
+    const FunctionName name = function_name(symbol->name);
+    frame.function = name.text;
+    frame.part = name.part;
+    return;
+  }
+  frame.function = name_at(begin.value_or(address));
+  frame.named = false;
 }
 
 std::vector<SourceFrame> ModuleSymbols::frames(std::uint64_t address, Lookup lookup) {
   if (path_ == vdso) return {{.function = std::string(vdso)}};
   if (path_.empty()) return {{.function = hexadecimal(address), .named = false}};
   const std::uint64_t instruction = lookup == Lookup::ReturnAddress && address > 0 ? address - 1 : address;
-  if (module_ == nullptr) return {{.function = anonymous_name(address, instruction), .named = false}};
+  if (module_ == nullptr) return {{.function = name_at(address), .named = false}};
 
   std::vector<SourceFrame> result;
   if (dwarf_) result = dwarf_->frames(instruction, lookup != Lookup::Entry);
@@ -218,8 +226,7 @@ std::vector<SourceFrame> ModuleSymbols::frames(std::uint64_t address, Lookup loo
   } else if (entry_ != 0 && instruction >= entry_ && instruction < entry_ + start_code_bytes) {
     outermost.function = "_start";
   } else {
-    outermost.function = anonymous_name(address, instruction);
-    outermost.named = false;
+    name_by_unwind_tables(outermost, address, instruction);
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/analysis/frame_entries.hpp"
 #include "offline/analysis/inline_frames.hpp"
 #include "offline/analysis/symbols.hpp"
 
@@ -35,7 +36,10 @@ class ModuleSymbols {
   bool open(const std::string& file, const std::string& build_id);
   void load_symbols();
   const Symbol* find_symbol(std::uint64_t address) const;
-  std::string anonymous_name(std::uint64_t address, std::uint64_t instruction);
+  /// Where the function begins, by the unwind tables.
+  std::optional<std::uint64_t> function_at(std::uint64_t instruction);
+  std::string name_at(std::uint64_t address) const;
+  void name_by_unwind_tables(SourceFrame& frame, std::uint64_t address, std::uint64_t instruction);
 
   std::string path_;
   std::string note_;
@@ -47,6 +51,7 @@ class ModuleSymbols {
   std::vector<Symbol> symbols_;
   std::vector<std::pair<std::uint64_t, std::string>> stubs_;  ///< PLT entries: address, name
   std::uint64_t entry_ = 0;                                   ///< of an executable, else 0
+  std::optional<FrameEntries> entries_;                       ///< read when a function without a name is met
   std::optional<InlineFrames> dwarf_;
 };
 

@@ -257,6 +257,34 @@ TEST_F(Symbols, call_sites_of_an_unnamed_function_share_its_first_address) {
   EXPECT_FALSE(symbolizer().resolve(program, id, begin, Lookup::Entry).back().named);
 }
 
+/// By the begin of its unwind table entry, not of one of the rows of that; `.cold` is a part of the function that jumps
+/// there.
+TEST_F(Symbols, all_code_of_an_unnamed_function_has_one_name) {
+  for (const char* options :
+       {"-O2", "-O2 -rdynamic", "-O2 -Wl,--no-eh-frame-hdr", "-O2 -Wl,-z,max-page-size=0x200000"}) {
+    SCOPED_TRACE(options);
+    const std::string program = compile("pieces.c", options);
+    const auto all = functions(program);
+    output_of("strip " + program);
+    const std::string id = build_id(program);
+    forget();
+    int compared = 0, parts = 0;
+    for (const auto& f : all) {
+      const std::string function = f.name.substr(0, f.name.find(".cold"));
+      if (!function.starts_with("wide") && function != "rows" && function != "risky") continue;
+      std::string expected;
+      for (const auto& whole : all)
+        if (whole.name == function) expected = name_at(program, whole.begin, id);
+      for (std::uint64_t i = 1; i <= f.size; ++i, ++compared)
+        ASSERT_EQ(symbolizer().resolve(program, id, f.begin + i, Lookup::ReturnAddress).back().function, expected)
+            << f.name << " + " << i;
+      parts += f.name != function;
+    }
+    EXPECT_GT(compared, 100);
+    EXPECT_GT(parts, 0) << "the compiler has put nothing apart";
+  }
+}
+
 TEST_F(Symbols, the_entry_point_is_known_without_symbols) {
   const std::string program = compile("inlining.c", "-O2 -s");
   const std::string header = output_of("readelf -h " + program);
