@@ -68,7 +68,7 @@ bool CallTree::create(std::size_t bytes) {
   const std::size_t most = std::numeric_limits<std::uint32_t>::max() / average_values();  // offsets into the pool
   node_limit_ = static_cast<std::uint32_t>(std::min(nodes_that_fit(bytes), most));
   if (node_limit_ < 2 * reserve_nodes) return false;
-  memory_ = static_cast<std::byte*>(platform::map_pages(bytes));
+  memory_ = static_cast<std::byte*>(platform::reserve_pages(bytes));
   if (!memory_) return false;
   reserved_pages_ = static_cast<std::uint32_t>(bytes >> 12);
   nodes_ = reinterpret_cast<Node*>(memory_);
@@ -76,13 +76,30 @@ bool CallTree::create(std::size_t bytes) {
   pool_ = reinterpret_cast<std::int64_t*>(memory_ + ((node_limit_ * sizeof(Node) + 63) & ~std::size_t{63}));
   touched_ = reinterpret_cast<std::uint32_t*>(pool_ + pool_limit_);
   index_region_ = touched_ + node_limit_;
+  opened_nodes_ = {nodes_, pool_};
+  opened_pool_ = {pool_, touched_};
+  opened_touched_ = {touched_, index_region_};
+  opened_index_ = {index_region_, memory_ + bytes};
+  if (!open_for_one_more() || !opened_index_.reach(index_region_ + first_index_size)) {
+    destroy();
+    return false;
+  }
   clear();
   return true;
+}
+
+/// A node more, and the nodes that are kept back: they must not need memory when there is none.
+bool CallTree::open_for_one_more() {
+  const std::size_t nodes = std::min(std::size_t{node_count_} + 1 + reserve_nodes, std::size_t{node_limit_});
+  const std::size_t values = std::min(pool_count_ + most_values() * (reserve_nodes + 1), std::size_t{pool_limit_});
+  return opened_nodes_.reach(nodes_ + nodes) && opened_pool_.reach(pool_ + values) &&
+         opened_touched_.reach(touched_ + nodes);
 }
 
 void CallTree::destroy() {
   if (memory_) platform::unmap_pages(memory_, reserved());
   memory_ = nullptr;
+  node_count_ = pool_count_ = 0;
 }
 
 void CallTree::clear() {
@@ -138,7 +155,7 @@ std::uint32_t* CallTree::find_confirmed_slot(std::uint32_t first, std::uint32_t 
 bool CallTree::grow_index() {
   const std::size_t size = std::size_t{index_mask_} + 1;
   std::uint32_t* bigger = index_ + size;
-  if (reinterpret_cast<std::byte*>(bigger + 2 * size) > memory_ + reserved()) return false;
+  if (!opened_index_.reach(bigger + 2 * size)) return false;
   const auto mask = static_cast<std::uint32_t>(2 * size - 1);
   for (std::uint32_t i = 0; i < 2 * size; ++i) bigger[i] = 0;  // one that was left half filled may lie here
   for (std::uint32_t id = 1; id < node_count_; ++id) {
@@ -182,7 +199,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
     room = grow_index();
     slot = find_slot(parent, kind, key);
   }
-  if (room) return add(parent, kind, key, slot);
+  if (room && open_for_one_more()) return add(parent, kind, key, slot);
 
   full = true;
   std::uint32_t* special = find_slot(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull));

@@ -3,7 +3,8 @@
 /// memory that is addressed by 32-bit offsets and never moves, so a tree can be copied to a file as it is.
 ///
 /// Thread safety: one writer, the owning thread or its handler, never both at once (measurement/location.hpp).
-/// Memory: pages are touched as the tree grows; nothing is ever freed. A full tree sends new paths to (arena full).
+/// Memory: it is opened and touched as the tree grows; nothing is ever freed. A full tree, and one that the kernel
+/// gives no more memory, sends new paths to (arena full).
 ///
 /// Each value row is two: what was counted since the last `settle` or `start_anew` (the unit in progress), and what was
 /// settled before. The nodes of the first are listed, so that ending a unit costs what the unit touched, not what the
@@ -15,6 +16,7 @@
 #include <span>
 
 #include "measurement/metrics.hpp"
+#include "platform/pages.hpp"
 
 namespace refrain::measurement {
 
@@ -87,6 +89,7 @@ class CallTree {
   std::size_t bytes_in_use() const;
 
  private:
+  bool open_for_one_more();
   std::size_t reserved() const { return std::size_t{reserved_pages_} << 12; }
   std::uint32_t* find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key);
   std::uint32_t* find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind, std::uint64_t key);
@@ -99,6 +102,7 @@ class CallTree {
   std::uint32_t* index_ = nullptr;  ///< current open-addressing table, doubled into fresh memory when half full
   std::uint32_t* index_region_ = nullptr;
   std::uint32_t* touched_ = nullptr;
+  platform::OpenedPart opened_nodes_, opened_pool_, opened_touched_, opened_index_;
   std::uint32_t index_mask_ = 0;
   std::uint32_t reserved_pages_ = 0;  ///< of 4 KiB
   std::uint32_t node_count_ = 0, node_limit_ = 0;

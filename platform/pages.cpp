@@ -1,12 +1,45 @@
 #include "platform/pages.hpp"
 
+#include <algorithm>
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace refrain::platform {
+namespace {
 
-void* map_pages(std::size_t bytes) {
-  void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return p == MAP_FAILED ? nullptr : p;
+constexpr std::uintptr_t page_size = 4096;
+/// What is opened at a time: a system call for some thousand call paths, and less of a part that is small.
+constexpr std::size_t largest_step = std::size_t{256} << 10, least_step = std::size_t{16} << 10, steps = 32;
+
+void* map_small_pages(std::size_t bytes, int protection) {
+  void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  const int error = errno;
+  syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE);  // a kernel without huge pages refuses
+  errno = error;
+  return p;
+}
+
+}  // namespace
+
+void* map_pages(std::size_t bytes) { return map_small_pages(bytes, PROT_READ | PROT_WRITE); }
+
+void* reserve_pages(std::size_t bytes) { return map_small_pages(bytes, PROT_NONE); }
+
+bool OpenedPart::open(const std::byte* end) {
+  if (end > end_) return false;
+  const auto down = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) & ~(page_size - 1); };
+  const auto left = static_cast<std::size_t>(end_ - opened_);
+  const std::byte* const next = opened_ + std::min(std::clamp(left / steps, least_step, largest_step), left);
+  const std::byte* const wanted = std::max(end, next);
+  const std::uintptr_t from = down(opened_), to = down(wanted + page_size - 1);
+  const int error = errno;
+  const bool opened = syscall(SYS_mprotect, from, to - from, PROT_READ | PROT_WRITE) == 0;
+  errno = error;
+  if (opened) opened_ = std::min(reinterpret_cast<std::byte*>(to), end_);
+  return opened;
 }
 
 void unmap_pages(void* address, std::size_t bytes) { munmap(address, bytes); }

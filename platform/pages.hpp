@@ -13,11 +13,34 @@
 
 namespace refrain::platform {
 
-/// Maps `bytes` of zero-filled pages, reserved but not committed. Null when the kernel refuses.
+/// Maps `bytes` of zero-filled pages, reserved but not committed. Null when the kernel refuses. They are small pages: a
+/// huge one would be zeroed, and be resident, for the first byte that is touched.
 void* map_pages(std::size_t bytes);
+/// Reserves address space that cannot be touched before it is opened (OpenedPart). Null when the kernel refuses.
+void* reserve_pages(std::size_t bytes);
 void unmap_pages(void* address, std::size_t bytes);
 /// Grows a mapping, which may move. Null when the kernel refuses; the old mapping then stays.
 void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes);
+
+/// A part of reserved pages that is opened from its begin on, as far as it is needed. What is only mapped becomes
+/// resident as a whole when the program locks its memory (mlockall); what is not open never does. Belongs to one thread
+/// at a time.
+class OpenedPart {
+ public:
+  OpenedPart() = default;
+  /// Nothing is open. The last page of a part may be the first one of the next.
+  OpenedPart(void* begin, void* end) : opened_(static_cast<std::byte*>(begin)), end_(static_cast<std::byte*>(end)) {}
+
+  /// Makes what is below `end` usable: zeros, when it was never touched. False: the kernel refuses, and what was usable
+  /// before is so still. Async-signal-safe.
+  [[nodiscard]] bool reach(const void* end) { return end <= opened_ || open(static_cast<const std::byte*>(end)); }
+
+ private:
+  bool open(const std::byte* end);
+
+  std::byte* opened_ = nullptr;
+  std::byte* end_ = nullptr;
+};
 
 /// One object on pages of its own, value-initialised. Null: no memory.
 template <class T>

@@ -1,8 +1,12 @@
 #include "measurement/call_tree.hpp"
 
+#include <cstdio>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <string>
+#include <sys/resource.h>
 #include <tuple>
 
 namespace refrain::measurement {
@@ -83,6 +87,49 @@ TEST(CallTree, a_full_tree_keeps_counting_every_mpi_function_below_arena_full) {
     EXPECT_EQ(tree.child(known, NodeKind::Region, region, full), regions[region]) << "from another full place";
     EXPECT_EQ(tree.values(regions[region])[column_of(MetricId::Visits)], 1);
   }
+}
+
+#ifndef __SANITIZE_THREAD__  // which needs memory of its own meanwhile
+TEST(CallTree, that_is_given_no_more_memory_goes_on_below_arena_full) {
+  Tree tree(32 * mebibyte);
+  rlimit before{};
+  getrlimit(RLIMIT_DATA, &before);
+  const rlimit nothing{4096, before.rlim_max};  // 0 would stand for no limit
+  setrlimit(RLIMIT_DATA, &nothing);             // what is not open yet cannot be opened; nothing below allocates
+  bool full = false;
+  std::uint64_t key = 1;
+  while (!full && key < 100'000) ++tree.values(tree.child(root_node, NodeKind::Function, key++, full))[0];
+  const std::uint32_t nodes = tree.size();
+  const NodeId lost = tree.child(root_node, NodeKind::Frame, key, full);
+  std::int64_t visits = 0;
+  for (std::uint64_t region = 0; region < 1000; ++region)
+    visits += ++tree.values(tree.child(lost, NodeKind::Region, region, full))[column_of(MetricId::Visits)];
+  setrlimit(RLIMIT_DATA, &before);
+  EXPECT_TRUE(full);
+  EXPECT_LT(nodes, 20'000u);
+  EXPECT_EQ(visits, 1000);
+  full = false;
+  const NodeId later = tree.child(root_node, NodeKind::Function, key + 1, full);
+  EXPECT_FALSE(full) << "there is memory again";
+  EXPECT_EQ(tree.node(later).key, key + 1);
+}
+#endif
+
+TEST(CallTree, only_what_a_tree_needs_can_be_touched) {
+  const auto usable_kib = [] {
+    std::size_t kib = 0;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      std::uint64_t begin = 0, end = 0;
+      char rights[5] = {};
+      if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) == 3 && rights[1] == 'w')
+        kib += (end - begin) >> 10;
+    }
+    return kib;
+  };
+  const std::size_t before = usable_kib();
+  Tree tree(512 * mebibyte);
+  EXPECT_LT(usable_kib(), before + 2048);
 }
 
 TEST(CallTree, all_of_the_memory_can_be_used) {
