@@ -45,6 +45,11 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
   const int saved = errno;
   error = 0;
   if (counters.count == kernel_event_count) return false;
+  if (!take_descriptor_place(DescriptorUse::Metric)) {
+    error = errno;
+    errno = saved;
+    return false;
+  }
   const int leader = counters.count ? counters.descriptors[0] : -1;
   int descriptor = open_event(event, leader, false);
   // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
@@ -63,6 +68,8 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
   if (descriptor >= 0) {
     counters.os_thread_id = thread_id();
     counters.descriptors[counters.count++] = descriptor;
+  } else {
+    give_back_descriptor_place(DescriptorUse::Metric);
   }
   errno = saved;
   return descriptor >= 0;
@@ -84,8 +91,10 @@ bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) 
 
 void close_kernel_counters(KernelCounters& counters) {
   const int saved = errno;
-  for (std::uint32_t i = counters.count; i-- > 0;)
+  for (std::uint32_t i = counters.count; i-- > 0;) {
     if (is_marked_descriptor(counters.descriptors[i], counters.os_thread_id, mark)) close(counters.descriptors[i]);
+    give_back_descriptor_place(DescriptorUse::Metric);
+  }
   counters.count = 0;
   errno = saved;
 }

@@ -1,5 +1,7 @@
 #include "platform/own_descriptor.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -9,6 +11,28 @@
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
+namespace {
+
+struct Places {
+  rlim_t part, most;
+  std::atomic<rlim_t> taken;
+};
+Places places[] = {{16, 256, 0}, {8, RLIM_INFINITY, 0}};
+Places& places_for(DescriptorUse use) { return places[static_cast<unsigned>(use)]; }
+
+}  // namespace
+
+bool take_descriptor_place(DescriptorUse use) {
+  Places& of = places_for(use);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  if (of.taken.fetch_add(1, std::memory_order_relaxed) < std::min(limit.rlim_cur / of.part, of.most)) return true;
+  give_back_descriptor_place(use);
+  errno = EMFILE;
+  return false;
+}
+
+void give_back_descriptor_place(DescriptorUse use) { places_for(use).taken.fetch_sub(1, std::memory_order_relaxed); }
 
 int move_out_of_the_way(int descriptor) {
   constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all lower numbers

@@ -8,7 +8,20 @@
 ///
 /// Errno is kept, but where it tells of a failure.
 
+#include <cstdint>
+
 namespace refrain::platform {
+
+/// What a thread needs a descriptor for.
+enum class DescriptorUse : std::uint8_t {
+  TaskClock,  ///< all threads together: a sixteenth of what the process is allowed (RLIMIT_NOFILE), and 256 at most
+  Metric,     ///< the user asks for it: an eighth
+};
+
+/// A place among the descriptors for this use. The rest is the program's: one with 1,024 descriptors that opens 900
+/// beside those of its MPI gets them, whatever the number of its threads. False: there is none, and errno is EMFILE.
+[[nodiscard]] bool take_descriptor_place(DescriptorUse use);
+void give_back_descriptor_place(DescriptorUse use);
 
 /// Moves a new descriptor out of the way of those that the program opens; the number that it has now. Closed on exec.
 /// -1, and it is closed: there was no room but among the standard descriptors, which the program may have closed and

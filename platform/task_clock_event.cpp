@@ -1,10 +1,8 @@
 #include "platform/task_clock_event.hpp"
 
-#include <atomic>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,18 +11,6 @@
 
 namespace refrain::platform {
 namespace {
-
-std::atomic<std::int64_t> open_events{0};
-
-/// The rest of the descriptors are the program's.
-bool take_place() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  const auto most = limit.rlim_cur == RLIM_INFINITY ? INT64_MAX : static_cast<std::int64_t>(limit.rlim_cur / 4);
-  if (open_events.fetch_add(1) < most) return true;
-  open_events.fetch_sub(1);
-  return false;
-}
 
 int open_file() {
   perf_event_attr attributes{};
@@ -51,10 +37,7 @@ bool send_signals(int descriptor) {
 
 bool TaskClockEvent::open(int signal) {
   close();
-  if (!take_place()) {
-    errno = EMFILE;
-    return false;
-  }
+  if (!take_descriptor_place(DescriptorUse::TaskClock)) return false;
   int file = open_file();
   if (file >= 0) {
     file = move_out_of_the_way(file);
@@ -67,7 +50,7 @@ bool TaskClockEvent::open(int signal) {
   }
   const int error = errno;
   if (file >= 0) syscall(SYS_close, file);
-  open_events.fetch_sub(1);
+  give_back_descriptor_place(DescriptorUse::TaskClock);
   errno = error;
   return false;
 }
@@ -98,7 +81,7 @@ void TaskClockEvent::close() {
     syscall(SYS_close, descriptor_);
   }
   descriptor_ = 0;
-  open_events.fetch_sub(1);
+  give_back_descriptor_place(DescriptorUse::TaskClock);
 }
 
 void TaskClockEvent::close_copy() {

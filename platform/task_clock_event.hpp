@@ -22,7 +22,7 @@ namespace refrain::platform {
 class TaskClockEvent {
  public:
   /// For the calling thread, not running yet. False with errno set: EACCES, EPERM, ENOSYS (not allowed), EMFILE (no
-  /// more than a quarter of the descriptors that the process may have are taken). Ordinary context.
+  /// descriptors, or none of those that such events may have: own_descriptor.hpp). Ordinary context.
   [[nodiscard]] bool open(int signal);
   /// Runs; the next overflow comes after `ns` of the thread's running and, where nothing else is said, those after it
   /// too. False: the program has closed the descriptor. By any thread. Async-signal-safe.

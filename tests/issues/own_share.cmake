@@ -1,0 +1,5 @@
+if(REFRAIN_SANITIZE)
+  return()
+endif()
+add_test(NAME issues.own_share COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/own_share.py -v)
+set_tests_properties(issues.own_share PROPERTIES TIMEOUT ${time_limit} LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
