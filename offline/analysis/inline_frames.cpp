@@ -49,7 +49,8 @@ const char* text_attribute(Dwarf_Die& die, unsigned name) {
 }
 
 std::string clean_path(const char* path) {
-  return path == nullptr ? std::string() : std::filesystem::path(path).lexically_normal().string();
+  return path == nullptr ? std::string()
+                         : experiment::clean_text(std::filesystem::path(path).lexically_normal().string());
 }
 
 /// The chain of inlined functions at `address` below `parent`, outermost first.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "offline/database/connections.hpp"
+#include "offline/experiment/clean_text.hpp"
 
 namespace refrain::database {
 
@@ -47,6 +48,8 @@ double real_of(const Value& value) {
 }
 
 Value value_of(double number) { return std::isfinite(number) ? Value(number) : Value(); }
+
+std::string shown_text_of(const Value& value) { return experiment::clean_text(text_of(value)); }
 
 std::string text_of(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);

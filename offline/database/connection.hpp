@@ -73,6 +73,8 @@ class Writing {
 std::int64_t integer_of(const Value& value, std::int64_t otherwise = 0);
 double real_of(const Value& value);  ///< NULL: NaN
 std::string text_of(const Value& value);
+/// The same for people: a database may have been written by anybody.
+std::string shown_text_of(const Value& value);
 /// NULL for what is not finite.
 Value value_of(double number);
 

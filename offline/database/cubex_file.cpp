@@ -10,15 +10,16 @@
 #include <optional>
 #include <pugixml.hpp>
 
+#include "offline/experiment/clean_text.hpp"
+
 namespace refrain::database {
 namespace {
 
+using experiment::clean_text;
 using experiment::InputFile;
 
 constexpr std::size_t block = 512;  // of tar
 constexpr std::size_t value_bytes = 8;
-/// More locations or nodes have no room in memory together.
-constexpr std::size_t most_values = std::size_t{1} << 28;
 constexpr std::size_t most_members = 100'000;
 constexpr int deepest = 10'000;
 
@@ -84,17 +85,18 @@ class AnchorReader {
     if (!cube) fail("anchor.xml: there is no <cube> in it");
     for (const pugi::xml_node attribute : cube.children("attr"))
       if (std::strcmp(attribute.attribute("key").value(), "Creator") == 0)
-        anchor_.file.creator = attribute.attribute("value").value();
+        anchor_.file.creator = clean_text(attribute.attribute("value").value());
     add_metrics(cube.child("metrics"));
     std::map<std::string, std::pair<std::string, std::string>> regions;
     for (const pugi::xml_node region : cube.child("program").children("region"))
-      regions[region.attribute("id").value()] = {region.child_value("name"), region.child_value("paradigm")};
+      regions[region.attribute("id").value()] = {clean_text(region.child_value("name")),
+                                                 clean_text(region.child_value("paradigm"))};
     for (const pugi::xml_node root : cube.child("program").children("cnode")) add_nodes(root, regions);
     if (anchor_.file.nodes.empty()) fail("anchor.xml: there are no call paths in it");
     number_levels();
     add_locations(cube.child("system"), 0);
     if (anchor_.file.locations.empty()) fail("anchor.xml: there are no locations in it");
-    if (anchor_.file.nodes.size() * anchor_.file.locations.size() > most_values)
+    if (anchor_.file.nodes.size() * anchor_.file.locations.size() > most_cubex_values)
       fail("more call paths and locations than can be read");
     return std::move(anchor_);
   }
@@ -112,8 +114,10 @@ class AnchorReader {
                  is_integer = is_signed || type.starts_with("UINT");
       if ((is_real || is_integer) && (kind == "EXCLUSIVE" || kind == "INCLUSIVE")) {
         anchor_.metrics.push_back({metric.attribute("id").value(), anchor_.file.metrics.size(), is_integer, is_signed});
-        anchor_.file.metrics.push_back(
-            {metric.child_value("uniq_name"), metric.child_value("uom"), kind == "INCLUSIVE", {}});
+        anchor_.file.metrics.push_back({clean_text(metric.child_value("uniq_name")),
+                                        clean_text(metric.child_value("uom")),
+                                        kind == "INCLUSIVE",
+                                        {}});
       }
       add_metrics(metric);
     }
@@ -132,7 +136,8 @@ class AnchorReader {
       open.pop_back();
       const auto region = regions.find(node.attribute("calleeId").value());
       if (region == regions.end())
-        fail(fmt::format("anchor.xml: call path {} is of a region that is not there", node.attribute("id").value()));
+        fail(fmt::format("anchor.xml: call path {} is of a region that is not there",
+                         clean_text(node.attribute("id").value())));
       const auto own = static_cast<std::int32_t>(anchor_.file.nodes.size());
       anchor_.file.nodes.push_back({parent, region->second.first, region->second.second});
       for (pugi::xml_node child = node.last_child(); child; child = child.previous_sibling())
@@ -163,7 +168,8 @@ class AnchorReader {
       if (std::strcmp(child.name(), "locationgroup") != 0) continue;
       for (const pugi::xml_node location : child.children("location"))
         anchor_.file.locations.push_back({child.child("rank").text().as_llong(),
-                                          location.child("rank").text().as_llong(), location.child_value("name")});
+                                          location.child("rank").text().as_llong(),
+                                          clean_text(location.child_value("name"))});
     }
   }
 
@@ -172,10 +178,25 @@ class AnchorReader {
   Anchor anchor_;
 };
 
+/// Room for the values of all metrics.
+class ValueBudget {
+ public:
+  ValueBudget(const InputFile& file, std::size_t values) : file_(file), left_(values) {}
+
+  void take(std::size_t values, const Member& member) {
+    if (values > left_) file_.fail(member.offset, "more values of call paths, locations and metrics than can be read");
+    left_ -= values;
+  }
+
+ private:
+  const InputFile& file_;
+  std::size_t left_;
+};
+
 class ValueReader {
  public:
-  ValueReader(const InputFile& file, const std::map<std::string, Member>& members, Anchor& anchor)
-      : file_(file), members_(members), anchor_(anchor) {}
+  ValueReader(const InputFile& file, const std::map<std::string, Member>& members, Anchor& anchor, ValueBudget& budget)
+      : file_(file), members_(members), anchor_(anchor), budget_(budget) {}
 
   void read(const Anchor::Metric& metric) {
     const auto index = members_.find(metric.id + ".index"), data = members_.find(metric.id + ".data");
@@ -191,6 +212,8 @@ class ValueReader {
     if ((bytes.size() - head.size()) / value_bytes < rows.size() * locations)
       file_.fail(data->second.offset, "there are fewer values than its index says");
     CubexMetric& into = anchor_.file.metrics[metric.place];
+    constexpr std::size_t values_of_a_row = sizeof into.values[0] / value_bytes;
+    budget_.take(anchor_.file.nodes.size() * values_of_a_row + rows.size() * locations, data->second);
     into.values.resize(anchor_.file.nodes.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint32_t node = into.is_inclusive ? anchor_.inclusive_row[rows[i]] : rows[i];
@@ -254,6 +277,7 @@ class ValueReader {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].parent < 0 || inclusive[i].empty()) continue;
       std::vector<double>& above = metric.values[static_cast<std::size_t>(nodes[i].parent)];
+      if (above.empty()) budget_.take(locations, member);
       above.resize(locations);
       for (std::size_t l = 0; l < locations; ++l) above[l] -= inclusive[i][l];
     }
@@ -269,6 +293,7 @@ class ValueReader {
   const InputFile& file_;
   const std::map<std::string, Member>& members_;
   Anchor& anchor_;
+  ValueBudget& budget_;
   bool is_swapped_ = false;
 };
 
@@ -281,12 +306,13 @@ bool is_cubex(const std::string& path) {
   return std::string_view(path).ends_with(".cubex") || std::memcmp(head + 257, "ustar", 5) == 0;
 }
 
-CubexFile parse_cubex(const InputFile& file) {
+CubexFile parse_cubex(const InputFile& file, std::size_t most_values) {
   const std::map<std::string, Member> members = members_of(file);
   const auto anchor_member = members.find("anchor.xml");
   if (anchor_member == members.end()) file.fail(0, "there is no anchor.xml in it, so it is no profile of CUBE");
   Anchor anchor = AnchorReader(file, anchor_member->second).read();
-  for (const Anchor::Metric& metric : anchor.metrics) ValueReader(file, members, anchor).read(metric);
+  ValueBudget budget(file, most_values);
+  for (const Anchor::Metric& metric : anchor.metrics) ValueReader(file, members, anchor, budget).read(metric);
   return std::move(anchor.file);
 }
 

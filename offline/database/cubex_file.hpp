@@ -10,6 +10,7 @@
 /// Rows of exclusive metrics are in the order of the call tree from top to bottom, those of inclusive ones level by
 /// level below each root. Compressed values ("ZCUBEX") are not read.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,7 +44,9 @@ struct CubexFile {
 
 /// Whether the file begins as such an archive does.
 bool is_cubex(const std::string& path);
-/// Throws experiment::ReadError.
-CubexFile parse_cubex(const experiment::InputFile& file);
+/// Values of all metrics together: 2 GiB.
+inline constexpr std::size_t most_cubex_values = std::size_t{1} << 28;
+/// Throws experiment::ReadError, also when there are more than `most_values`. Texts are fit for terminals.
+CubexFile parse_cubex(const experiment::InputFile& file, std::size_t most_values = most_cubex_values);
 
 }  // namespace refrain::database

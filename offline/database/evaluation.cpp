@@ -62,7 +62,7 @@ Basis basis_of(Connection& connection, const EvaluationRequest& request) {
                                  request.run.run, request.run.version_id,
                                  name.empty() ? "" : fmt::format("AND r.\"Name\" = {}", quoted_text(name))),
                      [&](std::span<const Value> row) {
-                       basis = {integer_of(row[0]), text_of(row[1])};
+                       basis = {integer_of(row[0]), shown_text_of(row[1])};
                      });
     return basis;
   };
@@ -89,7 +89,9 @@ class Names {
  private:
   std::string find(int class_index, std::int64_t id) {
     const std::string& name = model_.classes[static_cast<std::size_t>(class_index)].name;
-    const auto text = [&](const std::string& sql) { return text_of(connection_.one(fmt::format("{} = {}", sql, id))); };
+    const auto text = [&](const std::string& sql) {
+      return shown_text_of(connection_.one(fmt::format("{} = {}", sql, id)));
+    };
     if (name == "TestRun") return text("SELECT \"Experiment\" FROM \"TestRun\" WHERE \"id\"");
     if (name == "Location")
       return text(

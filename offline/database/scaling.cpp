@@ -21,7 +21,7 @@ Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vect
                   "r.\"Name\", t.\"NoPe\"",
                   run.version_id),
       [&](std::span<const Value> row) {
-        Sum& sum = sums[text_of(row[0])][integer_of(row[1])];
+        Sum& sum = sums[shown_text_of(row[0])][integer_of(row[1])];
         sum.runs = std::max(sum.runs, integer_of(row[2]));
         sum.seconds += real_of(row[3]);
         sum.largest_share = std::max(sum.largest_share, real_of(row[4]));

@@ -82,9 +82,9 @@ std::vector<StoredRun> Store::runs(const RunFilter& filter) {
                   "JOIN \"Program\" p ON p.id = v.\"Program_Versions\" WHERE {} ORDER BY p.\"Name\", v.id, t.id",
                   fmt::join(conditions, " AND ")),
       [&](std::span<const Value> row) {
-        runs.push_back({integer_of(row[0]), integer_of(row[1]), text_of(row[2]), text_of(row[3]), text_of(row[4]),
-                        text_of(row[5]), text_of(row[9]), integer_of(row[6]), static_cast<int>(integer_of(row[7])),
-                        real_of(row[8])});
+        runs.push_back({integer_of(row[0]), integer_of(row[1]), shown_text_of(row[2]), shown_text_of(row[3]),
+                        shown_text_of(row[4]), shown_text_of(row[5]), shown_text_of(row[9]), integer_of(row[6]),
+                        static_cast<int>(integer_of(row[7])), real_of(row[8])});
       });
   return runs;
 }

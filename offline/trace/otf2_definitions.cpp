@@ -4,6 +4,7 @@
 #include <functional>
 #include <otf2/OTF2_Definitions.h>
 
+#include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/input_file.hpp"
 #include "offline/trace/otf2_file.hpp"
 #include "offline/trace/regions.hpp"
@@ -115,7 +116,7 @@ void take_global(Otf2Definitions& to, std::uint8_t type, Otf2Bytes& in) {
       return;
     case string: {
       const std::uint32_t reference = in.u32();
-      to.strings[reference] = in.text();
+      to.strings[reference] = experiment::clean_text(in.text());
       return;
     }
     case system_tree_node: {
@@ -314,7 +315,7 @@ Otf2Anchor read_otf2_anchor(const std::filesystem::path& anchor) {
   (void)in.full64();  // how many locations
   (void)in.full64();  // how many definitions
   (void)in.text();    // machine
-  made.creator = in.text();
+  made.creator = experiment::clean_text(in.text());
   constexpr std::uint64_t smallest = 256 * 1024, largest = 16 * 1024 * 1024;  // OTF2_CHUNK_SIZE_MIN, _MAX
   const auto is_possible = [&](std::uint64_t chunk) { return chunk >= smallest && chunk <= largest; };
   if (!in.is_good() || !is_possible(made.event_chunk) || !is_possible(made.definition_chunk))

@@ -57,6 +57,21 @@ TEST_F(ArchiveTest, an_archive_without_locations) {
   EXPECT_EQ(nullptr, trace->read().next());
 }
 
+TEST_F(ArchiveTest, names_cannot_control_the_terminal) {
+  ArchiveWriter archive(directory_);
+  archive.events(0, [&](OTF2_EvtWriter* writer) {
+    OTF2_EvtWriter_Enter(writer, nullptr, 10, 1);
+    OTF2_EvtWriter_Leave(writer, nullptr, 20, 1);
+  });
+  archive.close([&](OTF2_GlobalDefWriter* writer) { archive.region(writer, 1, "clear\x1b[2Jed"); });
+  const auto trace = Trace::open_archive(archive.anchor());
+  auto reader = trace->read({{0}});
+  const Event* event = reader.next();
+  while (event && event->type != Type::Enter) event = reader.next();
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(trace->region(event->path).name, "clear\xef\xbf\xbd[2Jed");
+}
+
 TEST_F(ArchiveTest, references_are_sparse_and_names_may_be_missing) {
   constexpr OTF2_LocationRef a = 0xfffffffffffffff0, b = std::uint64_t{1} << 40;
   constexpr OTF2_RegionRef far = 0xfffffff0;
