@@ -7,6 +7,7 @@
 
 #include "archive/durations_encoder.hpp"
 #include "archive/events_encoder.hpp"
+#include "archive/file_identity.hpp"
 #include "archive/iteration_frames.hpp"
 #include "archive/module_lookup.hpp"
 #include "archive/path_rows.hpp"
@@ -55,8 +56,12 @@ class NodeResolver {
     if (found < 0) return true;
     const platform::Module& m = record_.modules[static_cast<std::size_t>(found)];
     std::uint32_t& number = module_numbers_[static_cast<std::size_t>(found)];
-    if (number == DefinitionSet::none)
-      number = definitions_.module(fixed_text(m.path, sizeof m.path), {m.build_id, m.build_id_size});
+    if (number == DefinitionSet::none) {
+      FileIdentity identity;
+      std::span<const std::uint8_t> id(m.build_id, m.build_id_size);
+      if (id.empty()) id = identify(m, identity);
+      number = definitions_.module(fixed_text(m.path, sizeof m.path), id);
+    }
     path.module = static_cast<std::int32_t>(number);
     path.offset = node.key - m.base;
     return number != DefinitionSet::none;

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "platform/found_object.hpp"
@@ -157,6 +159,14 @@ void read_path(Module& module, const dl_phdr_info& info, bool main_program) {
   }
 }
 
+void read_stamp(Module& module, bool main_program) {
+  struct stat status;
+  // Whatever the path leads to by now, this is what runs.
+  const char* path = main_program ? "/proc/self/exe" : module.path;
+  if (module.build_id_size == 0 && *path == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0)
+    module.file = FileStamp(status);
+}
+
 struct Scan {
   std::uint32_t known = 0, added = 0, without_record = 0;
   bool seen[module_limit];  ///< of those known
@@ -204,6 +214,7 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   Record* added = new_record(scan.known + scan.added);
   if (!added) return ++scan.without_record, 0;
   read_path(module, *info, main_program);
+  read_stamp(module, main_program);
   std::memcpy(static_cast<void*>(added), &found, sizeof found);
   added->unloaded.store(still_loaded, std::memory_order_relaxed);
   Place& there = place(scan.known + scan.added++);
@@ -267,6 +278,13 @@ bool scan_modules() {
 }
 
 }  // namespace
+
+FileStamp::FileStamp(const struct stat& status)
+    : device(status.st_dev),
+      inode(status.st_ino),
+      size(static_cast<std::uint64_t>(status.st_size)),
+      changed_s(status.st_mtim.tv_sec),
+      changed_ns(status.st_mtim.tv_nsec) {}
 
 bool refresh_modules() {
   pthread_mutex_lock(&lock);

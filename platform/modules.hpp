@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <sys/stat.h>
 
 #include "platform/segments.hpp"
 
@@ -24,6 +25,16 @@ namespace refrain::platform {
 inline constexpr std::uint32_t still_loaded = 0xffffffffu;
 
 inline constexpr std::uint32_t module_limit = 16'384;
+
+/// By which a file that is written to or replaced can be told from what it was.
+struct FileStamp {
+  FileStamp() = default;
+  explicit FileStamp(const struct stat& status);
+  bool operator==(const FileStamp&) const = default;
+
+  std::uint64_t device = 0, inode = 0, size = 0;  ///< size 0: there is no file
+  std::int64_t changed_s = 0, changed_ns = 0;
+};
 
 struct Module {
   std::uintptr_t base;        ///< load bias: run-time address minus address in the file
@@ -35,6 +46,7 @@ struct Module {
   bool mapped;                ///< it was there at the last refresh
   std::uint8_t build_id[20];  ///< first `build_id_size` bytes
   std::uint8_t build_id_size;
+  FileStamp file;  ///< of a module without a build-id
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 
   bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contain(address); }

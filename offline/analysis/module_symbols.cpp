@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <gelf.h>
+#include <iterator>
+#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
+#include "format/file_identity.hpp"
 #include "offline/analysis/names.hpp"
 #include "offline/analysis/plt.hpp"
 
@@ -38,6 +41,22 @@ std::string hexadecimal(const unsigned char* bytes, int count) {
 /// The separate debug file of a build-id, whether or not it exists.
 std::string debug_file_of(const std::string& directory, const std::string& build_id) {
   return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
+std::string hexadecimal_mark() {
+  return hexadecimal(format::file_identity_mark, static_cast<int>(std::size(format::file_identity_mark)));
+}
+
+/// Of a module without a build-id: what stands for it, by the contents of the file. Empty: it cannot be read.
+std::string identity_of(int file) {
+  struct stat status;
+  std::uint8_t identity[format::file_identity_size];
+  const auto read = [&](std::uint64_t offset, std::byte* bytes, std::size_t size) {
+    return pread(file, bytes, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  };
+  if (fstat(file, &status) != 0 || !format::identify_file(static_cast<std::uint64_t>(status.st_size), read, identity))
+    return {};
+  return hexadecimal(identity, static_cast<int>(std::size(identity)));
 }
 
 bool has_symbol_table(Elf* elf) {
@@ -73,7 +92,8 @@ ModuleSymbols::ModuleSymbols(const std::string& path, const std::string& build_i
   if (!open(path, build_id)) {
     // The debug file of that very build still has the names when the module itself was rebuilt or removed.
     const std::string why = note_;
-    if (build_id.size() < 3 || !open(debug_file_of(debug_directory, build_id), build_id)) {
+    if (build_id.size() < 3 || build_id.starts_with(hexadecimal_mark()) ||
+        !open(debug_file_of(debug_directory, build_id), build_id)) {
       note_ = why;
       return;
     }
@@ -100,6 +120,13 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
         name + ": " + file + " cannot be opened (" + std::strerror(errno) + "); its functions are shown as addresses";
     return false;
   }
+  const bool by_contents = build_id.starts_with(hexadecimal_mark());
+  if (by_contents && identity_of(descriptor) != build_id) {
+    close(descriptor);
+    note_ =
+        name + ": " + file + " is not the file that ran, which had no build-id; its functions are shown as addresses";
+    return false;
+  }
   // Base 0: addresses are those of the file. The descriptor now belongs to the module.
   dwfl_report_begin(dwfl_);
   module_ = dwfl_report_elf(dwfl_, name.c_str(), file.c_str(), descriptor, 0, true);
@@ -115,7 +142,7 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
   GElf_Addr at = 0;
   const int size = dwfl_module_build_id(module_, &bits, &at);
   const std::string found = size > 0 ? hexadecimal(bits, size) : std::string();
-  if (!build_id.empty() && found != build_id) {
+  if (!build_id.empty() && !by_contents && found != build_id) {
     note_ = name + ": " + file + " is not the file that ran (build-id " + build_id.substr(0, 12) + " then, " +
             (found.empty() ? "none" : found.substr(0, 12)) + " now); its functions are shown as addresses";
     module_ = nullptr;

@@ -29,7 +29,7 @@ using format::NodeKind;
 
 struct ProfileModule {
   std::string path;
-  std::string build_id;  ///< lower-case hex, empty when the module has none
+  std::string build_id;  ///< lower-case hex, or what stands for it (format/file_identity.hpp); empty: neither
 };
 
 /// A call path: a node of the unified call tree; its parent's index is smaller. Node 0 is the root.

@@ -52,5 +52,16 @@ class Segments(Programs):
         self.assertRegex(self.doctor(program), r"(?m)^warning .*no search table.*call paths end in it")
 
 
+class WithoutBuildId(Programs):
+    def test_another_file_at_its_path_gives_no_names(self) -> None:
+        program = self.build(MPIS[0], ["-Wl,--build-id=none"])
+        outcome = self.measured(mpiexec(MPIS[0], 2, program, 0.01))
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        steps = lambda: [c for c in self.report(outcome).callpaths if "step" in c["path"]]
+        self.assertTrue(steps())
+        subprocess.run([f"mpicc.{MPIS[0]}", "-O0", str(SOURCE / "tests/issues/segments.c"), "-Wl,--build-id=none", "-o", str(program)], check=True)
+        self.assertEqual([], steps())
+
+
 if __name__ == "__main__":
     unittest.main()

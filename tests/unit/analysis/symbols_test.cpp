@@ -11,6 +11,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "format/file_identity.hpp"
 #include "offline/analysis/names.hpp"
 
 namespace refrain::analysis {
@@ -355,6 +356,36 @@ TEST_F(Symbols, another_build_gives_no_names_but_a_note) {
   EXPECT_NE(symbolizer().notes()[0].find("is not the file that ran"), std::string::npos);
 }
 
+TEST_F(Symbols, another_file_at_the_path_of_a_module_without_a_build_id_gives_no_names_but_a_note) {
+  const auto identity_of = [](const std::string& program) {
+    std::ifstream file(program, std::ios::binary);
+    std::uint8_t identity[format::file_identity_size];
+    EXPECT_TRUE(format::identify_file(
+        fs::file_size(program),
+        [&](std::uint64_t offset, std::byte* bytes, std::size_t size) {
+          file.seekg(static_cast<std::streamoff>(offset));
+          return bool(file.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(size)));
+        },
+        identity));
+    std::string text;
+    for (const unsigned byte : identity)
+      text += std::string(1, "0123456789abcdef"[byte >> 4]) + "0123456789abcdef"[byte & 15];
+    return text;
+  };
+  const std::string program = compile("inlining.c", "-O2 -Wl,--build-id=none");
+  const std::string id = identity_of(program);
+  const Function function = functions(program).front();
+  EXPECT_EQ(name_at(program, function.begin, id), function.name);
+  EXPECT_EQ(name_at(program, function.begin, ""), function.name) << "of an older experiment";
+  EXPECT_TRUE(symbolizer().notes().empty());
+  compile("inlining.c", "-O0 -Wl,--build-id=none");
+  EXPECT_NE(identity_of(program), id);
+  forget();
+  EXPECT_TRUE(name_at(program, function.begin, id).starts_with("program+0x"));
+  ASSERT_EQ(symbolizer().notes().size(), 1u);
+  EXPECT_NE(symbolizer().notes()[0].find("is not the file that ran"), std::string::npos);
+}
+
 TEST_F(Symbols, a_rebuilt_program_keeps_its_names_when_its_debug_file_is_there) {
   const std::string program = compile("inlining.c", "-g -O2");
   const std::string id = build_id(program);
@@ -368,6 +399,17 @@ TEST_F(Symbols, a_rebuilt_program_keeps_its_names_when_its_debug_file_is_there) 
       EXPECT_EQ(name_at(program, f.begin, id), "hidden");
     }
   EXPECT_TRUE(symbolizer().notes().empty());
+}
+
+TEST_F(Symbols, names_of_source_files_cannot_control_the_terminal) {
+  std::ofstream(folder_ / "evil.c") << "#line 1 \"evil\\033[2J\\007.c\"\nint main(void) { return 0; }\n";
+  const std::string program = (folder_ / "program").string();
+  output_of("cd " + folder_.string() + " && " C_COMPILER " -g -Wl,--build-id evil.c -o program");
+  for (const auto& f : functions(program)) {
+    if (f.name != "main") continue;
+    const auto& frame = symbolizer().resolve(program, build_id(program), f.begin + 1, Lookup::ReturnAddress).back();
+    EXPECT_EQ(base_name(frame.file), "evil\xef\xbf\xbd[2J\xef\xbf\xbd.c");
+  }
 }
 
 TEST_F(Symbols, missing_and_foreign_files_are_notes) {

@@ -1,0 +1,39 @@
+#pragma once
+/// What stands for the build-id of a module that has none: a mark, and a checksum of the contents of its file. The
+/// checksum is of the size and of 64 pieces of the file, from the first one to the last: functions that have moved
+/// change the tables and the code all over a file. For both halves.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include "format/checksum.hpp"
+
+namespace refrain::format {
+
+inline constexpr std::uint8_t file_identity_mark[] = {0, 'f', 'i', 'l', 'e'};
+inline constexpr std::size_t file_identity_size = sizeof file_identity_mark + sizeof(std::uint64_t);
+
+/// `read(offset, bytes, size)` reads a piece of the file. False: it could not.
+template <class Read>
+bool identify_file(std::uint64_t size, Read&& read, std::uint8_t (&identity)[file_identity_size]) {
+  constexpr std::uint64_t pieces = 64, piece = 4096;
+  std::byte bytes[piece];
+  std::uint64_t sum = checksum(&size, sizeof size);
+  const std::uint64_t count = std::min(pieces, (size + piece - 1) / piece);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t last = size > piece ? size - piece : 0;
+    const std::uint64_t offset = count > 1 ? last / (count - 1) * i + last % (count - 1) * i / (count - 1) : 0;
+    const auto length = static_cast<std::size_t>(std::min(piece, size - offset));
+    if (!read(offset, bytes, length)) return false;
+    const std::uint64_t both[] = {sum, checksum(bytes, length)};
+    sum = checksum(both, sizeof both);
+  }
+  std::copy(std::begin(file_identity_mark), std::end(file_identity_mark), identity);
+  for (unsigned i = 0; i < sizeof sum; ++i)
+    identity[sizeof file_identity_mark + i] = static_cast<std::uint8_t>(sum >> (8 * i));
+  return true;
+}
+
+}  // namespace refrain::format
