@@ -173,9 +173,25 @@ bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& p
 std::uint32_t Clusterer::find_class(const IterationProfile& profile, std::uint64_t& hash) {
   if (last_class_ != none && matches(classes_[last_class_], profile)) return last_class_;
   hash = hash_of(profile);
-  for (std::uint32_t c = 0; c < classes_.size(); ++c)
+  if (class_lists_.empty()) return none;
+  for (std::uint32_t c = class_list(hash); c != none; c = classes_[c].next_of_hash)
     if (classes_[c].hash == hash && c != last_class_ && matches(classes_[c], profile)) return last_class_ = c;
   return none;
+}
+
+/// Room for one more, with a list for each class. False: no memory.
+bool Clusterer::reserve_class() {
+  if (!classes_.reserve(classes_.size() + 1)) return false;
+  if (classes_.size() < class_lists_.size()) return true;
+  constexpr std::size_t first_lists = 64;
+  if (!class_lists_.resize(class_lists_.empty() ? first_lists : 2 * class_lists_.size())) return false;
+  for (std::uint32_t& first : class_lists_) first = none;
+  for (std::uint32_t c = 0; c < classes_.size(); ++c) {
+    std::uint32_t& first = class_list(classes_[c].hash);
+    classes_[c].next_of_hash = first;
+    first = c;
+  }
+  return true;
 }
 
 std::size_t Clusterer::bytes_of_new_class(const IterationProfile& profile) const {
@@ -219,7 +235,7 @@ bool Clusterer::fill_part(Part& part, const IterationProfile& profile, std::uint
 
 std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64_t hash, bool overflow, Error& error) {
   error = Error::NoMemory;
-  if (!classes_.reserve(classes_.size() + 1)) return none;
+  if (!reserve_class()) return none;
   PathClass cls{};
   cls.hash = hash;
   cls.overflow = overflow;
@@ -263,8 +279,11 @@ std::uint32_t Clusterer::make_class(const IterationProfile& profile, std::uint64
     return none;
   }
   error = Error::None;
+  const auto index = static_cast<std::uint32_t>(classes_.size());
+  std::uint32_t& first = class_list(hash);
+  cls.next_of_hash = first;
+  first = index;
   (void)classes_.push_back(cls);
-  const auto index = static_cast<std::uint32_t>(classes_.size() - 1);
   if (overflow) overflow_class_ = index;
   else last_class_ = index;
   return index;

@@ -64,6 +64,7 @@ void Clusterer::destroy() {
   // Rows and lists all lie in the heap and go with it.
   heap_.release();
   classes_.release();
+  class_lists_.release();
   clusters_.release();
   free_slots_.release();
   means_.release();
@@ -317,7 +318,7 @@ PathRow Clusterer::path(std::uint32_t index, std::uint32_t row) const {
 }
 
 std::size_t Clusterer::bytes_in_use() const {
-  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) +
+  return heap_.bytes_in_use() + classes_.size() * sizeof(PathClass) + class_lists_.size() * sizeof(std::uint32_t) +
          clusters_.size() * (sizeof(Cluster) + statistics_bytes() + 2 * shapes_ * sizeof(PackedTable)) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          integer_means_.size() * sizeof(std::uint64_t) + merges_.size() * sizeof(Merge);
@@ -327,9 +328,9 @@ std::size_t Clusterer::bytes_mapped() const {
   const auto pages = [](const auto& array) {
     return (array.size() * sizeof(*array.data()) + 4095) & ~std::size_t{4095};
   };
-  return heap_.bytes_mapped() + pages(classes_) + pages(clusters_) + pages(free_slots_) + pages(means_) +
-         pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) + pages(deltas_) +
-         pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) +
+  return heap_.bytes_mapped() + pages(classes_) + pages(class_lists_) + pages(clusters_) + pages(free_slots_) +
+         pages(means_) + pages(sketches_) + pages(merges_) + pages(integer_means_) + pages(key_values_) +
+         pages(deltas_) + pages(statistics_) + pages(tables_) + pages(slot_class_) + pages(members_) + pages(rows_) +
          pages(delta_floats_) + pages(signs_) + pages(nearest_costs_) + pages(wards_) + pages(work_) + pages(work_b_) +
          pages(found_) + pages(sparse_) + pages(missing_) + pages(pick_a_) + pages(pick_b_) + pages(normalised_) +
          pages(work_floats_);

@@ -162,6 +162,7 @@ class Clusterer {
   /// that are new to the class, not with its iterations.
   struct PathClass {
     std::uint64_t hash;
+    std::uint32_t next_of_hash;  ///< in the list of `class_lists_`
     std::uint32_t key_paths;
     std::uint32_t clusters, head;
     std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
@@ -224,6 +225,8 @@ class Clusterer {
   bool matches(const PathClass& cls, const IterationProfile& profile);
   bool matches_in_order(const PathClass& cls, const IterationProfile& profile);
   std::uint32_t find_class(const IterationProfile& profile, std::uint64_t& hash);
+  std::uint32_t& class_list(std::uint64_t hash) { return class_lists_[hash & (class_lists_.size() - 1)]; }
+  bool reserve_class();
   std::uint32_t make_class(const IterationProfile& profile, std::uint64_t hash, bool overflow, Error& error);
   bool fill_part(Part& part, const IterationProfile& profile, std::uint8_t shape);
   void free_class(PathClass& cls);
@@ -330,7 +333,8 @@ class Clusterer {
 
   BlockHeap heap_;
   platform::GrowableArray<PathClass> classes_;
-  platform::GrowableArray<Cluster> clusters_;  ///< by slot; one of them is the newcomer's
+  platform::GrowableArray<std::uint32_t> class_lists_;  ///< a power of two, by hash: the first class of a list
+  platform::GrowableArray<Cluster> clusters_;           ///< by slot; one of them is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
   platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
   platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_

@@ -23,7 +23,7 @@ std::uint64_t RankRecordBuilder::key_of(const measurement::Node& node) const {
   const bool named = node.kind == NodeKind::Region || node.kind == NodeKind::Marked;
   // The names of the program's own regions follow those of MPI.
   if (!named || node.key < measurement::first_user_region) return node.key;
-  return node.key - measurement::first_user_region + region_names_.size() - measurement::user_region_names().size();
+  return node.key - measurement::first_user_region + first_user_name_;
 }
 
 std::int64_t* RankRecordBuilder::add_row(std::uint32_t node, std::size_t columns) {
@@ -278,10 +278,12 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibratio
   outside_tick_ = calibration.tick.median - calibration.timed_tick;
   threads_ = threads;
   wall_clock_weights_ = wall_clock_weights;
-  for (const auto names : {frame.region_names, measurement::user_region_names()})
+  const auto user_names = measurement::user_region_names();  // once: other threads may add to them
+  first_user_name_ = frame.region_names.size();
+  for (const auto names : {frame.region_names, user_names})
     if (!region_names_.append(names.data(), names.size())) return false;
   record_.region_names = region_names_.view();
-  record_.user_regions = measurement::user_region_names();
+  record_.user_regions = user_names;
   record_.follows = measurement::mpi_call_columns();
   record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
   std::size_t count = 0;

@@ -70,6 +70,7 @@ class RankRecordBuilder {
   double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
   Threads threads_ = Threads::Ended;
   platform::GrowableArray<const char*> region_names_;
+  std::size_t first_user_name_ = 0;  ///< among them
   platform::GrowableArray<platform::Module> modules_;
   platform::GrowableArray<archive::NodeRecord> nodes_;
   platform::GrowableArray<std::int64_t> numbers_;
