@@ -108,6 +108,7 @@ bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
 /// What ranks do together beside writing the profile.
 struct Exchanges {
   bool clocks, events;
+  bool is_off;  ///< REFRAIN_ENABLE=off on rank 0: there is no experiment
 };
 Exchanges exchanges{};
 
@@ -153,7 +154,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
     }
     exchanges = {measurement::event_settings.selection.mode != config::TraceMode::Off,
-                 measurement::is_sample_of_events()};
+                 measurement::is_sample_of_events(), false};
     if (peers.size > 1 && !append_start(message)) {
       say("no memory to tell the ranks where the experiment is; the program runs unmeasured");
       note_said();
@@ -168,6 +169,10 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     }
     if (!read_start(message)) return false;
     if (peers.rank != 0 && directory.path[0]) archive::hold_directory(directory.path);
+    if (exchanges.is_off && peers.rank == 1) {
+      say("REFRAIN_ENABLE=off on rank 0: the whole job runs unmeasured");
+      note_said();
+    }
   }
   if (!directory.path[0]) return false;
   if (configuration.verbose && peers.rank == 0)
@@ -175,9 +180,10 @@ bool open_experiment(const config::Configuration& configuration, const measureme
   return true;
 }
 
-bool decline_experiment(const measurement::Peers& peers) {
+bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   platform::Bytes message;
   directory.path[0] = 0;
+  exchanges = {false, false, is_off};
   return peers.size > 1 && append_start(message) &&
          archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
          directory.path[0] != 0 &&

@@ -26,7 +26,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
                      const char* mpi_library);
 
 /// What an unmeasured rank does in MPI_Init, so that measured ones need not wait for it. True: there is an experiment.
-bool decline_experiment(const measurement::Peers& peers);
+/// `is_off`: by REFRAIN_ENABLE.
+bool decline_experiment(const measurement::Peers& peers, bool is_off);
 /// What an unmeasured rank does in MPI_Finalize: it takes part as a rank without data.
 void write_nothing(const measurement::Peers& peers);
 

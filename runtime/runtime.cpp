@@ -161,18 +161,15 @@ void on_mark_misused(const char* what, std::uintptr_t site) {
       static_cast<unsigned long>(site - 1 - module->l_addr), *function ? " (" : "", function, *function ? ")" : "");
 }
 
-enum class Refusal { None, Wanted, Told, Untold };
-Refusal refusal = Refusal::None;  ///< why this process is not measured
+bool has_untold_error = false;  ///< this process is not measured, and nobody has said why
 config::ConfigurationError configuration_error;
 
 bool configure() {
-  refusal = Refusal::Told;
   if (!config::read_configuration(configuration, configuration_error)) {
     if (rank_by_environment() <= 0) say("%s", configuration_error.line), note_said();
-    else refusal = Refusal::Untold;  // once per job; if the others have the same, rank 0 says it
+    else has_untold_error = true;  // once per job; if the others have the same, rank 0 says it
     return false;
   }
-  if (!configuration.enable) refusal = Refusal::Wanted;
   return configuration.enable;
 }
 
@@ -379,19 +376,27 @@ void begin_iterations_at_calls() {
         configuration.iteration_at);
 }
 
-/// The others may be measured, and what they do together would wait for this rank.
+/// Other ranks may be measured, also where REFRAIN_ENABLE is off on this one, and what they do together would wait for
+/// this rank.
 void join_unmeasured(const MpiAdapter& adapter) {
   measurement::lifecycle.mpi_finalizing = nullptr;
-  if (!decline_experiment(adapter.peers)) return;
-  if (refusal == Refusal::Untold) say("rank %d runs unmeasured: %s", adapter.peers.rank, configuration_error.line);
+  if (!decline_experiment(adapter.peers, !configuration.enable)) return;
+  if (has_untold_error) say("rank %d runs unmeasured: %s", adapter.peers.rank, configuration_error.line);
   measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { write_nothing(at_end.peers); };
+}
+
+void on_peers_are_late(int rank) {
+  say("rank %d waits in MPI_Init: a rank does not take part; is the library there on all nodes, and every rank started "
+      "with Refrain?",
+      rank);
 }
 
 /// This process is not measured.
 void stay_out() {
   state.store(State::Finished);
   measurement::lifecycle = {};
-  if (refusal != Refusal::Wanted) measurement::lifecycle.mpi_initialized = join_unmeasured;
+  measurement::lifecycle.mpi_initialized = join_unmeasured;
+  measurement::lifecycle.peers_are_late = on_peers_are_late;
 }
 
 void on_mpi_initialized(const MpiAdapter& adapter) {
@@ -400,8 +405,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     clean_environment();
     if (!begin_measurement()) {
       stay_out();
-      if (refusal != Refusal::Wanted) join_unmeasured(adapter);
-      return;
+      return join_unmeasured(adapter);
     }
   }
   if (state.load() != State::Measuring) return;
@@ -419,12 +423,6 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     work.charge(*location, first_anchor);
     measurement::leave_out_own_work(*location);
   }
-}
-
-void on_peers_are_late(int rank) {
-  say("rank %d waits in MPI_Init for ranks that have not come: all ranks of a job are to be started with Refrain, or "
-      "none",
-      rank);
 }
 
 /// The marks of an iteration that contains MPI_Finalize match, but nobody will see the last of them.

@@ -118,6 +118,15 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
 /// Whether LD_PRELOAD can have it, where a colon or a blank ends a name.
 bool can_be_listed(const fs::path& file) { return file.string().find_first_of(": \t\n") == std::string::npos; }
 
+/// REFRAIN_ENABLE=off, perhaps on some of the ranks alone: the others would wait in MPI_Init for one without the
+/// runtime.
+fs::path library_to_take_part(const ExecOptions& options, const Invocation& invocation, const Program& program) {
+  if (!program.mpi || !options.library.empty() || !why_not_measurable(program).empty()) return {};
+  const fs::path library = find_runtime_library(invocation.executable, *program.mpi).value_or(fs::path());
+  return !library.empty() && can_be_listed(library) && why_not_preloadable(program, library).empty() ? library
+                                                                                                     : fs::path();
+}
+
 /// A path of the library that leads nowhere but for glibc's dynamic linker: it replaces $LIB, others take it as it is
 /// written and pass over what they do not find. musl's would end a program for symbols that it misses.
 fs::path for_glibc_only(const fs::path& library) {
@@ -194,6 +203,9 @@ std::vector<std::string> prepare(const ExecOptions& options, const Invocation& i
   const bool off = understood && !configuration.enable;
   Program program = inspect_command(invocation.command);
   bool exists = program.kind != Program::Kind::Missing && program.kind != Program::Kind::NotExecutable;
+  if (off && exists)
+    if (const fs::path library = library_to_take_part(options, invocation, program); !library.empty())
+      start_measured(library, program, "program", invocation);
   if (off || !exists) return invocation.command;
   warn_of_foreign_launcher(invocation.command[0], program);
 
