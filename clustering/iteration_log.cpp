@@ -41,6 +41,22 @@ inline std::byte* put(std::byte* out, std::uint64_t value) {
   return out + longer + 1;
 }
 
+struct Header {
+  std::uint32_t bytes;
+  std::uint64_t first;
+  std::uint32_t count, columns;
+  std::uint16_t kind;
+};
+
+void put_header(std::byte* to, const Header& header) {
+  store(to, magic);
+  store(to + size_at, header.bytes);
+  store(to + first_at, header.first);
+  store(to + count_at, header.count);
+  store(to + columns_at, static_cast<std::uint16_t>(header.columns));
+  store(to + kind_at, header.kind);
+}
+
 inline bool more_than_three(std::uint64_t bits) {
   for (int i = 0; i < 3; ++i) bits &= bits - 1;
   return bits != 0;
@@ -135,14 +151,15 @@ IterationLog::Appended IterationLog::append_again(std::uint64_t iteration, std::
 
 std::span<const std::byte> IterationLog::closed() {
   if (count_ == 0) return {};
-  std::byte* header = block_.data();
-  store(header, magic);
-  store(header + 4, static_cast<std::uint32_t>(used_));
-  store(header + 8, first_);
-  store(header + 16, count_);
-  store(header + 20, static_cast<std::uint16_t>(columns_));
-  store(header + 22, std::uint16_t{0});
-  return {header, used_};
+  put_header(block_.data(), {static_cast<std::uint32_t>(used_), first_, count_, columns_, 0});
+  return {block_.data(), used_};
+}
+
+std::array<std::byte, absence_bytes> IterationLog::absence(std::uint64_t first, std::uint64_t count) const {
+  std::array<std::byte, absence_bytes> block;
+  put_header(block.data(), {absence_bytes, first, 0, columns_, absence_kind});
+  store(block.data() + header_bytes, count);
+  return block;
 }
 
 }  // namespace refrain::clustering

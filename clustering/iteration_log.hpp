@@ -6,6 +6,7 @@
 ///
 /// Thread safety: none, one log per loop of a location, ordinary context. No I/O.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,6 +32,8 @@ class IterationLog {
   /// The block so far, with its header complete; empty when it has no record.
   std::span<const std::byte> closed();
   void start_block();
+  /// A block that says that the location had no thread during `count` iterations from `first` on.
+  std::array<std::byte, format::log_format::absence_bytes> absence(std::uint64_t first, std::uint64_t count) const;
 
   std::size_t bytes() const { return used_; }
   std::uint32_t count() const { return count_; }

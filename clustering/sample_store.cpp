@@ -211,10 +211,27 @@ void SampleStore::look_from(std::uint64_t ordinal) {
   if (next_ < ordinal) next_ = kept_.in_block(block + 1);
 }
 
-void SampleStore::append_empty() {
+void SampleStore::add_to_run(std::uint64_t records) {
   if (run_ == 0) run_at_ = used_;
-  ++run_;
+  run_ += records;
   used_ = run_at_ + put_varint(data_ + run_at_, 2 * run_ + 1);
+}
+
+void SampleStore::append_empty(std::uint64_t iterations) {
+  const std::uint64_t begin = count_, end = begin + iterations;
+  count_ = end;
+  if (!data_) return;
+  while (next_ < end && used_ + longest_varint > capacity_) {
+    if (kept_.level == format::highest_level) return look_from(end);
+    thin();
+    look_from(begin);
+  }
+  if (next_ >= end) return;
+  // One of each block from that of the next one on; of the last block, if that one comes before the end.
+  const std::uint64_t first_block = next_ >> kept_.level, last_block = end >> kept_.level;
+  const std::uint64_t records = last_block - first_block + (kept_.in_block(last_block) < end ? 1 : 0);
+  look_from(end);
+  add_to_run(records);
 }
 
 void SampleStore::append(std::span<const TouchedPath> paths) {
@@ -222,7 +239,7 @@ void SampleStore::append(std::span<const TouchedPath> paths) {
   if (ordinal != next_ || !data_) return;
   look_from(ordinal + 1);
   if (std::none_of(paths.begin(), paths.end(), [&](const TouchedPath& path) { return sampled_[path.shape]; })) {
-    if (make_room(longest_varint, ordinal)) append_empty();
+    if (make_room(longest_varint, ordinal)) add_to_run(1);
     return;
   }
   if (!encode(paths) || record_.size() > capacity_ / largest_part) record_.clear();

@@ -47,6 +47,8 @@ class SampleStore {
   /// The next iteration, whatever its number: ordinals count calls. Costs nothing but a comparison when the iteration
   /// is not one that is kept.
   void append(std::span<const TouchedPath> paths);
+  /// The next `iterations` iterations, which have no samples. Costs the same however many they are.
+  void append_empty(std::uint64_t iterations);
 
   const KeptIterations& kept() const { return kept_; }
   std::uint64_t count() const { return count_; }  ///< iterations appended
@@ -59,7 +61,7 @@ class SampleStore {
     std::uint64_t key;  ///< path, then index among the touched paths
   };
   bool encode(std::span<const TouchedPath> paths);
-  void append_empty();
+  void add_to_run(std::uint64_t records);
   bool make_room(std::size_t bytes, std::uint64_t ordinal);
   void thin();
   void look_from(std::uint64_t ordinal);

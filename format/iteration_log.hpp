@@ -26,6 +26,11 @@ enum class Precision : std::uint8_t {
 namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
 inline constexpr std::size_t header_bytes = 24;
+inline constexpr std::size_t size_at = 4, first_at = 8, count_at = 16, columns_at = 20, kind_at = 22;
+/// In place of records, a block of this kind has the number of iterations from its first on during which the location
+/// had no thread (u64). Readers before 1.9 find a block without records, and these iterations missing.
+inline constexpr std::uint16_t absence_kind = 1;
+inline constexpr std::size_t absence_bytes = header_bytes + 8;
 inline constexpr int fraction_bits = 10;
 }  // namespace log_format
 

@@ -16,16 +16,10 @@ using platform::Ticks;
 namespace {
 
 constexpr std::size_t at(MetricId metric) { return format::logged_place(metric); }
-constexpr IterationRow nothing = {};
-
-/// Logs what is missing of the loop before iteration `number`: the location had no thread then.
-void log_missing(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
-  while (loop.iterations < number) log_iteration(counted_at, loop, no_label, row_in_use(nothing), {});
-}
 
 void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Label label,
             std::span<const std::int64_t> row, std::span<const TouchedPath> paths) {
-  log_missing(counted_at, loop, number);
+  log_absence(counted_at, loop, number);
   if (loop.iterations == number) log_iteration(counted_at, loop, label, row, paths);
 }
 
@@ -283,7 +277,7 @@ void log_missing_at_end(Location& l) {
     ClusteredLoop& loop = *l.following->iterations->loops[i];
     for (std::uint32_t k = 0; k < first->iterations->count; ++k)
       if (first->iterations->loops[k]->region == loop.region)
-        log_missing(l, loop, first->iterations->loops[k]->iterations);
+        log_absence(l, loop, first->iterations->loops[k]->iterations);
   }
 }
 

@@ -86,12 +86,39 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
   }
 }
 
+namespace {
+
+/// Fewer iterations without a thread than this are logged one by one: a block of their own would take more room.
+constexpr std::uint64_t least_absence = 32;
+
+void close_log_block(Location& counted_at, ClusteredLoop& loop) {
+  const auto block = loop.log.closed();
+  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  loop.log.start_block();
+}
+
+}  // namespace
+
+void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
+  if (number <= loop.iterations) return;
+  const std::uint64_t count = number - loop.iterations;
+  if (count < least_absence) {
+    constexpr IterationRow nothing = {};
+    while (loop.iterations < number)
+      log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
+    return;
+  }
+  close_log_block(counted_at, loop);
+  const auto block = loop.log.absence(loop.iterations, count);
+  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  loop.samples.append_empty(count);
+  loop.iterations = number;
+}
+
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
-    const auto block = loop.log.closed();
-    if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
-    loop.log.start_block();
+    close_log_block(counted_at, loop);
     (void)loop.log.append(loop.iterations, label, row);
   }
   loop.samples.append(paths);

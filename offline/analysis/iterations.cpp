@@ -58,7 +58,11 @@ std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label)
   return -1;
 }
 
-constexpr std::size_t size_at = 4, first_at = 8, smallest_block = 24;
+using format::log_format::first_at;
+using format::log_format::size_at;
+constexpr std::size_t smallest_block = format::log_format::header_bytes;
+/// The vector of an iteration during which the location had no thread.
+constexpr std::int64_t nothing[format::max_overall] = {};
 
 std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
   std::vector<format::Precision> columns;
@@ -78,6 +82,12 @@ bool for_each_block(std::span<const std::byte> rest, const std::vector<format::P
     rest = rest.subspan(size);
   }
   return true;
+}
+
+/// How many iterations the block says to have had no thread; those beyond the loop's end are damage.
+std::uint64_t absent_in(const experiment::IterationLogReader& block, const experiment::Loop& loop) {
+  const auto end = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
+  return std::min(block.absent(), end - std::min(end, block.first()));
 }
 
 constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< number of an iteration
@@ -109,6 +119,8 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
     const bool whole = for_each_block(*piece, columns, [&](experiment::IterationLogReader& block) {
       if (block.first() < next || block.first() >= impossible) return false;
       next = block.first();  // after iterations that were lost it is not the next one
+      for (const std::uint64_t end = next + absent_in(block, loop); next < end; ++count)
+        take(static_cast<std::int64_t>(next++), -1, {nothing, columns.size()});
       format::Label label{};
       std::int64_t row[format::max_overall];
       for (; block.next(label, row); ++count)
@@ -129,7 +141,13 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
   bool found = false;
   const auto piece = experiment::read_frame(*--after, cost_of(loop));
   for_each_block(piece ? *piece : std::vector<std::byte>{}, columns, [&](experiment::IterationLogReader& block) {
-    if (block.first() > wanted || wanted - block.first() >= block.count()) return true;
+    if (block.first() > wanted) return false;
+    if (wanted - block.first() < absent_in(block, loop)) {
+      take(iteration, -1, {nothing, columns.size()});
+      found = true;
+      return false;
+    }
+    if (wanted - block.first() >= block.count()) return true;
     format::Label label{};
     std::int64_t row[format::max_overall];
     for (std::uint64_t i = block.first(); i <= wanted; ++i)

@@ -15,15 +15,18 @@ bool IterationLogReader::open(std::span<const std::byte> block, std::span<const 
   if (block.size() < header_bytes || columns.size() > max_overall ||
       load_little_endian<std::uint32_t>(block.data()) != magic)
     return false;
-  const auto bytes = load_little_endian<std::uint32_t>(block.data() + 4);
+  const auto bytes = load_little_endian<std::uint32_t>(block.data() + size_at);
   if (bytes < header_bytes || bytes > block.size()) return false;
-  if (load_little_endian<std::uint16_t>(block.data() + 20) != columns.size()) return false;
+  if (load_little_endian<std::uint16_t>(block.data() + columns_at) != columns.size()) return false;
   block_ = block.first(bytes);
-  first_ = load_little_endian<std::uint64_t>(block.data() + 8);
-  count_ = load_little_endian<std::uint32_t>(block.data() + 16);
+  first_ = load_little_endian<std::uint64_t>(block.data() + first_at);
+  count_ = load_little_endian<std::uint32_t>(block.data() + count_at);
   columns_ = static_cast<std::uint32_t>(columns.size());
   for (std::uint32_t c = 0; c < columns_; ++c) precision_[c] = columns[c];
   at_ = header_bytes;
+  if (count_ == 0 && bytes >= absence_bytes &&
+      load_little_endian<std::uint16_t>(block.data() + kind_at) == absence_kind)
+    absent_ = load_little_endian<std::uint64_t>(block.data() + header_bytes);
   return count_ <= bytes - header_bytes;  // a record has a byte at least
 }
 

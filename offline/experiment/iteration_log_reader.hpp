@@ -18,6 +18,8 @@ class IterationLogReader {
 
   std::uint64_t first() const { return first_; }
   std::uint32_t count() const { return count_; }
+  /// Iterations from first() on during which the location had no thread; then the block has no records.
+  std::uint64_t absent() const { return absent_; }
   /// The next record; columns that are not kept are 0. False: no more, or the block is damaged (see damaged()).
   [[nodiscard]] bool next(format::Label& label, std::int64_t (&overall)[format::max_overall]);
   bool damaged() const { return damaged_; }
@@ -27,7 +29,7 @@ class IterationLogReader {
 
   std::span<const std::byte> block_;
   std::size_t at_ = 0;
-  std::uint64_t first_ = 0;
+  std::uint64_t first_ = 0, absent_ = 0;
   std::uint32_t count_ = 0, read_ = 0, columns_ = 0;
   format::Precision precision_[format::max_overall] = {};
   std::int64_t before_[format::max_overall] = {};

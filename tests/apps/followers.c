@@ -6,6 +6,8 @@
  *   followers calls ITERATIONS          a thread makes 1 + i % 3 MPI calls in iteration i, after a region when i is odd
  *   followers waits ITERATIONS MS       a thread is in one MPI call for all iterations but the first and the last
  *   followers late ITERATIONS           a thread that begins in the middle and ends before the last quarter
+ *   followers stall ITERATIONS          two threads that begin after so many iterations; prints how long the slowest of 100
+ *                                       iterations beside them took to begin or end, in ms
  *   followers own ITERATIONS            a thread with a loop of its own of half as many iterations
  *
  * KILL_AT=i in the environment: the process kills itself in iteration i.
@@ -90,6 +92,36 @@ static void* run_own(void* unused) {
   return unused;
 }
 
+static double slowest_mark(void) {
+  double slowest = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double before = now();
+    REFRAIN_ITERATION_BEGIN();
+    const double after = now();
+    even_work(after + 1e-3);
+    const double done = now();
+    REFRAIN_ITERATION_END();
+    const double took = after - before + now() - done;
+    if (took > slowest) slowest = took;
+  }
+  return slowest;
+}
+static double stall(void) {
+  pthread_t threads[2];
+  double slowest;
+  REFRAIN_LOOP_BEGIN("step");
+  for (int i = 0; i < iterations; ++i) {
+    REFRAIN_ITERATION_BEGIN();
+    REFRAIN_ITERATION_END();
+  }
+  span = 0.05;
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, create_work, &iterations);
+  slowest = slowest_mark();
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  REFRAIN_LOOP_END();
+  return slowest;
+}
+
 int main(int argc, char** argv) {
   int provided, rank;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -100,6 +132,11 @@ int main(int argc, char** argv) {
   pthread_barrier_init(&begin, NULL, 2);
   pthread_barrier_init(&end, NULL, 2);
   const int kill_at = getenv("KILL_AT") ? atoi(getenv("KILL_AT")) : -1;
+  if (strcmp(mode, "stall") == 0) {
+    printf("%.3f\n", 1e3 * stall());
+    MPI_Finalize();
+    return 0;
+  }
   pthread_t thread;
 #pragma omp parallel num_threads(2)
   { even_work(now() + 0.01); }

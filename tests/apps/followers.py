@@ -168,7 +168,7 @@ class Followers(TestCase):
             self.assertEqual([int(i == iterations - 2) for i in range(iterations)], worker["mpi_calls"])
 
     def test_a_thread_has_empty_iterations_before_and_after_its_life(self) -> None:
-        iterations = 40
+        iterations = 400  # more than are logged one by one
         outcome = self.run_mode("late", iterations)
         loop, _ = self.loop_of(outcome)
         self.assert_complete(loop, iterations)
@@ -184,6 +184,23 @@ class Followers(TestCase):
         self.assertNotIn("least 0 s", text)
         subject = self.report(outcome, "--iteration", "3").data["experiment"]["subject"]
         self.assertIn("which rank 0 thread 2 did not reach", subject[0])
+
+    def test_threads_that_begin_late_do_not_stall_the_program(self) -> None:
+        iterations = 2_000_000
+        for mpi in BINARIES:
+            command = [LAUNCHERS[mpi], *mpirun(1, PROGRAMS / f"followers_{mpi}", "stall", iterations)[1:]]
+            outcome = self.measured(command)
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            # When each past iteration was logged for each of them it took 1,000 to 1,500 ms.
+            self.assertLess(float(outcome.stdout), 200)
+            report = self.report(outcome, "--clusters")
+            loop = report.data["loops"][0]
+            self.assertEqual(iterations + 100, loop["iterations"])
+            late = [of for of in loop["per_location"] if of["thread"] > 0]
+            self.assertEqual(2, len(late))
+            for of in late:
+                self.assertLessEqual(sum(c["size"] for c in of["clusters"]), 101)
+                self.assertGreater(sum(c["size"] for c in of["clusters"]), 20)
 
     def test_a_thread_with_a_loop_of_its_own_is_cut_by_that(self) -> None:
         outcome = self.run_mode("own", 40)

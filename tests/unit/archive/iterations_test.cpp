@@ -93,6 +93,56 @@ TEST(Iterations, are_found_one_by_one) {
   }
 }
 
+/// Whether the block lies within a piece, begins or ends one.
+TEST(Iterations, without_a_thread_are_filled_in) {
+  SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
+  const ScratchDirectory directory;
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
+  experiment::Loop loop = experiment.profile.ranks[0].locations[0].loops[0];
+  ASSERT_EQ(loop.log.size(), 2u);
+  std::vector<clustering::OverallColumn> columns;
+  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
+  clustering::IterationLog log;
+  ASSERT_TRUE(log.create(columns));
+  loop.iterations = 1000;
+  const auto add = [&](std::uint64_t first, std::uint64_t absent, bool own_piece) {
+    const auto block = log.absence(first, absent);
+    if (own_piece) loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>()});
+    auto contents = std::make_shared<std::vector<std::byte>>(*loop.log.back().contents);
+    contents->insert(contents->end(), block.begin(), block.end());
+    loop.log.back().contents = contents;
+  };
+  add(150, 50, true);
+  const std::vector<std::int64_t> row(columns.size(), 7);
+  for (std::uint64_t i = 200; i < 210; ++i)
+    ASSERT_EQ(log.append(i, clustering::Label{0}, row), clustering::IterationLog::Appended::Yes);
+  auto contents = std::make_shared<std::vector<std::byte>>(*loop.log.back().contents);
+  contents->insert(contents->end(), log.closed().begin(), log.closed().end());
+  loop.log.back().contents = contents;
+  add(210, 90, false);
+  add(300, 700, true);
+  std::int64_t next = 0;
+  const auto is_absent = [](std::int64_t i) { return i >= 150 && (i < 200 || i >= 210); };
+  const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> values) {
+    ASSERT_EQ(is_absent(i), cluster < 0) << i;
+    if (is_absent(i)) EXPECT_TRUE(std::ranges::all_of(values, [](std::int64_t v) { return v == 0; }));
+    EXPECT_EQ(values.size(), columns.size());
+  };
+  EXPECT_EQ(1000, analysis::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, auto values) {
+              EXPECT_EQ(next++, i);
+              check(i, cluster, values);
+            }));
+  for (const int i : {0, 149, 150, 199, 200, 209, 210, 299, 300, 999})
+    EXPECT_TRUE(analysis::with_iteration(loop, i, [&](std::int64_t number, std::int32_t cluster, auto values) {
+      EXPECT_EQ(i, number);
+      check(i, cluster, values);
+    })) << i;
+  EXPECT_FALSE(analysis::with_iteration(loop, 1000, [](auto, auto, auto) {}));
+  // What a damaged file says beyond the loop's end is left out.
+  loop.iterations = 400;
+  EXPECT_EQ(400, analysis::for_each_iteration(loop, [](auto, auto, auto) {}));
+}
+
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;

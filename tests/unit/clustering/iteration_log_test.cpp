@@ -104,6 +104,24 @@ TEST(IterationLog, a_gap_in_the_iterations_ends_the_block) {
   EXPECT_EQ(log.append(10, Label{0}, row), IterationLog::Appended::Yes);
 }
 
+TEST(IterationLog, iterations_without_a_thread_take_one_block_that_earlier_readers_find_empty) {
+  IterationLog log;
+  ASSERT_TRUE(log.create(mixed_columns()));
+  const auto block = log.absence(12, 1'000'000'000'000);
+  IterationLogReader reader;
+  ASSERT_TRUE(reader.open(block, test::as_stored(mixed_columns())));
+  EXPECT_EQ(reader.first(), 12U);
+  EXPECT_EQ(reader.absent(), 1'000'000'000'000U);
+  EXPECT_EQ(reader.count(), 0U);
+  Label label{};
+  std::int64_t row[max_overall];
+  EXPECT_FALSE(reader.next(label, row));
+  EXPECT_FALSE(reader.damaged());
+  ASSERT_EQ(log.append(0, Label{0}, Row(4, 1)), IterationLog::Appended::Yes);
+  ASSERT_TRUE(reader.open(log.closed(), test::as_stored(mixed_columns())));
+  EXPECT_EQ(reader.absent(), 0U);
+}
+
 TEST(IterationLog, unchanged_columns_cost_nothing) {
   const std::vector<OverallColumn> columns(15);
   IterationLog log;

@@ -73,6 +73,44 @@ TEST(SampleStore, keeps_the_samples_of_every_iteration_while_there_is_room) {
   EXPECT_LT(store.data().size(), 3 * samples + 4 * all.size());
 }
 
+/// However many they are, and whatever is dropped meanwhile.
+TEST(SampleStore, iterations_without_samples_may_come_all_at_once) {
+  const auto all = test::random_iterations(3, 3000, 4);
+  for (const std::size_t bytes : {std::size_t{1} << 20, std::size_t{4000}, std::size_t{200}}) {
+    SampleStore one_by_one, at_once;
+    ASSERT_TRUE(one_by_one.create(counting_shapes, bytes));
+    ASSERT_TRUE(at_once.create(counting_shapes, bytes));
+    std::vector<Samples> truth;
+    std::uint64_t random = 1;
+    for (const auto& it : all) {
+      random = random * 6364136223846793005U + 1442695040888963407U;
+      const std::uint64_t empty = random >> 60 ? 0 : random >> 40 & 0x3ff;
+      for (std::uint64_t i = 0; i < empty; ++i) one_by_one.append({});
+      at_once.append_empty(empty);
+      one_by_one.append(it.touched());
+      at_once.append(it.touched());
+      truth.resize(truth.size() + empty);
+      truth.push_back(samples_of(it));
+      ASSERT_EQ(at_once.count(), truth.size());
+    }
+    if (bytes == 1 << 20) EXPECT_TRUE(std::ranges::equal(one_by_one.data(), at_once.data()));
+    SampleReader reader;
+    ASSERT_TRUE(
+        reader.open(at_once.data(), as_stored(counting_shapes), at_once.references(), at_once.kept(), at_once.count()));
+    std::uint64_t read = 0;
+    for (; reader.next(); ++read) {
+      EXPECT_TRUE(at_once.kept().has(reader.ordinal()));
+      if (reader.kept()) expect_near(samples_of(reader), truth[reader.ordinal()]);
+    }
+    EXPECT_FALSE(reader.damaged());
+    EXPECT_EQ(read, kept_of(at_once));
+  }
+  SampleStore store;
+  ASSERT_TRUE(store.create(counting_shapes, 4000));
+  store.append_empty(1'000'000'000'000);
+  EXPECT_LT(store.data().size(), 20U);
+}
+
 TEST(KeptIterations, are_one_in_each_aligned_block_and_those_of_a_level_are_kept_below_it_too) {
   for (const std::uint64_t seed : {format::kept_iterations_seed, std::uint64_t{0}, std::uint64_t{17}})
     for (unsigned level = 0; level < 12; ++level) {

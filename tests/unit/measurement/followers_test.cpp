@@ -130,6 +130,7 @@ class Followers : public testing::Test {
         std::memcpy(&size, rest.data() + 4, sizeof size);
         experiment::IterationLogReader block;
         ASSERT_TRUE(block.open(rest.first(size), columns));
+        all.resize(all.size() + block.absent());
         clustering::Label label{};
         std::int64_t row[clustering::max_overall];
         while (block.next(label, row)) {
@@ -295,6 +296,32 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   const auto logged = rows(*iterations_of(*location)->loops[0]);
   ASSERT_EQ(20'001U, logged.size());
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
+}
+
+TEST_F(Followers, what_begins_late_pays_nothing_for_the_past) {
+  constexpr std::uint64_t past = 1'000'000'000'000;  // a loop that takes hours to go so far one by one
+  ClusteredLoop& of_leader = *leader_->iterations->loops[0];
+  Account account;
+  Location* location = nullptr;
+  for (int life = 0; life < 2; ++life) {
+    end(-1);
+    of_leader.iterations += past;
+    std::thread([&] {
+      Life of(account);
+      location = of.location;
+      record(*location, account, 1);
+    }).join();
+    for (int i = 0; i < 100; ++i) iterate(0);
+    bring_up_to_date();
+    of_leader.iterations += past;
+    bring_up_to_date();  // as a snapshot does
+  }
+  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  EXPECT_EQ(4 * past + 200, loop.iterations);
+  EXPECT_EQ(loop.iterations, loop.samples.count());
+  EXPECT_LT(loop.closed.size() + loop.log.bytes() + loop.samples.data().size(), 1000U);
+  // Of iterations in which the location had a thread.
+  EXPECT_EQ(2, account.total);
 }
 
 TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_behind_it) {
