@@ -1,5 +1,8 @@
 #include "offline/analysis/iteration_shares.hpp"
 
+#include <map>
+
+#include "offline/analysis/excluded_paths.hpp"
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iterations.hpp"
 
@@ -12,7 +15,7 @@ using format::MetricId;
 }  // namespace
 
 IterationShares::IterationShares(const IterationProfiles& profiles, IterationSamples& samples)
-    : profiles_(profiles), samples_(samples), number_(profiles.profile().paths.size(), 0), shares_(sums()) {
+    : profiles_(profiles), samples_(samples), number_(profiles.profile().paths.size(), 0), shares_(begin()) {
   if (paths_.empty()) return;  // nothing was sampled
   const experiment::Loop& loop = profiles.loop();
   std::vector<PathSamples> hits;
@@ -32,6 +35,12 @@ IterationShares::IterationShares(const IterationProfiles& profiles, IterationSam
       shares_.weigh(facts(i, cluster, row, profiles.totals_of(cluster, row)));
   });
   shares_.settle();
+}
+
+/// The sums first: they number the paths.
+UserShares IterationShares::begin() {
+  auto clusters = sums();
+  return UserShares(std::move(clusters), excluded());
 }
 
 std::vector<UserShares::Cluster> IterationShares::sums() {
@@ -73,6 +82,39 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
     }
   }
   return clusters;
+}
+
+/// By class, of the paths with samples.
+UserShares::Excluded IterationShares::excluded() const {
+  const experiment::Loop& loop = profiles_.loop();
+  const auto& of_path = profiles_.profile().paths;
+  std::map<std::uint32_t, ClassSums> by_class;
+  for (std::size_t k = 0; k < loop.clusters.size(); ++k) {
+    const experiment::Unit* unit = profiles_.cluster_unit(static_cast<std::int32_t>(k));
+    if (unit == nullptr) continue;
+    ClassSums& sums = by_class[loop.clusters[k].class_index];
+    for (const auto& row : unit->values) {
+      const NodeKind kind = of_path[row.path].kind;
+      const auto value = [&](MetricId metric) { return value_of(*unit, row, kind, metric); };
+      if (value(MetricId::Visits) > 0 || value(MetricId::MarkVisits) > 0) sums.visited.push_back(row.path);
+      if (const std::int64_t samples = value(MetricId::Samples); samples > 0)
+        sums.sampled.push_back({row.path, samples});
+    }
+  }
+  std::vector<ClassSums> classes;
+  for (auto& [index, sums] : by_class) classes.push_back(std::move(sums));
+  const auto excluded = excluded_paths(of_path, classes);
+  UserShares::Excluded of;
+  auto at = excluded.begin();
+  for (const auto& [index, sums] : by_class) {
+    std::vector<bool> mine(paths_.size(), false);
+    bool any = false;
+    for (std::size_t i = 0; i < paths_.size() && !at->empty(); ++i)
+      if ((*at)[paths_[i]]) any = mine[i] = true;
+    ++at;
+    if (any) of.emplace(index, std::move(mine));
+  }
+  return of;
 }
 
 UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,

@@ -36,7 +36,9 @@ class IterationShares {
  private:
   UserShares::Iteration facts(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
                               const experiment::Unit& totals) const;
+  UserShares begin();
   std::vector<UserShares::Cluster> sums();
+  UserShares::Excluded excluded() const;
 
   const IterationProfiles& profiles_;
   IterationSamples& samples_;

@@ -51,8 +51,17 @@ std::vector<ShareTree::Share> missed_columns(std::span<const RakedRow> rows, std
   return missed;
 }
 
-/// Adds one sample to the row's, divided as `of`.
-void add_sample(RakedRow& row, std::span<const ShareTree::Share> of) {
+/// Adds one sample to the row's, divided as what of `missed` the row may have.
+void add_sample(RakedRow& row, std::span<const ShareTree::Share> missed) {
+  std::vector<ShareTree::Share> of;
+  double all = 0;
+  for (const auto& cell : missed)
+    if (row.may_have(cell.path)) {
+      of.push_back(cell);
+      all += cell.share;
+    }
+  if (all <= 0) return;
+  for (auto& cell : of) cell.share /= all;
   normalise(row);
   std::ranges::sort(row.shares, {}, &ShareTree::Share::path);
   for (auto& cell : row.shares) cell.share *= row.samples / (row.samples + 1);

@@ -42,7 +42,7 @@ double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& ex
   return std::max(2 * gain - least_gain(all, hit), 2 * gain_of_one - least_gain_of_one(all, hit));
 }
 
-/// Gives the paths that `wanted` has and no row has to all rows alike.
+/// Gives the paths that `wanted` has and no row has to all rows alike that may have them.
 void add_missing(std::span<RakedRow> rows, const Shares& wanted, std::uint32_t paths) {
   std::vector<bool> has(paths, false);
   for (const RakedRow& row : rows)
@@ -51,7 +51,7 @@ void add_missing(std::span<RakedRow> rows, const Shares& wanted, std::uint32_t p
   for (const auto& of : wanted)
     if (!has[of.path] && of.share > 0)
       for (RakedRow& row : rows)
-        if (row.mass > 0) row.shares.push_back(of);
+        if (row.mass > 0 && row.may_have(of.path)) row.shares.push_back(of);
 }
 
 Shares shares_of(const std::map<std::uint32_t, double>& times) {
@@ -90,7 +90,8 @@ void UserShares::Weights::add(const Weights& other) {
   mpi_ticks += other.mpi_ticks;
 }
 
-UserShares::UserShares(std::vector<Cluster> clusters) : clusters_(std::move(clusters)), kept_(clusters_.size()) {
+UserShares::UserShares(std::vector<Cluster> clusters, const Excluded& excluded)
+    : clusters_(std::move(clusters)), kept_(clusters_.size()) {
   for (const Cluster& cluster : clusters_) {
     Class& of = classes_[cluster.class_index];
     for (const PathSum& path : cluster.paths) {
@@ -98,6 +99,13 @@ UserShares::UserShares(std::vector<Cluster> clusters) : clusters_(std::move(clus
       of.samples += static_cast<double>(path.samples);
       if (path.time > 0) of.times[path.path] += path.time;
     }
+  }
+  for (auto& [index, of] : classes_) {
+    const auto paths = excluded.find(index);
+    if (paths == excluded.end()) continue;
+    const auto known = std::ranges::find(exclusions_, paths->second);
+    of.exclusion = static_cast<std::size_t>(known - exclusions_.begin());
+    if (known == exclusions_.end()) exclusions_.push_back(paths->second);
   }
 }
 
@@ -149,10 +157,14 @@ void UserShares::grow() {
 
 void UserShares::weigh(const Iteration& of) {
   if (!has(of.cluster)) return;
-  Group& group = groups_[group_of(of.cluster)];
-  Part& part = group.parts[{of.cluster, group.tree.leaf_of(of.variables)}];
+  Part& part = groups_[class_of(of.cluster).group].parts[{of.cluster, place_of(of)}];
   if (at(of.cluster).alone) return;  // but its pool is there
   (of.kept ? part.kept : part.others).add({of.least_on_cpu, of.most_on_cpu, of.cpu, of.user_ticks, of.mpi_ticks});
+}
+
+UserShares::Place UserShares::place_of(const Iteration& of) const {
+  const Class& cls = class_of(of.cluster);
+  return {groups_[cls.group].tree.leaf_of(of.variables), cls.exclusion};
 }
 
 /// What the samples of the members hit that were not kept.
@@ -178,8 +190,8 @@ class UserShares::Settling {
 
   /// As `apart` of UserShares, of this group.
   double settle() {
-    for (const auto& [leaf, of] : leaves_)
-      group_.pool_of_leaf[leaf] = add_pool(of.cpu_part, samples_of(leaf), 0, shares_of(leaf));
+    for (const auto& [place, of] : places_)
+      group_.pool_of_place[place] = add_pool(of.cpu_part, row_at(place, 0));
     for (auto at = group_.parts.begin(); at != group_.parts.end();) {
       auto end = at;
       while (end != group_.parts.end() && end->first.first == at->first.first) ++end;
@@ -189,7 +201,7 @@ class UserShares::Settling {
     Shares wanted;
     for (std::uint32_t path = 0; path < targets_.size(); ++path)
       if (targets_[path] > 0) wanted.push_back({path, targets_[path] / with_path_});
-    group_.pool_of_rest = add_pool(cpu_part_of(all_), group_.samples, 0, wanted);
+    group_.pool_of_rest = add_pool(cpu_part_of(all_), {0, group_.samples, wanted});
     add_missing(rows_, wanted, shares_.paths_);
     const double apart = rake_beyond_zeros(rows_, targets_, samples_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -200,8 +212,8 @@ class UserShares::Settling {
   }
 
  private:
-  using PartIterator = std::map<ClusterAndLeaf, Part>::iterator;
-  struct OfLeaf {
+  using PartIterator = std::map<ClusterAndPlace, Part>::iterator;
+  struct OfPlace {
     Weights weights;
     double cpu_part = 0;
     double on_cpu() const { return weights.least + cpu_part * (weights.most - weights.least); }
@@ -210,7 +222,7 @@ class UserShares::Settling {
   void add_up(std::size_t group) {
     for (const auto& [where, part] : group_.parts)
       for (const Weights& weights : {part.kept, part.others}) {
-        leaves_[where.second].weights.add(weights);
+        places_[where.second].weights.add(weights);
         all_.add(weights);
       }
     for (const Cluster& cluster : shares_.clusters_) {
@@ -231,15 +243,15 @@ class UserShares::Settling {
     without_path_ = time > 0 ? sums_.without_path / time : 0;
   }
 
-  /// By leaf: between what is certain, where the ticks of all its iterations say, and so that the sum is exact.
+  /// By place: between what is certain, where the ticks of all its iterations say, and so that the sum is exact.
   void divide_cpu_time() {
     double found = 0;
-    for (auto& [leaf, of] : leaves_) {
+    for (auto& [place, of] : places_) {
       of.cpu_part = cpu_part_of(of.weights);
       found += of.on_cpu();
     }
     const double missing = sums_.on_cpu - found;
-    for (auto& [leaf, of] : leaves_) {
+    for (auto& [place, of] : places_) {
       if (missing > 0 && all_.most > found)
         of.cpu_part += std::min(1.0, missing / (all_.most - found)) * (1 - of.cpu_part);
       if (missing < 0 && found > all_.least) of.cpu_part *= 1 - std::min(1.0, -missing / (found - all_.least));
@@ -257,8 +269,8 @@ class UserShares::Settling {
     return std::clamp((weights.cpu * user_part - weights.least) / room, 0.0, 1.0);
   }
 
-  double mass_of(const Weights& weights, std::size_t leaf) const {
-    return (1 - without_path_) * OfLeaf{weights, leaves_.at(leaf).cpu_part}.on_cpu();
+  double mass_of(const Weights& weights, const Place& place) const {
+    return (1 - without_path_) * OfPlace{weights, places_.at(place).cpu_part}.on_cpu();
   }
 
   const Shares& shares_of(std::size_t leaf) const { return group_.tree.leaves()[leaf].shares; }
@@ -271,14 +283,30 @@ class UserShares::Settling {
     return group_.tree.leaves().size() == 1 ? std::max(group_.samples, 1.0) : own + 1;
   }
 
-  std::size_t add_pool(double cpu_part, double samples, double mass, const Shares& shares) {
+  /// What the leaf says, without what is excluded. Where nothing is left, what the exact sums have beside that.
+  RakedRow row_at(const Place& place, double mass) const {
+    const std::vector<bool>& excluded = shares_.exclusions_[place.exclusion];
+    RakedRow row{mass, samples_of(place.leaf), shares_of(place.leaf), excluded.empty() ? nullptr : &excluded};
+    if (!row.excluded || row.shares.empty()) return row;
+    std::erase_if(row.shares, [&](const auto& cell) { return !row.may_have(cell.path); });
+    double left = 0;
+    for (const auto& cell : row.shares) left += cell.share;
+    row.samples = std::max(left * row.samples, std::min(row.samples, 1.0));
+    if (row.shares.empty())
+      for (std::uint32_t path = 0; path < targets_.size(); ++path)
+        if (targets_[path] > 0 && row.may_have(path)) left += targets_[path], row.shares.push_back({path, targets_[path]});
+    for (auto& cell : row.shares) cell.share /= left;
+    return row;
+  }
+
+  std::size_t add_pool(double cpu_part, RakedRow row) {
     auto& pools = shares_.pools_;
-    pools.push_back({samples, {}, without_path_, cpu_part, pools.size()});
-    rows_.push_back({mass, samples, shares});
+    pools.push_back({row.samples, {}, without_path_, cpu_part, pools.size()});
+    rows_.push_back(std::move(row));
     return pools.size() - 1;
   }
 
-  RakedRow& row_of(std::size_t leaf) { return rows_[group_.pool_of_leaf.at(leaf) - first_pool_]; }
+  RakedRow& row_of(const Place& place) { return rows_[group_.pool_of_place.at(place) - first_pool_]; }
 
   /// The members that were not kept get pools of their own where their samples differ from what the leaves say.
   void settle_cluster(PartIterator begin, PartIterator end) {
@@ -286,9 +314,9 @@ class UserShares::Settling {
     std::map<std::uint32_t, double> by_path;
     double mass = 0, samples = 0;
     for (auto at = begin; at != end; ++at) {
-      const std::size_t leaf = at->first.second;
-      row_of(leaf).mass += mass_of(at->second.kept, leaf);
-      others.push_back({mass_of(at->second.others, leaf), samples_of(leaf), shares_of(leaf)});
+      const Place& place = at->first.second;
+      row_of(place).mass += mass_of(at->second.kept, place);
+      others.push_back(row_at(place, mass_of(at->second.others, place)));
       mass += others.back().mass;
       for (const auto& cell : others.back().shares) by_path[cell.path] += others.back().mass * cell.share;
       if (others.back().mass > 0) samples += others.back().samples;
@@ -315,11 +343,10 @@ class UserShares::Settling {
     rake_beyond_zeros(others, wanted, samples);
     std::size_t i = 0;
     for (auto at = begin; at != end; ++at, ++i) {
-      const std::size_t leaf = at->first.second;
       if (others[i].mass <= 0) continue;
       sort_by_path(others[i].shares);
-      group_.pool_of_part[at->first] =
-          add_pool(leaves_.at(leaf).cpu_part, std::min(samples, samples_of(leaf)), others[i].mass, others[i].shares);
+      others[i].samples = std::min(samples, row_at(at->first.second, 0).samples);
+      group_.pool_of_part[at->first] = add_pool(places_.at(at->first.second).cpu_part, std::move(others[i]));
     }
   }
 
@@ -327,7 +354,7 @@ class UserShares::Settling {
   Group& group_;
   std::vector<double> targets_;  ///< time by path
   std::size_t first_pool_;       ///< of the group
-  std::map<std::size_t, OfLeaf> leaves_;
+  std::map<Place, OfPlace> places_;
   Weights all_;
   Cluster sums_;
   double with_path_ = 0, without_path_ = 0;
@@ -344,13 +371,13 @@ void UserShares::settle() {
 
 const UserShares::Pool* UserShares::pool_of(const Iteration& of) const {
   if (!has(of.cluster)) return nullptr;
-  const Group& group = groups_[group_of(of.cluster)];
-  const std::size_t leaf = group.tree.leaf_of(of.variables);
+  const Group& group = groups_[class_of(of.cluster).group];
+  const Place place = place_of(of);
   if (!of.kept && !group.pool_of_part.empty())
-    if (const auto own = group.pool_of_part.find({of.cluster, leaf}); own != group.pool_of_part.end())
+    if (const auto own = group.pool_of_part.find({of.cluster, place}); own != group.pool_of_part.end())
       return &pools_[own->second];
-  const auto pool = group.pool_of_leaf.find(leaf);
-  return &pools_[pool == group.pool_of_leaf.end() ? group.pool_of_rest : pool->second];
+  const auto pool = group.pool_of_place.find(place);
+  return &pools_[pool == group.pool_of_place.end() ? group.pool_of_rest : pool->second];
 }
 
 double UserShares::on_cpu(const Pool& pool, const Iteration& of) const {

@@ -17,6 +17,9 @@
 ///    it is made to add up, too. This, and what samples without a call path stand for, is one for the classes of a
 ///    tree.
 ///
+/// A class may exclude call paths: what lies below MPI calls or regions that are not in it was not called. Iterations of
+/// such a class share the tree of others, but have pools of their own, without these call paths.
+///
 /// The error of a share p is sqrt(p (1 - p) / n), n being the samples of the pool; and 1 / n at least: a path that no
 /// sample hit has less than 3 / n with 95 % probability. Added to its square is the variance of the shares of the
 /// pool's iterations, where their samples show more than chance. What changes little by little gains too little for a
@@ -30,7 +33,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "offline/analysis/share_tree.hpp"
@@ -71,7 +73,10 @@ class UserShares {
     double error_of(double share, const ShareSpread& spread) const;
   };
 
-  explicit UserShares(std::vector<Cluster> clusters);
+  /// By class: the call paths that its iterations cannot have. Classes that are not listed have any.
+  using Excluded = std::map<std::uint32_t, std::vector<bool>>;
+
+  explicit UserShares(std::vector<Cluster> clusters, const Excluded& excluded = {});
 
   void learn(std::int32_t cluster, const ShareVariables& of, std::span<const PathSamples> samples);
   void grow();
@@ -91,19 +96,24 @@ class UserShares {
     double least = 0, most = 0, cpu = 0, user_ticks = 0, mpi_ticks = 0;
     void add(const Weights& other);
   };
+  /// Iterations in one leaf of a tree whose classes exclude the same call paths.
+  struct Place {
+    std::size_t leaf, exclusion;
+    auto operator<=>(const Place&) const = default;
+  };
   /// Members of one cluster in one leaf, those that were kept and the others.
   struct Part {
     Weights kept, others;
   };
-  using ClusterAndLeaf = std::pair<std::int32_t, std::size_t>;
+  using ClusterAndPlace = std::pair<std::int32_t, Place>;
   /// Classes that share a tree.
   struct Group {
     ShareTree tree;
     double samples = 0;
-    std::map<ClusterAndLeaf, Part> parts;
-    std::unordered_map<std::size_t, std::size_t> pool_of_leaf;  ///< of pools_; leaves where iterations were weighed
-    std::size_t pool_of_rest = 0;                               ///< of the exact sums
-    std::map<ClusterAndLeaf, std::size_t> pool_of_part;         ///< where those that were not kept have their own
+    std::map<ClusterAndPlace, Part> parts;
+    std::map<Place, std::size_t> pool_of_place;           ///< of pools_; places where iterations were weighed
+    std::size_t pool_of_rest = 0;                         ///< of the exact sums
+    std::map<ClusterAndPlace, std::size_t> pool_of_part;  ///< where those that were not kept have their own
   };
   struct Class {
     SampledIterations kept;
@@ -111,16 +121,19 @@ class UserShares {
     std::int64_t kept_samples = 0;
     double samples = 0;
     std::size_t group = 0;
+    std::size_t exclusion = 0;  ///< of exclusions_
   };
   class Settling;
   bool has(std::int32_t cluster) const { return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters_.size(); }
   const Cluster& at(std::int32_t cluster) const { return clusters_[static_cast<std::size_t>(cluster)]; }
-  std::size_t group_of(std::int32_t cluster) const { return classes_.at(at(cluster).class_index).group; }
+  const Class& class_of(std::int32_t cluster) const { return classes_.at(at(cluster).class_index); }
+  Place place_of(const Iteration& of) const;
   std::vector<PathSum> not_kept(std::int32_t cluster) const;
 
   std::vector<Cluster> clusters_;
   std::vector<std::map<std::uint32_t, std::int64_t>> kept_;  ///< samples by cluster and path
   std::map<std::uint32_t, Class> classes_;
+  std::vector<std::vector<bool>> exclusions_{{}};  ///< different sets of call paths; the first is empty
   std::vector<Group> groups_;
   std::vector<Pool> pools_;
   std::uint32_t paths_ = 0;  ///< their numbers are below

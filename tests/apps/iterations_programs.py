@@ -15,7 +15,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import EXAMPLES, FULL, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment, mpirun
+from refrain_testing import (EXAMPLES, FULL, MPIS, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment,
+                             mpiexec, mpirun)
 
 LOOP = PROGRAMS / "iterations_loop"
 
@@ -196,6 +197,20 @@ class HotSpot(TestCase):
     def series(self, outcome: Outcome, callpath: str) -> dict[str, Any]:
         loop = self.report(outcome, "--iterations", "--callpath", callpath, "--metric", "user").data["loops"][0]
         return loop["per_location"][0]["callpath"]
+
+    def test_a_function_below_which_no_call_was_made_has_no_time(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                program = PROGRAMS / f"iterations_refine_{mpi}"
+                outcome = self.measured(mpiexec(mpi, 1, program, 300), {"REFRAIN_SAMPLING_FREQUENCY": "500"})
+                self.assertEqual(0, outcome.code, outcome.stderr)
+                split = self.series(outcome, "split")["user_s"]
+                self.assertEqual([], [i for i, s in enumerate(split) if i % 20 != 19 and s > 0])
+                self.assertTrue(all(s > 0 for s in split[19::20]))
+                # About 15 of 45 samples are in split(): 6 standard errors are 19 of them.
+                self.assertAlmostEqual(float(outcome.stdout), sum(split), delta=19 * 2e-3)
+                second = self.report(outcome, "--iteration", "2").callpaths
+                self.assertFalse([c for c in second if "refine" in c["path"]])
 
     def test_a_function_is_in_the_iterations_that_call_it_and_in_no_others(self) -> None:
         drift = mpirun(1, EXAMPLES / "drift", "--cells", self.CELLS, "--steps", self.STEPS, "--start", self.START)
