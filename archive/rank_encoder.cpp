@@ -393,6 +393,33 @@ bool encode_process(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+/// Cores as runs.
+void encode_cores(const platform::Cores& cores, Encoder& out) {
+  constexpr std::size_t most = platform::Cores::most;
+  const auto end_of_run = [&](std::size_t at) {
+    const bool has = at < most && cores.has(at);
+    while (at < most && cores.has(at) == has) ++at;
+    return at;
+  };
+  std::size_t runs = 0;
+  for (std::size_t at = 0; at < most; at = end_of_run(at)) runs += cores.has(at);
+  out.varint(runs);
+  std::size_t before = 0;
+  for (std::size_t at = 0; at < most; at = end_of_run(at)) {
+    if (!cores.has(at)) continue;
+    out.varint(at - before);
+    before = end_of_run(at);
+    out.varint(before - at);
+  }
+}
+
+bool encode_all_cores(const RankRecord& record, Encoder& out) {
+  encode_cores(record.cores_at_begin, out);
+  encode_cores(record.cores_at_end, out);
+  out.varint(static_cast<std::uint64_t>(record.cpu_quota_in_thousandths));
+  return !out.failed();
+}
+
 /// Members as runs of equal stride: MPI_COMM_WORLD of any size is one run.
 void encode_members(std::span<const std::int32_t> members, Encoder& out) {
   out.varint(members.size());
@@ -501,6 +528,7 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
                      [&](Encoder& out) {
                        return encode_totals(record, paths, definitions.paths(), ticks_per_second(record), out);
                      }) &&
+         add_section(block, Section::Cores, [&](Encoder& out) { return encode_all_cores(record, out); }) &&
          add_section(block, Section::OwnTimes, [&](Encoder& out) { return encode_own_times(record, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!some_stand_for_many(record.communicators) ||

@@ -15,6 +15,7 @@
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
+#include "platform/cores.hpp"
 #include "platform/modules.hpp"
 #include "waits/durations.hpp"
 
@@ -148,6 +149,8 @@ struct RankRecord {
   platform::ClockAnchor first_anchor;
   platform::ClockAnchor last_anchor;
   std::int64_t begin_epoch_ns;
+  platform::Cores cores_at_begin, cores_at_end;  ///< that threads of the process may run on; none: not known
+  std::int64_t cpu_quota_in_thousandths;         ///< of a core; 0: no quota
   CalibratedCost call_cost;
   CalibratedCost tick_cost;
   std::span<const platform::Module> modules;

@@ -21,7 +21,9 @@
 #include "measurement/locations.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
+#include "measurement/unseen_threads.hpp"
 #include "platform/clock.hpp"
+#include "platform/cores.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/modules.hpp"
 #include "platform/signal_mask.hpp"
@@ -59,6 +61,8 @@ measurement::LocationSettings location_settings;
 platform::ClockAnchor first_anchor;
 platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
+platform::Cores cores_at_begin;
+std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
 int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
@@ -196,6 +200,8 @@ bool begin_measurement() {
   first_anchor = platform::read_anchor();
   counter_watch = platform::CounterWatch(platform::read_uncorrected_anchor());
   begin_epoch_ns = platform::wall_clock_ns();
+  platform::add_cores_of(0, cores_at_begin);
+  cpu_quota = platform::cpu_quota_in_thousandths();
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
@@ -242,6 +248,7 @@ bool begin_measurement() {
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
+  measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   is_without_mpi = !mpi_is_loaded();
   if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
@@ -265,6 +272,7 @@ void end_measurement() {
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l != measurement::own_location()) measurement::close_location(*l);
   if (measurement::own_location()) measurement::close_location(*measurement::own_location());
+  measurement::end_process_cpu_time();
   measurement::bring_followers_up_to_date();
   measurement::lifecycle = {};
 }
@@ -284,6 +292,15 @@ format::EventMode event_mode() {
   return format::EventMode::Off;
 }
 
+/// Of all measured threads that are there: a program may have bound each of them to cores of its own.
+platform::Cores cores_now() {
+  platform::Cores cores{};
+  platform::add_cores_of(home_process, cores);
+  for (const Location* l = measurement::first_location(); l; l = l->next)
+    if (l->in_use.load(std::memory_order_relaxed)) platform::add_cores_of(l->os_thread_id, cores);
+  return cores;
+}
+
 /// What the record of this rank says besides its locations.
 archive::RankRecord make_frame(const Spilled& spilled) {
   archive::RankRecord frame{};
@@ -294,6 +311,9 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.first_anchor = first_anchor;
   frame.last_anchor = platform::read_anchor();
   frame.begin_epoch_ns = begin_epoch_ns;
+  frame.cores_at_begin = cores_at_begin;
+  frame.cores_at_end = cores_now();
+  frame.cpu_quota_in_thousandths = cpu_quota;
   frame.region_names = measurement::mpi_region_names;
   if (adapter_in_use.communicators) {
     // Each refers to the next, and other threads may be adding to them.

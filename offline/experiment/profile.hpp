@@ -228,6 +228,20 @@ struct Cost {
   double median = 0, low = 0, high = 0;  ///< ticks
 };
 
+/// The cores that threads of a rank may run on, as the kernel numbers them.
+struct Cores {
+  struct Run {
+    std::uint32_t first, count;
+    bool operator==(const Run&) const = default;
+  };
+  std::vector<Run> at_begin, at_end;         ///< ascending; none: not known
+  std::int64_t quota_in_thousandths = 0;     ///< of a core, by the control group; 0: no quota
+
+  bool known() const { return !at_begin.empty() || !at_end.empty(); }
+  /// What the rank could use at its end: a program that binds its threads does that after the start.
+  const std::vector<Run>& used() const { return at_end.empty() ? at_begin : at_end; }
+};
+
 struct RankDefinition {
   std::int32_t rank = 0;
   std::int64_t process_id = 0;
@@ -235,6 +249,7 @@ struct RankDefinition {
   double ticks_per_second = 1e9;
   std::int64_t begin_epoch_ns = 0;
   Cost call_cost, tick_cost;
+  Cores cores;
   /// What can be counted on one machine may be missing on another: each rank has a list of its own.
   std::vector<ExtraMetric> extra_metrics;
   std::vector<std::size_t> asked_for;  ///< which of them REFRAIN_METRICS has named, in the order of the run

@@ -33,6 +33,30 @@ void read_process(SectionReader in, Rank& rank) {
   if (!(rank.ticks_per_second >= 1)) in.refuse("a clock that stands still");
 }
 
+std::vector<Cores::Run> read_core_runs(SectionReader& in) {
+  constexpr std::uint64_t most = 1 << 20;
+  std::vector<Cores::Run> runs;
+  std::uint64_t end = 0;
+  for (std::size_t n = in.count(2); n > 0; --n) {
+    const std::uint64_t distance = in.varint(), count = in.varint();
+    in.check();
+    if (distance > most || count == 0 || count > most || end + distance + count > most)
+      in.refuse("cores that no machine has");
+    runs.push_back({static_cast<std::uint32_t>(end + distance), static_cast<std::uint32_t>(count)});
+    end += distance + count;
+  }
+  return runs;
+}
+
+void read_cores(SectionReader& in, Rank& rank) {
+  Cores cores;
+  cores.at_begin = read_core_runs(in);
+  cores.at_end = read_core_runs(in);
+  cores.quota_in_thousandths = static_cast<std::int64_t>(in.varint() & std::numeric_limits<std::int64_t>::max());
+  in.finish();
+  rank.cores = std::move(cores);
+}
+
 /// Classes of own time that this reader does not know are skipped.
 void read_own_times(SectionReader& in, Rank& rank) {
   std::vector<std::optional<std::size_t>> known(in.count(1));
@@ -345,6 +369,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
     if (metric.unit == "ticks") metric.unit = "ns";
   read_locations(rank, depth);
   const std::string on = " on rank " + std::to_string(number);
+  if (block_.has(Section::Cores))
+    survives(Section::Cores, "cores", "which cores there were" + on + " is missing",
+             [&](SectionReader& in) { read_cores(in, rank); });
   if (block_.has(Section::OwnTimes))
     survives(Section::OwnTimes, "own times", "Refrain's own time" + on + " is as calibrated",
              [&](SectionReader& in) { read_own_times(in, rank); });

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <span>
 
+#include "offline/analysis/cores.hpp"
 #include "offline/analysis/human_units.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
@@ -117,6 +119,26 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
                    {"--locations"}});
 }
 
+namespace {
+
+/// Why user code was not on a CPU, as far as that is known.
+std::string why_not_on_cpu(const experiment::Experiment& experiment) {
+  constexpr std::size_t most_ranks_read = 4096;
+  const std::size_t ranks = experiment.ranks().size();
+  analysis::CoreUse cores;
+  std::set<std::string> hosts;
+  for (std::size_t place = 0; place < std::min(ranks, most_ranks_read); ++place)
+    if (const auto rank = experiment.rank(place, experiment::Depth::Run)) {
+      cores.add(*rank);
+      hosts.insert(rank->host);
+    }
+  const auto shared = cores.shared();
+  if (shared.empty()) return "threads share cores, sleep, or read and write files";
+  return analysis::sentence(shared[0], hosts.size() > 1);
+}
+
+}  // namespace
+
 void shared_core(const Facts& facts, std::vector<Finding>& found) {
   double seconds = 0, low_s = 0, high_s = 0;
   const analysis::LocationSummary* most = nullptr;
@@ -136,10 +158,9 @@ void shared_core(const Facts& facts, std::vector<Finding>& found) {
       {"",
        seconds / all_s,
        deviation_of((high_s - low_s) / 2) / all_s,
-       fmt::format("in user code the program was not on a CPU ({}){}: threads share cores, sleep, or read and write "
-                   "files",
+       fmt::format("in user code the program was not on a CPU ({}){}: {}",
                    bounds_text(percent * low_s / all_s, percent * high_s / all_s),
-                   is_of_one ? fmt::format(", mostly on rank {}", most->rank) : ""),
+                   is_of_one ? fmt::format(", mostly on rank {}", most->rank) : "", why_not_on_cpu(facts.experiment)),
        {"--locations", "--metric", "not_on_cpu"}});
 }
 

@@ -60,6 +60,8 @@ class Shown {
         columns.push_back({metric.name + "_" + bound + "_s", kind, metrics_.size() == 1 ? Everywhere : ForPrograms,
                            bound == std::string_view("low") ? "at least" : "at most"});
     }
+    columns.push_back({"cores_at_begin", Kind::Text, ForPrograms});
+    columns.push_back({"cores_at_end", Kind::Text, ForPrograms});
     columns.push_back({"name"});
     return columns;
   }
@@ -85,6 +87,8 @@ class Shown {
       if (severities_.metrics()[metrics_[m]].unit == "s") add_time(row, of, has_bounds(metrics_[m]));
       else row.cells.emplace_back(static_cast<std::int64_t>(std::clamp(of.value, -9e18, 9e18)));
     }
+    row.cells.emplace_back(analysis::core_list(rank.cores.at_begin));
+    row.cells.emplace_back(analysis::core_list(rank.cores.at_end));
     row.cells.emplace_back(location.name);
     return row;
   }

@@ -18,6 +18,9 @@ Table nodes_table(const Document& d) {
                                  {"user_share", Kind::Share, Everywhere, "user %"},
                                  {"not_on_cpu_share", Kind::Share, Everywhere, "not on CPU %"},
                                  {"ranks", Kind::Count},
+                                 {"threads", Kind::Count},
+                                 {"cores", Kind::Count},
+                                 {"cpu_quota", Kind::Number, ForPrograms},
                                  {"which", Kind::Text, Everywhere, "which"},
                                  {"node"}};
   return {"nodes", std::move(columns), [&d](const TakeRow& take) {
@@ -34,10 +37,16 @@ Table nodes_table(const Document& d) {
               to.user_s += of.user_s;
               to.not_on_cpu_s += of.not_on_cpu_s;
             }
-            for (const auto& [name, of] : nodes)
-              if (of.wall_s > 0)
-                take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
-                       static_cast<std::int64_t>(of.ranks.size()), rank_list(of.ranks), name}});
+            std::map<std::string, analysis::NodeCores> cores_of;
+            for (const analysis::NodeCores& of : d.overview.nodes) cores_of[of.host] = of;
+            for (const auto& [name, of] : nodes) {
+              if (!(of.wall_s > 0)) continue;
+              const analysis::NodeCores& there = cores_of[name];
+              take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
+                     static_cast<std::int64_t>(of.ranks.size()), there.threads,
+                     there.cores ? Cell(*there.cores) : Cell(), there.quota > 0 ? Cell(there.quota) : Cell(),
+                     rank_list(of.ranks), name}});
+            }
           }};
 }
 

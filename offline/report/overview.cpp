@@ -58,6 +58,7 @@ void look_at_sampling(const experiment::Manifest& manifest, Overview& overview) 
 void OverviewBuilder::add(const experiment::Rank& rank) {
   if (!rank.locations.empty()) present_.push_back(rank.rank);
   if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
+  cores_.add(rank);
   const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
   const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
     all.median += cost.median * ns;
@@ -113,6 +114,8 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   overview.not_on_cpu_uncertain = tree.totals.not_on_cpu_at_stake_s > tree.totals.user_s / 10;
   overview.without_mpi = overview.ranks <= 1 && experiment.manifest().mpi_library.empty() && tree.totals.mpi_calls == 0;
   look_at_sampling(experiment.manifest(), overview);
+  overview.nodes = cores_.nodes();
+  overview.shared = cores_.shared();
   return overview;
 }
 

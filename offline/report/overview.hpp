@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/cores.hpp"
 #include "offline/analysis/minimum_waits.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/report.hpp"
@@ -38,6 +39,8 @@ struct Overview {
   double first_end_s = 0, last_end_s = 0;
   bool rank_0_is_snapshot = false;
   std::vector<std::string> hosts;
+  std::vector<analysis::NodeCores> nodes;     ///< by host
+  std::vector<analysis::SharedCores> shared;  ///< where there were fewer cores than ranks or threads, worst first
   /// Whether the split of user code and (not on CPU) cannot be trusted: more than a tenth of the user code's time
   /// rests on the division of samples.
   bool not_on_cpu_uncertain = false;
@@ -63,6 +66,7 @@ class OverviewBuilder {
   Overview overview_;
   std::vector<std::int32_t> present_;
   std::set<std::string> hosts_;
+  analysis::CoreUse cores_;
   std::array<Own, format::own_time_count> own_{};
   int ranks_ = 0;
 };

@@ -54,6 +54,9 @@ Table experiment_table(const Document& d) {
   table.add("started", manifest.started);
   table.add("ended", manifest.ended);
   table.add("hosts", d.overview.hosts);
+  std::vector<std::string> shared;
+  for (const auto& of : d.overview.shared) shared.push_back(analysis::sentence(of, d.overview.hosts.size() > 1));
+  table.add("shared_cores", std::move(shared));
   table.add("mpi_library", manifest.mpi_library);
   ObjectTable configuration("configuration");
   for (const auto& [name, value] : manifest.configuration) configuration.add(name, value);

@@ -207,6 +207,42 @@ void TextPage::warnings(const Document& d) {
   if (!out_.empty()) line();
 }
 
+namespace {
+
+/// "on 2 cores of node1"
+std::string where(const Overview& o) {
+  std::int64_t cores = 0;
+  bool known = !o.nodes.empty();
+  for (const analysis::NodeCores& node : o.nodes) {
+    known = known && node.cores;
+    cores += node.cores.value_or(0);
+  }
+  const bool named = o.hosts.size() == 1 && !o.hosts[0].empty();
+  const std::string on = known ? fmt::format(" on {}", plural(cores, "core", "cores")) : "";
+  if (named) return on + (known ? " of " : " on ") + o.hosts[0];
+  return o.hosts.size() > 1 ? fmt::format("{} {} {} nodes", on, known ? "of" : "on", o.hosts.size()) : on;
+}
+
+/// What must be known before any time is looked at. Nothing: there were enough.
+std::string too_few_cores(const Document& d) {
+  const auto& shared = d.overview.shared;
+  if (shared.empty()) return "";
+  double user_s = 0, off_s = 0;
+  for (const auto& of : d.tree.locations) {
+    user_s += of.user_s;
+    off_s += of.not_on_cpu_s;
+  }
+  std::string text;
+  if (user_s > 0 && off_s > 0.01 * user_s)
+    text = fmt::format("User code had a core for {:.0f} % of its time: ", 100 * (1 - off_s / user_s));
+  text += analysis::sentence(shared[0], d.overview.hosts.size() > 1);
+  if (shared.size() > 1)
+    text += fmt::format(", and {} {} as crowded or less", shared.size() - 1, shared.size() == 2 ? "node is" : "nodes are");
+  return text + ".";
+}
+
+}  // namespace
+
 void TextPage::heading(const Document& d) {
   const experiment::Manifest& manifest = d.experiment->manifest();
   const std::string command = joined_command(manifest.command);
@@ -218,8 +254,7 @@ void TextPage::heading(const Document& d) {
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d.overview.ranks);
   }
-  if (d.overview.hosts.size() == 1 && !d.overview.hosts[0].empty()) about += " on " + d.overview.hosts[0];
-  if (d.overview.hosts.size() > 1) about += fmt::format(" on {} nodes", d.overview.hosts.size());
+  about += where(d.overview);
   about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
   if (d.options.thread) about += fmt::format(" (number {} of each rank)", *d.options.thread);
   std::string threads;
@@ -233,6 +268,7 @@ void TextPage::heading(const Document& d) {
   about += ", " + d.overview.state;
   wrapped("", about, 0);
   for (const std::string& text : d.part.subject) wrapped("", text, 0);
+  if (const std::string text = too_few_cores(d); !text.empty()) wrapped("", text, 0, style_.warning);
   line();
 }
 

@@ -410,6 +410,19 @@ TEST(Golden, version_1_8) {
   EXPECT_EQ(all.values, (std::array<std::int64_t, waits::column_count>{84, 1'173'030, 900, 22'515, 6, 5445}));
 }
 
+TEST(Golden, version_1_9) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.9").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  using Runs = std::vector<experiment::Cores::Run>;
+  const experiment::Cores& cores = profile.ranks[1].cores;
+  EXPECT_EQ(cores.at_begin, (Runs{{1, 1}}));
+  EXPECT_EQ(cores.at_end, (Runs{{0, 4}, {8, 4}, {65, 1}}));
+  EXPECT_EQ(cores.quota_in_thousandths, 1500);
+  EXPECT_EQ(profile.ranks[2].cores.quota_in_thousandths, 0);
+  EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.8").profile.ranks[1].cores.known());
+}
+
 TEST(Golden, events_2) {
   const auto experiment = experiment::Experiment::open(GOLDEN "/events-2", true);
   const auto trace = trace::Trace::open(experiment);

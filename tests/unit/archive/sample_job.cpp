@@ -30,6 +30,10 @@ SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) :
   record_.first_anchor = {1'000'000, 500'000};
   record_.last_anchor = {1'000'000 + 3'000'000'000, 500'000 + 1'500'000'000};  // two ticks a nanosecond
   record_.begin_epoch_ns = 1'700'000'000'000'000'000 + rank;
+  record_.cores_at_begin.words[0] = std::uint64_t{1} << rank % 4;
+  record_.cores_at_end.words[0] = 0xf0f;
+  record_.cores_at_end.words[1] = std::uint64_t{1} << rank % 4;
+  record_.cpu_quota_in_thousandths = rank % 2 ? 1500 : 0;
   record_.call_cost = {40.5, 38, 51};
   record_.tick_cost = {1500, 1400.25, 1999};
   for (const SampleModule& sample : sample_modules_) {

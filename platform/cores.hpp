@@ -1,0 +1,28 @@
+#pragma once
+/// The cores (as the kernel counts them: hardware threads) that threads of this process may run on.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::platform {
+
+/// A set of cores, by the kernel's numbers.
+struct Cores {
+  static constexpr std::size_t most = 8192;  ///< as many as Linux can be built for
+  std::uint64_t words[most / 64];
+
+  bool has(std::size_t core) const { return words[core / 64] >> core % 64 & 1; }
+  void add(const Cores& others) {
+    for (std::size_t i = 0; i < most / 64; ++i) words[i] |= others.words[i];
+  }
+};
+
+/// Adds the cores that a thread may run on (its affinity mask, within the cpuset of its control group). 0: the calling
+/// thread. False: the thread is gone. Async-signal-safe.
+bool add_cores_of(int os_thread_id, Cores& cores);
+
+/// How much CPU time the process may use per second of wall time, by the quotas of its control groups (cgroup v2
+/// cpu.max, v1 cpu.cfs_quota_us), in thousandths; 0: no quota. Opens a few files. Ordinary context.
+std::int64_t cpu_quota_in_thousandths();
+
+}  // namespace refrain::platform
