@@ -104,8 +104,7 @@ void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number
   const std::uint64_t count = number - loop.iterations;
   if (count < least_absence) {
     constexpr IterationRow nothing = {};
-    while (loop.iterations < number)
-      log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
+    while (loop.iterations < number) log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
     return;
   }
   close_log_block(counted_at, loop);

@@ -92,8 +92,8 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
 /// Logs the next iteration, which differs from the one before in its wall time alone. False: the log has no short form
 /// for it; nothing was done.
 bool log_again(ClusteredLoop& loop, platform::Ticks wall);
-/// The location had no thread during the iterations before `number` that are not logged yet. Costs the same however many
-/// they are.
+/// The location had no thread during the iterations before `number` that are not logged yet. Costs the same however
+/// many they are.
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number);
 /// Sends what the loop holds to the file when that has become much. `location` has the loop.
 void spill_if_much(Location& location, const ClusteredLoop& loop);

@@ -26,6 +26,7 @@ constexpr std::uintptr_t no_scope = ~std::uintptr_t{0};
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
+std::atomic<std::int64_t> lives{0};         ///< threads that became locations
 std::atomic<const void*> pausing{nullptr};  ///< who_pauses() of the thread that pauses the others
 
 Location* from_pool() {
@@ -53,6 +54,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 
 }  // namespace
 
+std::int64_t threads_measured() { return lives.load(std::memory_order_relaxed); }
 Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() {
   all.store(nullptr, std::memory_order_release);
@@ -107,6 +109,7 @@ bool enter_location(Location& l) {
   const platform::OwnFloatingPoint own_environment;
   l.call.sp = no_scope;
   if (!enter(l, Inside::Closed)) return false;
+  lives.fetch_add(1, std::memory_order_relaxed);
   l.os_thread_id = platform::thread_id();
   prctl(PR_GET_NAME, l.name);
   l.random_state =

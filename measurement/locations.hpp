@@ -44,6 +44,9 @@ bool is_held(const Location& location);
 /// longer than that: a thread that finds the gate not open is in it for a moment.
 Inside place_outside_bookkeeping(const Location& location, std::int64_t longest_ns = 10'000'000);
 
+/// How many threads have been measured so far.
+std::int64_t threads_measured();
+
 /// Newest first; follow `next`.
 Location* first_location();
 

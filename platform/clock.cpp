@@ -89,6 +89,7 @@ ClockAnchor anchor_by(clockid_t clock) {
 
 std::int64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
 std::int64_t thread_cpu_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+std::int64_t process_cpu_ns() { return read_ns(CLOCK_PROCESS_CPUTIME_ID); }
 std::int64_t wall_clock_ns() { return read_ns(CLOCK_REALTIME); }
 
 void start_clock() { counter_is_trusted = kernel_trusts_counter(); }

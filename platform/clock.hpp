@@ -20,9 +20,10 @@ using Ticks = std::int64_t;
 /// `start_clock`.
 extern bool counter_is_trusted;
 
-std::int64_t monotonic_ns();   // Async-signal-safe.
-std::int64_t thread_cpu_ns();  // Async-signal-safe.
-std::int64_t wall_clock_ns();  // Async-signal-safe.
+std::int64_t monotonic_ns();    // Async-signal-safe.
+std::int64_t thread_cpu_ns();   // Async-signal-safe.
+std::int64_t process_cpu_ns();  // Async-signal-safe.
+std::int64_t wall_clock_ns();   // Async-signal-safe.
 
 /// Async-signal-safe.
 inline Ticks now() {

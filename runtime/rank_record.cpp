@@ -9,6 +9,7 @@
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
 #include "measurement/stopping.hpp"
+#include "measurement/unseen_threads.hpp"
 #include "platform/threads.hpp"
 #include "sampling/sampler.hpp"
 
@@ -39,6 +40,7 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const st
   unit.loop = loop;
   unit.cluster = cluster;
   static_cast<measurement::UnitTotals&>(unit) = totals;
+  cpu_ns_ += totals.cpu_ns;
   std::copy_n(extra, record_.extra_metrics.size(), unit.extra);
   if (wall_clock_weights_) {
     const double seconds =
@@ -292,6 +294,9 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibratio
   for (std::size_t thread = 0; thread < count; ++thread)
     for (const Location* l = measurement::first_location(); l; l = l->next)
       if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
+  if (!locations_.empty() && locations_.size() == count)
+    locations_[0].losses[static_cast<std::size_t>(measurement::Loss::UnseenThreads)] =
+        measurement::unseen_cpu_ns(cpu_ns_);
   point();
   record_.locations = locations_.view();
   return copy_modules();

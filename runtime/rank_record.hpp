@@ -67,6 +67,7 @@ class RankRecordBuilder {
 
   archive::RankRecord record_{};
   bool wall_clock_weights_ = false;
+  std::int64_t cpu_ns_ = 0;                     ///< of all locations
   double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
   Threads threads_ = Threads::Ended;
   platform::GrowableArray<const char*> region_names_;

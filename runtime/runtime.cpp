@@ -63,7 +63,7 @@ platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
 platform::Cores cores_at_begin;
 std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
-int home_process = 0;  ///< process id of the measured process: a child of vfork shares our memory, not our duty
+int home_process = 0;        ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT

@@ -1,4 +1,5 @@
-/// Threads that the program makes become locations. Those made inside MPI, by Refrain or by unmeasured threads do not.
+/// Threads that the program makes become locations. Those made inside MPI, by Refrain or by unmeasured threads do not;
+/// those of MPI are known, so that their CPU time is not taken for that of threads that nobody saw.
 ///
 /// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own
 /// argument stays what it was.
@@ -13,6 +14,7 @@
 #include "measurement/consumers.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
+#include "measurement/unseen_threads.hpp"
 #include "platform/next_definition.hpp"
 
 namespace {
@@ -29,6 +31,7 @@ struct Slot {
     int (*c11)(void*);
   } routine;
   void* argument;
+  bool of_mpi;
 };
 Slot slots[512];
 
@@ -38,6 +41,23 @@ Slot* take_slot() {
     if (!slot.taken.load(std::memory_order_relaxed) && slot.taken.compare_exchange_strong(taken, true)) return &slot;
   }
   return nullptr;
+}
+
+/// The calling thread is one of MPI's own.
+thread_local bool is_of_mpi __attribute__((tls_model("initial-exec"))) = false;
+
+/// Of a thread that the program has not made: whether MPI has, or a thread of MPI.
+bool made_by_mpi() { return lifecycle.thread_begins && (own_location() || is_of_mpi); }
+
+void lose_thread() {
+  own_location()->count_loss(Loss::ThreadUnmeasured);
+  refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
+}
+
+void begin_thread(bool of_mpi) {
+  if (!of_mpi) return lifecycle.thread_begins();
+  is_of_mpi = true;
+  refrain::measurement::note_thread_of_mpi();
 }
 
 /// True when the thread that is about to be made is one of the program's own. `frame`: of the function that the program
@@ -54,8 +74,9 @@ void* run_posix(void* argument) {
   auto* slot = static_cast<Slot*>(argument);
   auto* routine = slot->routine.posix;
   void* own_argument = slot->argument;
+  const bool of_mpi = slot->of_mpi;
   slot->taken.store(false, std::memory_order_release);
-  lifecycle.thread_begins();
+  begin_thread(of_mpi);
   return routine(own_argument);
 }
 
@@ -63,8 +84,9 @@ int run_c11(void* argument) {
   auto* slot = static_cast<Slot*>(argument);
   auto* routine = slot->routine.c11;
   void* own_argument = slot->argument;
+  const bool of_mpi = slot->of_mpi;
   slot->taken.store(false, std::memory_order_release);
-  lifecycle.thread_begins();
+  begin_thread(of_mpi);
   return routine(own_argument);
 }
 
@@ -78,13 +100,14 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
                                                              void* (*routine)(void*), void* argument) {
   auto* next = next_pthread_create.get();
   if (!next) return EAGAIN;
-  if (!made_by_program(__builtin_frame_address(0))) return next(thread, attributes, routine, argument);
+  const bool of_program = made_by_program(__builtin_frame_address(0));
+  if (!of_program && !made_by_mpi()) return next(thread, attributes, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
-    own_location()->count_loss(Loss::ThreadUnmeasured);
-    refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
+    if (of_program) lose_thread();
     return next(thread, attributes, routine, argument);
   }
+  slot->of_mpi = !of_program;
   slot->routine.posix = routine;
   slot->argument = argument;
   const int result = next(thread, attributes, run_posix, slot);
@@ -96,13 +119,14 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
 extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   if (!next) return thrd_error;
-  if (!made_by_program(__builtin_frame_address(0))) return next(thread, routine, argument);
+  const bool of_program = made_by_program(__builtin_frame_address(0));
+  if (!of_program && !made_by_mpi()) return next(thread, routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
-    own_location()->count_loss(Loss::ThreadUnmeasured);
-    refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
+    if (of_program) lose_thread();
     return next(thread, routine, argument);
   }
+  slot->of_mpi = !of_program;
   slot->routine.c11 = routine;
   slot->argument = argument;
   const int result = next(thread, run_c11, slot);

@@ -29,8 +29,8 @@ struct ClassSums {
   std::vector<Sampled> sampled;
 };
 
-/// By class, then by path of the profile: whether no iteration of the class has it. A class that excludes nothing has an
-/// empty list.
+/// By class, then by path of the profile: whether no iteration of the class has it. A class that excludes nothing has
+/// an empty list.
 std::vector<std::vector<bool>> excluded_paths(std::span<const experiment::CallPath> paths,
                                               std::span<const ClassSums> classes);
 

@@ -12,14 +12,12 @@
 namespace refrain::analysis {
 
 struct RakedRow {
-  double mass = 0;                       ///< what the row is to have in all; rows without count for nothing
-  double samples = 0;                    ///< that its shares rest on
-  std::vector<ShareTree::Share> shares;  ///< above 0; the path is the column
+  double mass = 0;                              ///< what the row is to have in all; rows without count for nothing
+  double samples = 0;                           ///< that its shares rest on
+  std::vector<ShareTree::Share> shares;         ///< above 0; the path is the column
   const std::vector<bool>* excluded = nullptr;  ///< columns that the row cannot have; null: none
 
-  bool may_have(std::uint32_t column) const {
-    return !excluded || column >= excluded->size() || !(*excluded)[column];
-  }
+  bool may_have(std::uint32_t column) const { return !excluded || column >= excluded->size() || !(*excluded)[column]; }
 };
 
 /// `targets` by column. They are scaled to the sum of the masses, as far as they are in columns that a row has; columns

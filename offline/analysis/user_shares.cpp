@@ -190,8 +190,7 @@ class UserShares::Settling {
 
   /// As `apart` of UserShares, of this group.
   double settle() {
-    for (const auto& [place, of] : places_)
-      group_.pool_of_place[place] = add_pool(of.cpu_part, row_at(place, 0));
+    for (const auto& [place, of] : places_) group_.pool_of_place[place] = add_pool(of.cpu_part, row_at(place, 0));
     for (auto at = group_.parts.begin(); at != group_.parts.end();) {
       auto end = at;
       while (end != group_.parts.end() && end->first.first == at->first.first) ++end;
@@ -294,7 +293,8 @@ class UserShares::Settling {
     row.samples = std::max(left * row.samples, std::min(row.samples, 1.0));
     if (row.shares.empty())
       for (std::uint32_t path = 0; path < targets_.size(); ++path)
-        if (targets_[path] > 0 && row.may_have(path)) left += targets_[path], row.shares.push_back({path, targets_[path]});
+        if (targets_[path] > 0 && row.may_have(path))
+          left += targets_[path], row.shares.push_back({path, targets_[path]});
     for (auto& cell : row.shares) cell.share /= left;
     return row;
   }

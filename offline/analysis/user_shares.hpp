@@ -17,8 +17,8 @@
 ///    it is made to add up, too. This, and what samples without a call path stand for, is one for the classes of a
 ///    tree.
 ///
-/// A class may exclude call paths: what lies below MPI calls or regions that are not in it was not called. Iterations of
-/// such a class share the tree of others, but have pools of their own, without these call paths.
+/// A class may exclude call paths: what lies below MPI calls or regions that are not in it was not called. Iterations
+/// of such a class share the tree of others, but have pools of their own, without these call paths.
 ///
 /// The error of a share p is sqrt(p (1 - p) / n), n being the samples of the pool; and 1 / n at least: a path that no
 /// sample hit has less than 3 / n with 95 % probability. Added to its square is the variance of the shares of the

@@ -234,8 +234,8 @@ struct Cores {
     std::uint32_t first, count;
     bool operator==(const Run&) const = default;
   };
-  std::vector<Run> at_begin, at_end;         ///< ascending; none: not known
-  std::int64_t quota_in_thousandths = 0;     ///< of a core, by the control group; 0: no quota
+  std::vector<Run> at_begin, at_end;      ///< ascending; none: not known
+  std::int64_t quota_in_thousandths = 0;  ///< of a core, by the control group; 0: no quota
 
   bool known() const { return !at_begin.empty() || !at_end.empty(); }
   /// What the rank could use at its end: a program that binds its threads does that after the start.

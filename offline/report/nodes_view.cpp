@@ -23,31 +23,31 @@ Table nodes_table(const Document& d) {
                                  {"cpu_quota", Kind::Number, ForPrograms},
                                  {"which", Kind::Text, Everywhere, "which"},
                                  {"node"}};
-  return {"nodes", std::move(columns), [&d](const TakeRow& take) {
-            std::map<std::string, OfNode> nodes;
-            std::map<std::int32_t, std::string> node_of;
-            d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
-              nodes[rank.host].ranks.push_back(rank.rank);
-              node_of[rank.rank] = rank.host;
-            });
-            for (const analysis::LocationSummary& of : d.tree.locations) {
-              OfNode& to = nodes[node_of[of.rank]];
-              to.wall_s += of.wall_s;
-              to.mpi_s += of.mpi_s;
-              to.user_s += of.user_s;
-              to.not_on_cpu_s += of.not_on_cpu_s;
-            }
-            std::map<std::string, analysis::NodeCores> cores_of;
-            for (const analysis::NodeCores& of : d.overview.nodes) cores_of[of.host] = of;
-            for (const auto& [name, of] : nodes) {
-              if (!(of.wall_s > 0)) continue;
-              const analysis::NodeCores& there = cores_of[name];
-              take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
-                     static_cast<std::int64_t>(of.ranks.size()), there.threads,
-                     there.cores ? Cell(*there.cores) : Cell(), there.quota > 0 ? Cell(there.quota) : Cell(),
-                     rank_list(of.ranks), name}});
-            }
-          }};
+  return {
+      "nodes", std::move(columns), [&d](const TakeRow& take) {
+        std::map<std::string, OfNode> nodes;
+        std::map<std::int32_t, std::string> node_of;
+        d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
+          nodes[rank.host].ranks.push_back(rank.rank);
+          node_of[rank.rank] = rank.host;
+        });
+        for (const analysis::LocationSummary& of : d.tree.locations) {
+          OfNode& to = nodes[node_of[of.rank]];
+          to.wall_s += of.wall_s;
+          to.mpi_s += of.mpi_s;
+          to.user_s += of.user_s;
+          to.not_on_cpu_s += of.not_on_cpu_s;
+        }
+        std::map<std::string, analysis::NodeCores> cores_of;
+        for (const analysis::NodeCores& of : d.overview.nodes) cores_of[of.host] = of;
+        for (const auto& [name, of] : nodes) {
+          if (!(of.wall_s > 0)) continue;
+          const analysis::NodeCores& there = cores_of[name];
+          take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
+                 static_cast<std::int64_t>(of.ranks.size()), there.threads, there.cores ? Cell(*there.cores) : Cell(),
+                 there.quota > 0 ? Cell(there.quota) : Cell(), rank_list(of.ranks), name}});
+        }
+      }};
 }
 
 }  // namespace

@@ -237,7 +237,8 @@ std::string too_few_cores(const Document& d) {
     text = fmt::format("User code had a core for {:.0f} % of its time: ", 100 * (1 - off_s / user_s));
   text += analysis::sentence(shared[0], d.overview.hosts.size() > 1);
   if (shared.size() > 1)
-    text += fmt::format(", and {} {} as crowded or less", shared.size() - 1, shared.size() == 2 ? "node is" : "nodes are");
+    text +=
+        fmt::format(", and {} {} as crowded or less", shared.size() - 1, shared.size() == 2 ? "node is" : "nodes are");
   return text + ".";
 }
 

@@ -6,9 +6,9 @@
  *   followers calls ITERATIONS          a thread makes 1 + i % 3 MPI calls in iteration i, after a region when i is odd
  *   followers waits ITERATIONS MS       a thread is in one MPI call for all iterations but the first and the last
  *   followers late ITERATIONS           a thread that begins in the middle and ends before the last quarter
- *   followers stall ITERATIONS          two threads that begin after so many iterations; prints how long the slowest of 100
- *                                       iterations beside them took to begin or end, in ms
- *   followers own ITERATIONS            a thread with a loop of its own of half as many iterations
+ *   followers stall ITERATIONS          two threads that begin after so many iterations; prints how long the slowest of
+ * 100 iterations beside them took to begin or end, in ms followers own ITERATIONS            a thread with a loop of
+ * its own of half as many iterations
  *
  * KILL_AT=i in the environment: the process kills itself in iteration i.
  */

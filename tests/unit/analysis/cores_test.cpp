@@ -42,13 +42,15 @@ TEST(Cores, ranks_that_are_bound_to_one_core_share_it_however_many_there_are) {
 }
 
 TEST(Cores, threads_share_cores_when_they_use_them_and_not_when_they_sleep) {
-  EXPECT_EQ(sentences({rank_on("a", {{0, 4}}, 8, 0.5)}), std::vector<std::string>{"8 threads of 1 rank share 4 cores of a"});
+  EXPECT_EQ(sentences({rank_on("a", {{0, 4}}, 8, 0.5)}),
+            std::vector<std::string>{"8 threads of 1 rank share 4 cores of a"});
   EXPECT_TRUE(sentences({rank_on("a", {{0, 4}}, 8, 0.2)}).empty());
 }
 
 TEST(Cores, a_quota_is_what_there_is) {
   const std::vector<experiment::Rank> four(4, rank_on("a", {{0, 8}}, 1, 1, 1500));
-  EXPECT_EQ(sentences(four), std::vector<std::string>{"4 ranks share 1.5 cores by the quota of their control group of a"});
+  EXPECT_EQ(sentences(four),
+            std::vector<std::string>{"4 ranks share 1.5 cores by the quota of their control group of a"});
 }
 
 TEST(Cores, what_earlier_versions_did_not_record_is_not_known) {

@@ -40,8 +40,8 @@ TEST(FormatDocument, says_the_numbers_of_the_code) {
 TEST(FormatDocument, has_a_row_for_every_section) {
   using enum format::Section;
   for (const auto section :
-       {Writer,        Metrics,     Losses, Regions,     Modules,         Paths,    Rank,    Locations,
-        Communicators, PathMapping, Loops,  Iterations,  Slopes,          Extra,    Windows, CommunicatorsMade,
+       {Writer,        Metrics,     Losses, Regions,     Modules,         Paths,     Rank,    Locations,
+        Communicators, PathMapping, Loops,  Iterations,  Slopes,          Extra,     Windows, CommunicatorsMade,
         OwnTimes,      Totals,      Events, EventFrames, SampledMessages, Durations, Cores})
     EXPECT_NE(document().find("\n| " + std::to_string(static_cast<std::uint32_t>(section)) + " | "), std::string::npos)
         << "section " << static_cast<std::uint32_t>(section);

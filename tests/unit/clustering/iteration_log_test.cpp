@@ -111,8 +111,8 @@ TEST(IterationLog, iterations_without_a_thread_take_one_block_that_earlier_reade
   ASSERT_TRUE(log.create(mixed_columns()));
   const auto block = log.absence(12, 1'000'000'000'000);
   // As docs/file-format.md has it.
-  constexpr std::array<unsigned char, 32> bytes{'R', 'I', 'T', 'L', 32, 0, 0, 0, 12, 0, 0,    0,    0,    0,    0,    0,
-                                                0,   0,   0,   0,   4,  0, 1, 0, 0,  0x10, 0xa5, 0xd4, 0xe8, 0, 0,    0};
+  constexpr std::array<unsigned char, 32> bytes{'R', 'I', 'T', 'L', 32, 0, 0, 0, 12, 0,    0,    0,    0,    0, 0, 0,
+                                                0,   0,   0,   0,   4,  0, 1, 0, 0,  0x10, 0xa5, 0xd4, 0xe8, 0, 0, 0};
   EXPECT_EQ(std::memcmp(block.data(), bytes.data(), sizeof bytes), 0);
   IterationLogReader reader;
   ASSERT_TRUE(reader.open(block, test::as_stored(mixed_columns())));
