@@ -14,7 +14,8 @@
 
 namespace refrain::runtime {
 
-/// What tells this clock from those of other machines.
+/// What tells this clock from those of other machines: the start of this kernel, and the namespace of time. Where the
+/// kernel tells neither, the host name.
 std::uint64_t identity_of_clock();
 
 /// All ranks call it, in the same order as their other exchanges. False: not all ranks below this one have answered

@@ -35,13 +35,14 @@ class Clocks(TestCase):
         return json.loads(self.tool("report", experiment, "--events", "--format", "json"))["events"]
 
     def on_two_machines(self, program: str, *arguments: str) -> Path:
-        """The second rank is in namespaces of its own: another host name, and a clock that is ahead."""
-        away = ["unshare", "--uts", "--time", "--fork", "--monotonic", str(AHEAD_S)]
+        """The second rank has a clock that is ahead, and the host name of the first: what containers and badly set up machines are
+        like."""
+        away = ["unshare", "--time", "--fork", "--monotonic", str(AHEAD_S)]
         if subprocess.run([*away, "true"], capture_output=True).returncode != 0:
             self.skipTest("namespaces of time need privileges here")
         path = str(PROGRAMS / program)
-        outcome = self.measured([*mpirun(1, path, *arguments), ":", "-n", "1", *away, "sh", "-c",
-                                 'hostname elsewhere && exec "$@"', "sh", path, *arguments], {"REFRAIN_TRACE": "all"})
+        outcome = self.measured([*mpirun(1, path, *arguments), ":", "-n", "1", *away, "sh", "-c", 'exec "$@"', "sh", path,
+                                 *arguments], {"REFRAIN_TRACE": "all"})
         self.assertEqual(0, outcome.code, outcome.stderr)
         return outcome.experiment
 
@@ -65,6 +66,17 @@ class Clocks(TestCase):
         for own, other in (("0", "1"), ("1", "0")):
             for enter, leave in zip(enters[own], leaves[other]):
                 self.assertLess(enter, leave + 2 * summary["clock_uncertainty_s"])
+
+    def test_another_host_name_is_no_other_clock(self) -> None:
+        away = ["unshare", "--uts", "--fork"]
+        if subprocess.run([*away, "true"], capture_output=True).returncode != 0:
+            self.skipTest("namespaces of host names need privileges here")
+        path = str(PROGRAMS / "iterations_loop")
+        outcome = self.measured([*mpirun(1, path, "100", "10"), ":", "-n", "1", *away, "sh", "-c",
+                                 'hostname elsewhere && exec "$@"', "sh", path, "100", "10"], {"REFRAIN_TRACE": "all"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        assert outcome.experiment
+        self.assertEqual(1, self.summary(outcome.experiment)["machines"])
 
     def half_width_s(self, events: list[dict[str, str]]) -> float:
         """By how much messages leave a clock open, in the middle of 30 parts of the run: half of the quickest ones of both
