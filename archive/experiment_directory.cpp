@@ -111,7 +111,7 @@ bool fail(ExperimentDirectory& out, const char* path, int error) {
 }  // namespace
 
 bool make_experiment_directory(const char* configured, const char* executable, int ranks, std::int64_t now_epoch_ns,
-                               ExperimentDirectory& out) {
+                               ExperimentDirectory& out, int first) {
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
   const bool named = configured != nullptr && configured[0] != '\0';
@@ -143,12 +143,12 @@ bool make_experiment_directory(const char* configured, const char* executable, i
       append_compact_time(path, now_epoch_ns);
       path << "-";
       append_random(path, now_epoch_ns + attempt);
-    } else if (attempt > 0) {
-      path << "." << std::int64_t{attempt};
+    } else if (first + attempt > 0) {
+      path << "." << std::int64_t{first + attempt};
     }
     const int error = claim(out.path);
     if (error == 0) {
-      if (named && attempt > 0) {
+      if (named && first + attempt > 0) {
         Line line(out.line, sizeof out.line);
         line << "'";
         line.foreign(base, 400) << "' exists and is not an empty directory: writing to '";
@@ -159,6 +159,15 @@ bool make_experiment_directory(const char* configured, const char* executable, i
     if (error != EEXIST) return fail(out, out.path, error);
   }
   return fail(out, base, EEXIST);
+}
+
+void remove_experiment_directory(const char* path) {
+  const ErrnoKeeper keeper;
+  remove_from(path, format::manifest_name);
+  if (::rmdir(path) == 0 || errno != ENOTEMPTY) return;
+  OutputFile file;  // what is left shall be readable
+  if (file.open(path, format::manifest_name, O_CREAT | O_EXCL))
+    (void)(file.write_at(first_manifest.data(), first_manifest.size(), 0) && file.close());
 }
 
 }  // namespace refrain::archive

@@ -17,8 +17,12 @@ struct ExperimentDirectory {
 /// jobs that choose the same name only one gets it.
 /// `configured`: the path asked for; empty: refrain-<executable>-<ranks>-<YYYYMMDD-HHMMSS>-<random> in the current
 /// directory (UTC). A configured path that exists and is not an empty directory is left alone: <path>.1, <path>.2, ...
-/// is taken. `executable`: path or name of the program. False: `out.line` says why, nothing may be written.
+/// is taken. `executable`: path or name of the program. `first`: with a configured path, <path>.<first> is the first
+/// that is tried, 0: <path> itself. False: `out.line` says why, nothing may be written.
 [[nodiscard]] bool make_experiment_directory(const char* configured, const char* executable, int ranks,
-                                             std::int64_t now_epoch_ns, ExperimentDirectory& out);
+                                             std::int64_t now_epoch_ns, ExperimentDirectory& out, int first = 0);
+
+/// Removes a directory that was made so, with its manifest, unless there is something else in it.
+void remove_experiment_directory(const char* path);
 
 }  // namespace refrain::archive

@@ -55,6 +55,7 @@ void hold_directory(const char* directory) {
   struct stat status;
   const int descriptor = ::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
+  if (is_held(held.path)) ::close(held.descriptor);
   held.descriptor = platform::move_out_of_the_way(descriptor);
   if (held.descriptor < 0 || fstat(held.descriptor, &status) != 0) return;
   held.device = status.st_dev;
@@ -117,6 +118,12 @@ int rename_in(const char* directory, const char* from, const char* to) {
   const int error = errno;
   syscall(SYS_unlinkat, before.directory, before.path, 0);
   return error;
+}
+
+int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name) {
+  const Place before(directory, name), after(other_directory, other_name);
+  if (!before.fits || !after.fits) return ENAMETOOLONG;
+  return syscall(SYS_renameat2, before.directory, before.path, after.directory, after.path, 0) == 0 ? 0 : errno;
 }
 
 void remove_from(const char* directory, const char* name) {

@@ -44,6 +44,8 @@ class OutputFile {
 
 /// Renames `from` to `to`, both in `directory`. Returns 0 or the errno value; on failure `from` is removed.
 int rename_in(const char* directory, const char* from, const char* to);
+/// Renames a file of one directory to one of another. Returns 0 or the errno value; on failure nothing has changed.
+int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name);
 void remove_from(const char* directory, const char* name);
 
 /// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.

@@ -37,6 +37,18 @@ int SpillFile::map(const char* directory, std::int32_t rank, platform::MappedFil
   return file.bytes().size() < bytes_ ? EIO : 0;
 }
 
+int SpillFile::move(const char* from, std::int32_t from_rank, const char* directory, std::int32_t rank) {
+  if (bytes_ == 0) return 0;
+  const ErrnoKeeper keeper;
+  int error = rename_between(from, Name(name_begin_, from_rank).text, directory, Name(name_begin_, rank).text);
+  if (error == 0) return 0;
+  platform::MappedFile frames;
+  const std::uint64_t bytes = bytes_;
+  error = map(from, from_rank, frames);
+  bytes_ = 0;
+  return error != 0 ? error : append(directory, rank, frames.bytes().first(bytes));
+}
+
 void SpillFile::remove(const char* directory, std::int32_t rank) {
   if (bytes_ == 0) return;
   const ErrnoKeeper keeper;

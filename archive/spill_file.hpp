@@ -25,6 +25,9 @@ class SpillFile {
   /// Maps what was written. Returns 0 or the errno value.
   int map(const char* directory, std::int32_t rank, platform::MappedFile& file) const;
   void remove(const char* directory, std::int32_t rank);
+  /// The file of `from_rank` in `from` becomes that of `rank` in `directory`, also on another file system. Returns 0 or
+  /// the errno value; then the frames are lost.
+  int move(const char* from, std::int32_t from_rank, const char* directory, std::int32_t rank);
   /// The next frames replace what is in the file.
   void begin_anew() { bytes_ = 0; }
 

@@ -49,6 +49,9 @@ class Hook<void(Arguments...)> {
 };
 
 struct LifecycleHooks {
+  /// The program is about to initialize MPI, outside of any measured call: a process that has loaded its MPI late is
+  /// measured from here on, so that the call itself is.
+  Hook<void()> mpi_begins;
   /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS, or a session's communicator of all processes was
   /// made. Called outside MPI time, inside a measured call if the thread is measured.
   Hook<void(const MpiAdapter& adapter)> mpi_initialized;

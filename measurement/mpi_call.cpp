@@ -38,7 +38,10 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
   Location* l = own_location();
-  if (!l) return let_through;
+  if (!l) [[unlikely]] {
+    note_unmeasured_call(region);
+    return let_through;
+  }
   count_call(*l);
   if (is_announced(*l, region, sp)) [[unlikely]] {
     take_back_timing(*l);

@@ -5,6 +5,7 @@
 /// frame pointers: the wrapper's own frame tells the caller's registers without unwinding.
 
 #include <cstdint>
+#include <span>
 
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
@@ -141,6 +142,13 @@ void take_due_snapshot(Location& location);
   if (--location.calls_to_timing <= 0) [[unlikely]]
     begin_timed_call(location);
 }
+
+/// Functions whose order on a rank says which message, collective operation or communicator is which, by RegionId. Set
+/// by the adapter, for good.
+extern std::span<const bool> mpi_regions_in_order;
+/// A thread that is not measured calls the function of `region`: from here on messages are not numbered, and the thread
+/// is a loss. Ordinary context.
+void note_unmeasured_call(RegionId region);
 
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {

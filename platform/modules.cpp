@@ -14,6 +14,7 @@
 #include "platform/found_object.hpp"
 #include "platform/hot.hpp"
 #include "platform/pages.hpp"
+#include "platform/symbols.hpp"
 
 namespace refrain::platform {
 
@@ -243,7 +244,7 @@ std::uint32_t free_since(const Place& wanted, std::uint32_t known) {
 
 /// With the lock held. True: modules are gone.
 bool scan_modules() {
-  if (!find_object) find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  if (!find_object) find_object = reinterpret_cast<FindObject>(find_symbol(RTLD_DEFAULT, "_dl_find_object"));
   static Scan scan;
   scan.known = published.load(std::memory_order_relaxed);
   scan.added = scan.without_record = 0;

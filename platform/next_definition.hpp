@@ -4,9 +4,11 @@
 #include <atomic>
 #include <dlfcn.h>
 
+#include "platform/symbols.hpp"
+
 namespace refrain::platform {
 
-/// `Function` is a plain function type. Thread-safe; ordinary context only (dlsym).
+/// `Function` is a plain function type. Thread-safe; ordinary context only (find_symbol).
 template <class Function>
 class NextDefinition {
  public:
@@ -15,7 +17,7 @@ class NextDefinition {
   Function* get() {
     void* found = found_.load(std::memory_order_relaxed);
     if (!found) {
-      found = dlsym(RTLD_NEXT, name_);
+      found = find_symbol(RTLD_NEXT, name_);
       found_.store(found, std::memory_order_relaxed);
     }
     return reinterpret_cast<Function*>(found);

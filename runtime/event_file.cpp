@@ -125,6 +125,17 @@ bool take_in_events(platform::Bytes& frames) {
   return true;
 }
 
+void move_event_file(const char* from, std::int32_t from_rank, const char* to, std::int32_t rank) {
+  const int error = file.move(from, from_rank, to, rank);
+  if (error == 0) return;
+  if (!measurement::is_sample_of_events()) {
+    if (Location* l = measurement::own_location()) end_events(*l, error, rank);
+    return;
+  }
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
+}
+
 void remove_event_file(std::int32_t rank) { file.remove(experiment_directory(), rank); }
 
 void write_all_events(EventsUntil until, std::int32_t rank) {

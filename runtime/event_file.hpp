@@ -26,6 +26,8 @@ bool take_in_events(platform::Bytes& frames);
 /// Says in one line, once, that what is kept of a sample could not be written. For when the profile was written: what
 /// keeps events from the file keeps the profile from it, too, which says so itself.
 void tell_unwritten_sample(std::int32_t rank);
+/// The file moves from one experiment to another. When that fails its records are lost.
+void move_event_file(const char* from, std::int32_t from_rank, const char* to, std::int32_t rank);
 /// The profile has them.
 void remove_event_file(std::int32_t rank);
 /// The same of all locations.

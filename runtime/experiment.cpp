@@ -25,6 +25,7 @@ namespace refrain::runtime {
 namespace {
 
 archive::ExperimentDirectory directory;
+archive::ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
 
 /// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
@@ -57,6 +58,23 @@ struct Executable {
     path[n > 0 ? n : 0] = 0;
   }
 };
+
+/// For a single process and one that has started without MPI: rank 0 of 1, until its MPI_Init.
+bool is_alone(const measurement::Peers& peers, const char* mpi_library) { return peers.size == 1 && !mpi_library[0]; }
+
+/// Makes the directory. Ranks that have not initialized MPI have one each: rank 0 has the name that was asked for.
+bool make_directory(const config::Configuration& configuration, const measurement::Peers& peers,
+                    const char* mpi_library, std::int64_t now) {
+  const Executable executable;
+  const int rank = is_alone(peers, mpi_library) ? rank_by_environment() : 0;
+  const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size,
+                                                       now, directory, rank > 0 ? rank : 0);
+  const bool expected = made && is_alone(peers, mpi_library) && rank_by_environment() >= 0;
+  if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
+  if (made) archive::hold_directory(directory.path), note_experiment(directory.path);
+  else note_said(), directory.path[0] = 0;
+  return made;
+}
 
 constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
@@ -135,17 +153,14 @@ const char* experiment_directory() { return directory.path; }
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library) {
   platform::Bytes message;
+  early_directory = directory;
   if (peers.rank == 0) {
-    const Executable executable;
     const std::int64_t now = platform::wall_clock_ns();
-    const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path,
-                                                         peers.size, now, directory);
-    // Ranks that never initialize MPI have an experiment each, and the same name for it.
-    const bool expected = made && !mpi_library[0] && rank_by_environment() >= 0;
-    if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
-    if (made) archive::hold_directory(directory.path), note_experiment(directory.path);
-    else note_said(), directory.path[0] = 0;
+    // One that was opened before MPI_Init becomes that of all ranks, if its name does not say how many they are.
+    const bool kept = early_directory.path[0] && (peers.size == 1 || configuration.experiment_directory[0]);
+    const bool made = kept || make_directory(configuration, peers, mpi_library, now);
     auto& text = mpi_library_text.get();
+    text.clear();
     if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
       archive::ManifestRecord record{};
       record.state = archive::ExperimentState::Running;
@@ -175,6 +190,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     }
   }
   if (!directory.path[0]) return false;
+  if (early_directory.path[0] && std::strcmp(early_directory.path, directory.path) != 0)
+    join_experiment(early_directory.path, directory.path, peers.rank);
   if (configuration.verbose && peers.rank == 0)
     tell_begin(configuration, mpi_library[0] ? mpi_library : nullptr, directory.path);
   return true;

@@ -14,6 +14,7 @@
 #include "config/inlined_code.hpp"
 #include "config/preloading.hpp"
 #include "platform/pages.hpp"
+#include "platform/symbols.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -129,9 +130,11 @@ void clean_array(char** array) {
   if (kept) *kept = nullptr;
 }
 
-int find_mpi(dl_phdr_info* info, std::size_t, void*) {
-  const char* name = base_name(info->dlpi_name);
-  return std::strncmp(name, "libmpi.so", 9) == 0 || std::strncmp(name, "libmpich.so", 11) == 0;
+/// A library that defines MPI_Init by its profiling name, whatever its own name; not this one.
+int find_mpi(dl_phdr_info* info, std::size_t, void* own) {
+  const platform::LoadedObject object = platform::object_of(*info);
+  return object.dynamic != static_cast<const platform::LoadedObject*>(own)->dynamic &&
+         platform::function_of(object, "PMPI_Init");
 }
 
 /// Whether `list`, separated by blanks, has `word`.
@@ -244,7 +247,10 @@ void note_mpi_unseen() {
   leave_note("unseen ", path);
 }
 
-bool mpi_is_loaded() { return dl_iterate_phdr(find_mpi, nullptr) != 0; }
+bool mpi_is_loaded() {
+  platform::LoadedObject own = platform::own_object();
+  return dl_iterate_phdr(find_mpi, &own) != 0;
+}
 
 int rank_by_environment() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})

@@ -42,6 +42,7 @@
 #include "runtime/signal_sets.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/snapshot.hpp"
+#include "runtime/unseen_mpi.hpp"
 #include "sampling/sampler.hpp"
 #include "sampling/tick.hpp"
 #include "unwind/walker.hpp"
@@ -63,6 +64,7 @@ platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
 platform::Cores cores_at_begin;
 std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
+int loaded_process = 0;      ///< process id of the process that this library was loaded into
 int home_process = 0;        ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
@@ -419,22 +421,27 @@ void stay_out() {
   measurement::lifecycle.peers_are_late = on_peers_are_late;
 }
 
+/// Nothing was measured until now: MPI was loaded late.
+void on_mpi_begins() {
+  State dormant = State::Dormant;
+  if (!state.compare_exchange_strong(dormant, State::Finished)) return;  // another thread is here
+  const platform::OwnFloatingPoint own_environment;
+  clean_environment();
+  if (!begin_measurement()) stay_out();
+}
+
 void on_mpi_initialized(const MpiAdapter& adapter) {
   const platform::OwnFloatingPoint own_environment;
-  if (state.load() == State::Dormant) {  // nothing was measured until now: MPI was loaded late
-    clean_environment();
-    if (!begin_measurement()) {
-      stay_out();
-      return join_unmeasured(adapter);
-    }
-  }
   if (state.load() != State::Measuring) return;
   const LongerWork work;
-  mpi_was_initialized = true;
-  is_without_mpi = false;
-  adapter_in_use = adapter;
-  world = adapter.peers;
-  experiment_is_open = open_experiment(configuration, world, adapter.library_version);
+  {
+    const SnapshotsHeld held;
+    mpi_was_initialized = true;
+    is_without_mpi = false;
+    adapter_in_use = adapter;
+    world = adapter.peers;
+    experiment_is_open = open_experiment(configuration, world, adapter.library_version);
+  }
   if (!experiment_is_open) return end_measurement();
   if (clocks_are_compared()) clocks_are_good = measure_clock_offset(world, deadline_in(configuration.finalize_timeout));
   start_snapshots(configuration, world.rank, first_anchor);
@@ -515,11 +522,13 @@ void on_module_unloaded() {
 
 void start_process(char** arguments) {
   const platform::OwnFloatingPoint own_environment;
+  loaded_process = platform::process_id();
   remember_stderr();
   remember_initial_environment(arguments);
   remember_run();
   find_exec_functions();
   measurement::say = [](const char* line) { say("%s", line); };
+  measurement::lifecycle.mpi_begins = on_mpi_begins;
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
   measurement::lifecycle.peers_are_late = on_peers_are_late;
   measurement::lifecycle.mpi_finalizing = on_mpi_finalizing;
@@ -532,7 +541,9 @@ void start_process(char** arguments) {
 }
 
 void end_process() {
-  if (state.load() == State::Dormant) return note_mpi_unseen();
+  const bool may_be_unseen = platform::process_id() == loaded_process && !mpi_was_initialized;
+  const bool is_unseen = may_be_unseen && state.load() != State::Finished && tell_unseen_mpi();
+  if (state.load() == State::Dormant && !is_unseen) return note_mpi_unseen();
   if (state.load() != State::Measuring || !is_home_process()) return;
   const platform::OwnFloatingPoint own_environment;
   // A destructor that runs later may still call MPI_Finalize.

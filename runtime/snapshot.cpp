@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "archive/error_text.hpp"
+#include "archive/experiment_directory.hpp"
 #include "archive/iteration_frames.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
@@ -247,6 +248,9 @@ void on_snapshot_is_due(Location& location) {
 
 }  // namespace
 
+SnapshotsHeld::SnapshotsHeld() { writing.lock(); }
+SnapshotsHeld::~SnapshotsHeld() { writing.unlock(); }
+
 void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor) {
   own_rank = rank;
   first_anchor = anchor;
@@ -256,6 +260,19 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
   period_ns = configuration.snapshot * 1'000'000'000;
   random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
   set_due(jittered(std::min(period_ns, first_after_ns)));
+}
+
+void join_experiment(const char* from, const char* to, int rank) {
+  const int error = spill_file.move(from, own_rank, to, rank);
+  if (error != 0) {
+    say("rank %d has lost the iterations before MPI_Init, which cannot be moved to '%s': %s", rank, to,
+        archive::error_text(error).data());
+    if (Location* l = measurement::own_location()) l->count_loss(measurement::Loss::IterationsNotKept);
+  }
+  move_event_file(from, own_rank, to, rank);
+  archive::remove_part(from, own_rank);
+  archive::remove_experiment_directory(from);
+  own_rank = rank;
 }
 
 void ask_for_snapshot() {

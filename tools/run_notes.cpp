@@ -49,6 +49,13 @@ Notes read_notes(const std::string& file) {
     if (line.starts_with(note_unseen)) notes.unseen.push_back(text_of(note_unseen));
     if (line.starts_with(note_said)) notes.said = true;
   }
+  // A process that initializes MPI late has had an experiment of its own until then.
+  if (notes.experiments.size() > 1) {
+    std::error_code error;
+    const std::string last = notes.experiments.back();
+    std::erase_if(notes.experiments, [&](const std::string& one) { return !fs::exists(one, error); });
+    if (notes.experiments.empty()) notes.experiments.push_back(last);
+  }
   return notes;
 }
 

@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <type_traits>
 
+#include "platform/symbols.hpp"
 #include "unwind/calling_frame.hpp"
 #include "unwind/libunwind_backend.hpp"
 #include "unwind/libunwind_library.hpp"
@@ -12,7 +13,7 @@ bool load_libunwind() {
   void* library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
   if (!library) return false;
   auto bind = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(platform::find_symbol(library, name));
     return function != nullptr;
   };
   LibunwindLibrary found{};

@@ -5,6 +5,7 @@
 
 #include "platform/pages.hpp"
 #include "platform/segments.hpp"
+#include "platform/symbols.hpp"
 #include "unwind/table_source.hpp"
 #include "unwind/walker.hpp"
 
@@ -15,7 +16,9 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 OwnTables* lists[2];
 int unused_list = 0;
 
-FindObject libc_find_object() { return reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object")); }
+FindObject libc_find_object() {
+  return reinterpret_cast<FindObject>(platform::find_symbol(RTLD_DEFAULT, "_dl_find_object"));
+}
 
 int visit(dl_phdr_info* info, std::size_t, void* data) {
   auto& list = *static_cast<OwnTables*>(data);

@@ -4,17 +4,14 @@
 
 namespace refrain::adapters::mpi {
 
-const char* const library_names[] = {"libmpi.so.40", "libmpi.so", nullptr};
-// Handles are pointers in Open MPI and integers in MPICH: both are passed in a register, of which the callee reads its
-// part.
-const char* const foreign_library_names[] = {"libmpich.so.12", "libmpi.so.12", nullptr};
+const char* const library_names[] = {"libmpi.so", nullptr};
 const char* const fortran_library_names[] = {"libmpi_mpifh", "libmpi_usempi", nullptr};
 const char* const fortran_library_sonames[] = {"libmpi_usempif08.so.40", "libmpi_mpifh.so.40", nullptr};
 
-bool find_constants(void* (*symbol)(const char* name)) {
+bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data) {
   bool good = true;
   auto find = [&](auto& handle, const char* name) {
-    void* found = symbol(name);
+    void* found = symbol(data, name);
     good &= found != nullptr;
     handle = static_cast<std::remove_reference_t<decltype(handle)>>(found);
   };

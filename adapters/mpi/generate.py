@@ -29,6 +29,11 @@ FILES = 4
 # What kind of request the non-blocking functions of a class begin, when their effect does not say it.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 BY_HAND = "Written"
+# Classes of functions whose order on a rank says which message, operation, communicator or window is which, and effects of theirs
+# that do not count for that.
+IN_ORDER = ("send", "receive", "sendrecv", "probe", "request", "request_start", "wait", "test", "barrier", "communicator", "window",
+            "rma_sync")
+NOT_IN_ORDER = ("-", "CommunicatorNamed", "WindowNamed", "WindowSynchronized", "WindowTested", "TargetLocked", "TargetSynchronized")
 # The functions that most programs make most of their calls of: their wrappers stand together, next to what they call
 # (platform/hot.hpp). So few that this takes three pages.
 FREQUENT = {"MPI_" + name for name in (
@@ -275,12 +280,20 @@ def regions_header(wrapped: list[Row]) -> str:
     return (HEAD + '#pragma once\n#include "measurement/location.hpp"\n' + NAMESPACE +
             "/// Ids of the wrapped MPI functions, the same for every MPI.\nnamespace region {\n" + ids +
             f"}}  // namespace region\ninline constexpr unsigned region_count = {len(wrapped)};\n"
-            "extern const char* const region_names[region_count];\n" + END)
+            "extern const char* const region_names[region_count];\n"
+            "/// Whose order on a rank says which message, operation, communicator or window is which.\n"
+            "extern const bool regions_in_order[region_count];\n" + END)
+
+
+def is_in_order(row: Row) -> bool:
+    return (row.operation in IN_ORDER or row.operation.startswith("collective")) and row.effect not in NOT_IN_ORDER
 
 
 def regions_source(wrapped: list[Row]) -> str:
     names = "".join(f'    "{row.name}",\n' for row in wrapped)
-    return HEAD + '#include "regions.hpp"\n' + NAMESPACE + f"const char* const region_names[] = {{\n{names}}};\n" + END
+    in_order = "".join(f"    {str(is_in_order(row)).lower()},\n" for row in wrapped)
+    return (HEAD + '#include "regions.hpp"\n' + NAMESPACE + f"const char* const region_names[] = {{\n{names}}};\n" +
+            f"const bool regions_in_order[] = {{\n{in_order}}};\n" + END)
 
 
 def names(row: Row) -> tuple[str, ...]:

@@ -2,36 +2,37 @@
 /// The MPI library of the process, found when the program makes its first MPI call.
 ///
 /// Nothing here is bound by the dynamic linker: the runtime is preloaded into processes that have no MPI, and some
-/// programs load theirs late with RTLD_LOCAL, where neither a weak symbol nor RTLD_NEXT ever finds it.
+/// programs load theirs late with RTLD_LOCAL, where neither a weak symbol nor RTLD_NEXT ever finds it. Such a library
+/// is recognised by what it defines, whatever its name.
 ///
-/// Thread safety: `open_library` and `next_function` may be called by any thread; what they fill in is constant
-/// afterwards. Not for handlers.
+/// Thread safety: all functions may be called by any thread; what they fill in is constant afterwards. Not for
+/// handlers.
 
 #include "adapters/mpi/mpi_header.hpp"
 
 namespace refrain::adapters::mpi {
 
-/// The envelope function that knows every datatype: MPI_Type_get_envelope refuses those that were made with large
-/// counts, by calling the program's error handler.
-#if MPI_VERSION >= 4
-#define REFRAIN_ENVELOPE_USE(use) use(Type_get_envelope_c)
-#else
-#define REFRAIN_ENVELOPE_USE(use) use(Type_get_envelope)
-#endif
-
 /// The functions that Refrain itself uses. Always MPI's own (PMPI_...): neither our wrappers nor those of another tool.
+/// Every MPI 3 library has them.
 #define REFRAIN_OWN_USES(use)                                                                                          \
   use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Get_elements_x) use(Test_cancelled) \
       use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) use(Comm_group) use(Comm_remote_group)  \
           use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_size)                       \
               use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)    \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
-                      use(Request_free) REFRAIN_ENVELOPE_USE(use)
+                      use(Request_free) use(Type_get_envelope)
+/// Those that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
+#if MPI_VERSION >= 4
+#define REFRAIN_OWN_USES_OF_MPI_4(use) use(Type_get_envelope_c)
+#else
+#define REFRAIN_OWN_USES_OF_MPI_4(use)
+#endif
 
-/// A function that the library does not have answers MPI_ERR_OTHER.
+/// A function that the library does not have answers MPI_ERR_OTHER; one of MPI 4 is null.
 struct OwnCalls {
 #define REFRAIN_MEMBER(name) decltype(&::PMPI_##name) name;
   REFRAIN_OWN_USES(REFRAIN_MEMBER)
+  REFRAIN_OWN_USES_OF_MPI_4(REFRAIN_MEMBER)
 #undef REFRAIN_MEMBER
 };
 extern OwnCalls pmpi;
@@ -51,20 +52,21 @@ struct Constants {
 };
 extern Constants constants;
 
-/// Names under which the library may be loaded, ended by null.
+/// How the file names of the library begin, ended by null.
 extern const char* const library_names[];
-/// Names of other MPIs whose calls can be let through as they come, ended by null. A program may load one of them when
-/// this adapter is there because no launcher and no needed library told which MPI it would be.
-extern const char* const foreign_library_names[];
 /// How the file names of its Fortran libraries begin, ended by null.
 extern const char* const fortran_library_names[];
 /// Names under which they may be loaded, ended by null.
 extern const char* const fortran_library_sonames[];
-/// Fills `constants`; `symbol` finds a data symbol of the library. False: this is another MPI.
-bool find_constants(void* (*symbol)(const char* name));
+/// Fills `constants`; `symbol(data, name)` finds a data symbol of the library. False: this is another MPI.
+bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data);
 
-/// True when the library and all of the above was found.
+/// True when the library and all of the above was found. False: there is no MPI in the process yet, or one that this
+/// adapter is not for, whose calls are let through as they come.
 bool open_library();
+
+/// True when `code` is a part of the library that open_library() has found. Changes neither errno nor dlerror().
+bool is_in_library(const void* code);
 
 /// The next definition of a function after ours: for "MPI_Send" that of another tool, else MPI's own; for "PMPI_Send"
 /// MPI's own. Null: there is none.

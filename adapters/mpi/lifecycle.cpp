@@ -46,6 +46,10 @@ bool may_begin_mpi() {
   return !initialized.load(std::memory_order_relaxed) && lifecycle.mpi_initialized && open_library();
 }
 
+void prepare_for_mpi() {
+  if (!initialized.load(std::memory_order_relaxed) && lifecycle.mpi_begins && open_library()) lifecycle.mpi_begins();
+}
+
 bool begin_mpi(MPI_Comm world) {
   if (initialized.exchange(true)) return false;
   const platform::OwnFloatingPoint own_environment;  // for what MPI computes when it is called by Refrain, too
@@ -85,6 +89,7 @@ void begin() {
 template <class Call>
 int measured_init(const Registers& caller, measurement::RegionId region, Call&& call) {
   const bool nested = place_of(caller) != Inside::User;
+  if (!nested) prepare_for_mpi();
   const int result = measured(
       caller, region, [] {}, call,
       [&](MpiCall&, int result) {

@@ -52,6 +52,7 @@ int processes_of_world() {
 /// Open sessions are counted on threads, too, that are not measured.
 template <class Call>
 [[gnu::always_inline]] inline int measured_session_init(Call&& call) {
+  prepare_for_mpi();
   const int result = measurement::measured(region::MPI_Session_init, call, [](measurement::MpiCall&, int) {});
   if (result == MPI_SUCCESS) open_sessions.fetch_add(1, std::memory_order_relaxed);
   return result;

@@ -7,6 +7,7 @@
 
 #include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
+#include "platform/symbols.hpp"
 
 namespace refrain::adapters::papi {
 namespace {
@@ -65,7 +66,8 @@ const char* load_library() {
   for (const char* name : library_names)
     if (!library) library = dlopen(name, RTLD_LOCAL | RTLD_NOW);
   if (!library) return "libpapi.so.7 cannot be loaded";
-#define PAPI_FUNCTION(name) papi.name = reinterpret_cast<decltype(papi.name)>(dlsym(library, "PAPI_" #name));
+#define PAPI_FUNCTION(name) \
+  papi.name = reinterpret_cast<decltype(papi.name)>(platform::find_symbol(library, "PAPI_" #name));
 #include "adapters/papi/functions.def"
 #undef PAPI_FUNCTION
   bool complete = true;

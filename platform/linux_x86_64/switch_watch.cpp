@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/symbols.hpp"
+
 // The kernel looks at the description whenever it finds the field set, and wants to see the signature of the
 // registration before the abort address, as for any sequence. Nothing ever comes here: the first instruction is never
 // executed, so no thread is ever found between it and the end.
@@ -44,8 +46,8 @@ namespace {
 /// Where the structure of the calling thread lies, null: none is registered.
 rseq* own_structure() {
   // Symbols of glibc 2.35; looked up, so that an older one can load the runtime.
-  static const auto* size = static_cast<const unsigned*>(dlsym(RTLD_DEFAULT, "__rseq_size"));
-  static const auto* offset = static_cast<const std::ptrdiff_t*>(dlsym(RTLD_DEFAULT, "__rseq_offset"));
+  static const auto* size = static_cast<const unsigned*>(find_symbol(RTLD_DEFAULT, "__rseq_size"));
+  static const auto* offset = static_cast<const std::ptrdiff_t*>(find_symbol(RTLD_DEFAULT, "__rseq_offset"));
   if (!size || !offset || *size == 0) return nullptr;
   return reinterpret_cast<rseq*>(static_cast<char*>(__builtin_thread_pointer()) + *offset);
 }

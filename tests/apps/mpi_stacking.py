@@ -86,6 +86,19 @@ class Stacking(TestCase):
                     report = self.report(outcome)
                     self.assertEqual(VISITS, {name: report.of_function(name, "visits") for name in VISITS})
 
+    def test_a_tool_that_asks_the_library(self) -> None:
+        """Were it to get Refrain's wrapper, each would call the other for ever."""
+        for mpi in MPIS:
+            program, tool = PROGRAMS / f"mpi_traffic_{mpi}", PROGRAMS / f"libmpi_tool_handle_{mpi}.so"
+            runtime = next(BUILD.rglob(f"librefrain-{mpi}.so"))
+            for preload in (f"{tool}:{runtime}", f"{runtime}:{tool}"):
+                with self.subTest(mpi=mpi, preload=preload):
+                    outcome = self.by_hand(mpiexec(mpi, 2, "env", f"LD_PRELOAD={preload}", program, ROUNDS))
+                    self.assertEqual(0, outcome.code, outcome.stderr)
+                    self.assertEqual({"MPI_Allreduce": 2}, self.seen_by_tool())
+                    report = self.report(outcome)
+                    self.assertEqual(VISITS, {name: report.of_function(name, "visits") for name in VISITS})
+
     def test_a_tool_for_fortran(self) -> None:
         for mpi in MPIS:
             program = PROGRAMS / f"mpi_traffic_fortran_{mpi}"

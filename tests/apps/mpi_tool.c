@@ -2,6 +2,7 @@
  *
  *   default        MPI_Init, MPI_Init_thread, MPI_Finalize and some calls, one of them through a function of its own
  *   ONLY_INIT      MPI_Init alone, by the definition that follows in link order
+ *   ONLY_HANDLE    MPI_Allreduce alone, by the definition in MPI's library, looked up at each call
  *   ONLY_FORTRAN   mpi_send_ and mpi_recv_ alone
  *
  * At the end of the process: "NAME VISITS" lines in TOOL_FILE.<process id>.
@@ -36,6 +37,18 @@ int MPI_Init(int* argc, char*** argv) {
   ++visits[init];
   int (*next)(int*, char***) = (int (*)(int*, char***))dlsym(RTLD_NEXT, "MPI_Init");
   return next(argc, argv);
+}
+
+#elif defined(ONLY_HANDLE)
+
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  ++visits[reduce];
+#ifdef OPEN_MPI
+  void* library = dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
+#else
+  void* library = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
+#endif
+  return ((__typeof__(&MPI_Allreduce))dlsym(library, "MPI_Allreduce"))(in, out, n, t, op, c);
 }
 
 #elif defined(ONLY_FORTRAN)

@@ -1,0 +1,10 @@
+#pragma once
+/// MPI that a process has used although none of its calls came to Refrain's wrappers.
+
+namespace refrain::runtime {
+
+/// Says so in one line, for the whole job, and why. False: there was none. For the end of a process whose MPI_Init was
+/// not seen. Ordinary context.
+bool tell_unseen_mpi();
+
+}  // namespace refrain::runtime
