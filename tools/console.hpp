@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "offline/experiment/clean_text.hpp"
+
 namespace refrain::tools {
 
 /// Standard output cannot be written; errno value. Not an std::exception: only run_tool() handles it.
@@ -27,11 +29,12 @@ void write_to_stdout(std::string_view text);
 /// Empties the buffer. Throws OutputFailed.
 void flush_stdout();
 
-/// One line on standard error; the end of the line is added.
+/// One line on standard error; the end of the line is added. Names in it may come from files that anybody has written:
+/// control characters are replaced.
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) noexcept {
   try {
-    write_to_stderr(fmt::format(format, std::forward<Args>(args)...) + '\n');
+    write_to_stderr(experiment::clean_lines(fmt::format(format, std::forward<Args>(args)...)) + '\n');
   } catch (...) {  // no memory for a line: there is none
   }
 }

@@ -4,16 +4,30 @@
 
 namespace refrain::experiment {
 
-std::string clean_text(std::string_view text) {
+namespace {
+
+template <class Stays>
+std::string cleaned(std::string_view text, Stays stays) {
   constexpr std::string_view replacement = "\xef\xbf\xbd";
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const std::size_t n = config::utf8_length(text);
-    out += n == 0 || config::is_control(text, n) ? replacement : text.substr(0, n);
+    const bool is_bad = n == 0 || (config::is_control(text, n) && !stays(text[0]));
+    out += is_bad ? replacement : text.substr(0, n);
     text.remove_prefix(n == 0 ? 1 : n);
   }
   return out;
+}
+
+}  // namespace
+
+std::string clean_text(std::string_view text) {
+  return cleaned(text, [](char) { return false; });
+}
+
+std::string clean_lines(std::string_view text) {
+  return cleaned(text, [](char c) { return c == '\n' || c == '\t'; });
 }
 
 }  // namespace refrain::experiment

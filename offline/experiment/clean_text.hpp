@@ -8,5 +8,7 @@ namespace refrain::experiment {
 
 /// Valid UTF-8 without control characters: each bad byte and each control character becomes U+FFFD.
 std::string clean_text(std::string_view text);
+/// The same for several lines: their ends stay, and tabulators.
+std::string clean_lines(std::string_view text);
 
 }  // namespace refrain::experiment
