@@ -13,11 +13,18 @@ constexpr std::uintptr_t page_size = 4096;
 /// What is opened at a time: a system call for some thousand call paths, and less of a part that is small.
 constexpr std::size_t largest_step = std::size_t{256} << 10, least_step = std::size_t{16} << 10, steps = 32;
 
+/// Of a program that locks what it will map (MCL_FUTURE) each mapping is locked: resident as a whole at once, unless
+/// nothing of it can be touched yet, and counted against what the program may lock. Ours are not to be locked.
 void* map_small_pages(std::size_t bytes, int protection) {
-  void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) return nullptr;
   const int error = errno;
+  void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nullptr;
+  syscall(SYS_munlock, p, bytes);
   syscall(SYS_madvise, p, bytes, MADV_NOHUGEPAGE);  // a kernel without huge pages refuses
+  if (protection != PROT_NONE && syscall(SYS_mprotect, p, bytes, protection) != 0) {
+    munmap(p, bytes);
+    return nullptr;
+  }
   errno = error;
   return p;
 }

@@ -2,11 +2,14 @@
 
 #include "platform/pages.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/mman.h>
+#include <vector>
 
 namespace refrain::platform {
 namespace {
@@ -37,6 +40,18 @@ TEST(Pages, are_never_huge) {
     EXPECT_NE((of_mapping(pages, "VmFlags:") + " ").find(" nh "), std::string::npos);
     unmap_pages(pages, bytes);
   }
+}
+
+TEST(Pages, are_not_resident_because_the_program_locks_what_it_will_map) {
+  constexpr std::size_t bytes = std::size_t{8} << 20;
+  if (mlockall(MCL_FUTURE) != 0) GTEST_SKIP() << "memory may not be locked here (ulimit -l)";
+  void* pages = map_pages(bytes);
+  munlockall();
+  ASSERT_NE(pages, nullptr);
+  std::vector<unsigned char> resident(bytes / 4096);
+  ASSERT_EQ(mincore(pages, bytes, resident.data()), 0);
+  EXPECT_EQ(std::ranges::count_if(resident, [](unsigned char page) { return page & 1; }), 0);
+  unmap_pages(pages, bytes);
 }
 
 TEST(Pages, of_a_part_are_usable_as_far_as_it_was_opened) {
