@@ -51,6 +51,32 @@ std::vector<const database::Found*> problems(const Outcome& outcome, double thre
   return found;
 }
 
+std::string what(const analysis::RunDifference& of) {
+  if (of.loop.empty()) return of.path.empty() ? "the run" : of.path;
+  return of.path.empty() ? fmt::format("loop {}", of.loop) : of.path;
+}
+
+/// The same path may be in several loops.
+std::string name_of_case(const analysis::RunDifference& of) {
+  return of.loop.empty() || of.path.empty() ? what(of) : fmt::format("loop {}: {}", of.loop, of.path);
+}
+
+std::string line_of(const analysis::RunDifference& of) {
+  const std::string of_before =
+      of.before > 0 ? fmt::format(" ({:+.1f} %)", 100 * (of.now / of.before - 1)) : std::string();
+  const std::string now = fmt::format("{}: {} {}, before {}{}", what(of), seconds(of.now),
+                                      of.loop.empty() ? "in all" : "per iteration", seconds(of.before), of_before),
+                    whole = of.loop.empty() ? "the run" : "loop " + of.loop;
+  // Of iterations that wander through the whole run the interval has no end worth a figure.
+  if (of.high - of.low > of.before + of.now) return fmt::format("{}; the 95 % interval is wider than that", now);
+  return fmt::format("{}; {} to {} more (95 %), {:.1f} % of {}", now, seconds(of.low), seconds(of.high),
+                     100 * of.of_loop, whole);
+}
+
+const char* verdict(const analysis::RunDifference& of) {
+  return of.is_slower ? "slower" : of.cannot_be_told ? "cannot be told" : of.is_significant ? "differs" : "as before";
+}
+
 struct Run {
   std::int32_t processes = 0;
   std::vector<analysis::RunSeries> series;
@@ -81,6 +107,27 @@ std::string why_not(const std::string& loop, const Run& now, const std::vector<R
   return everywhere ? fmt::format("loop {} was not compared: it needs {} iterations in all runs", loop,
                                   analysis::fewest_iterations)
                     : fmt::format("loop {} was not compared: not all runs have it", loop);
+}
+
+/// Loops, and runs without one, that may be slower than is tolerated or not fail like what was not checked at all. A
+/// call path in them is a note: its loop was compared.
+void tell_uncertain(Outcome& outcome, double tolerance_percent) {
+  std::size_t paths = 0;
+  for (const analysis::RunDifference& of : outcome.comparisons) {
+    if (!of.cannot_be_told || of.by_means) continue;
+    if (of.path.empty())
+      outcome.not_checked.push_back(
+          fmt::format("{} cannot be told: the 95 % interval of the difference is wider than "
+                      "the tolerance of {} %; more iterations, a higher --tolerance or {} runs "
+                      "with --against decide it; {}",
+                      what(of), tolerance_percent, analysis::fewest_runs, line_of(of)));
+    else ++paths;
+  }
+  if (paths > 0)
+    outcome.notes.push_back(
+        fmt::format("{} call path{} cannot be told: the 95 % interval{} wider than the tolerance of "
+                    "{} % of the loop; --all shows them",
+                    paths, paths == 1 ? "" : "s", paths == 1 ? " is" : "s are", tolerance_percent));
 }
 
 void compare(const Request& request, Outcome& outcome) {
@@ -114,6 +161,7 @@ void compare(const Request& request, Outcome& outcome) {
                                           of.loop.empty() ? "the run" : "an iteration of " + of.loop,
                                           seconds(of.mean.value)));
   }
+  tell_uncertain(outcome, request.tolerance_percent);
   if (before.size() < analysis::fewest_runs && !outcome.comparisons.empty())
     outcome.notes.push_back(
         fmt::format("with fewer than {} runs to compare with it is not known how much runs differ by chance; --against "
@@ -141,29 +189,20 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
       outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
-std::string what(const analysis::RunDifference& of) {
-  if (of.loop.empty()) return of.path.empty() ? "the run" : of.path;
-  return of.path.empty() ? fmt::format("loop {}", of.loop) : of.path;
-}
-
-std::string line_of(const analysis::RunDifference& of) {
-  const std::string of_before =
-      of.before > 0 ? fmt::format(" ({:+.1f} %)", 100 * (of.now / of.before - 1)) : std::string();
-  return fmt::format("{}: {} {}, before {}{}; {} to {} more (95 %), {:.1f} % of {}", what(of), seconds(of.now),
-                     of.loop.empty() ? "in all" : "per iteration", seconds(of.before), of_before, seconds(of.low),
-                     seconds(of.high), 100 * of.of_loop, of.loop.empty() ? "the run" : "the loop");
-}
-
-std::string line_of(const database::Found& of, const database::Evaluation& evaluation) {
+std::string name_of_case(const database::Found& of, const database::Evaluation& evaluation) {
   std::vector<std::string> parts;
   for (const auto& [parameter, object] : of.context)
     if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-  return fmt::format("{} of {}: {:.2f} % of the time of {}", of.property->name,
-                     parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", ")), 100 * of.severity,
+  return fmt::format("{} of {}", of.property->name,
+                     parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", ")));
+}
+
+std::string line_of(const database::Found& of, const database::Evaluation& evaluation) {
+  return fmt::format("{}: {:.2f} % of the time of {}", name_of_case(of, evaluation), 100 * of.severity,
                      evaluation.basis);
 }
 
-/// One of a place and way of comparing: lower quartiles, and means only where these alone show it.
+/// One of a place and way of comparing: the faster half, and means only where these alone show it.
 std::vector<const analysis::RunDifference*> slower(const Outcome& outcome) {
   std::vector<const analysis::RunDifference*> all;
   for (const analysis::RunDifference& of : outcome.comparisons) {
@@ -187,7 +226,7 @@ void print_text(const Outcome& outcome, const Request& request) {
     show("property: {}\n", line_of(*of, *outcome.evaluation));
   if (request.all)
     for (const analysis::RunDifference& of : outcome.comparisons)
-      if (!of.is_slower && !of.by_means) show("{}: {}\n", of.is_significant ? "differs" : "as before", line_of(of));
+      if (!of.is_slower && !of.by_means) show("{}: {}\n", verdict(of), line_of(of));
   for (const std::string& why : outcome.not_checked) show("not checked: {}\n", why);
   for (const std::string& note : outcome.notes) show("note: {}\n", note);
   const std::size_t compared = outcome.comparisons.size(),
@@ -211,7 +250,7 @@ void print_json(const Outcome& outcome, const Request& request) {
         json.object([&] {
           json.member("loop", of.loop);
           json.member("path", of.path);
-          json.member("by", of.by_means ? "mean" : "lower_quartile");
+          json.member("by", of.by_means ? "mean" : "faster_half");
           json.member("before_s", of.before);
           json.member("now_s", of.now);
           json.member("standard_error_s", of.error);
@@ -221,6 +260,7 @@ void print_json(const Outcome& outcome, const Request& request) {
           json.member("p", of.p);
           json.member("significant", of.is_significant);
           json.member("slower", of.is_slower);
+          json.member("cannot_be_told", of.cannot_be_told);
         });
     });
     json.member_array("properties", [&] {
@@ -251,28 +291,43 @@ std::string xml(std::string_view text) {
   return result;
 }
 
-/// A test case for each place that was compared, and for each property that fails.
-void print_junit(const Outcome& outcome, const Request& request) {
+struct JunitCase {
+  std::string name, failure, skipped;  ///< empty: it has not failed, was not skipped
+};
+
+/// Of each place that was compared, by loop and call path, and of each property that fails.
+std::vector<JunitCase> junit_cases(const Outcome& outcome, const Request& request) {
+  std::vector<JunitCase> cases;
+  std::set<std::pair<std::string, std::string>> places;
   const auto failed = slower(outcome);
-  std::vector<std::pair<std::string, std::string>> cases;  // name and failure
   for (const analysis::RunDifference& of : outcome.comparisons) {
-    const std::string of_case = what(of);
-    if (std::ranges::any_of(cases, [&](const auto& other) { return other.first == of_case; })) continue;
+    if (!places.emplace(of.loop, of.path).second) continue;
     const auto at = std::ranges::find_if(
         failed, [&](const analysis::RunDifference* other) { return other->loop == of.loop && other->path == of.path; });
-    cases.emplace_back(of_case, at == failed.end() ? std::string() : line_of(**at));
+    JunitCase& made = cases.emplace_back(JunitCase{name_of_case(of), {}, {}});
+    if (at != failed.end()) made.failure = line_of(**at);
+    else if (of.cannot_be_told) made.skipped = "cannot be told: " + line_of(of);
   }
   for (const database::Found* of : problems(outcome, request.threshold))
-    cases.emplace_back(of->property->name, line_of(*of, *outcome.evaluation));
-  const auto failures = std::ranges::count_if(cases, [](const auto& of) { return !of.second.empty(); });
+    cases.push_back({name_of_case(*of, *outcome.evaluation), line_of(*of, *outcome.evaluation), {}});
+  return cases;
+}
+
+void print_junit(const Outcome& outcome, const Request& request) {
+  const std::vector<JunitCase> cases = junit_cases(outcome, request);
+  const auto count = [&](auto member) {
+    return std::ranges::count_if(cases, [&](const JunitCase& of) { return !(of.*member).empty(); });
+  };
   show(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"refrain check\" tests=\"{}\" "
-      "failures=\"{}\" errors=\"{}\">\n",
-      cases.size() + outcome.not_checked.size(), failures, outcome.not_checked.size());
-  for (const auto& [of_case, failure] : cases) {
-    show("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of_case));
-    if (failure.empty()) show("/>\n");
-    else show("><failure message=\"{}\"/></testcase>\n", xml(failure));
+      "failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
+      cases.size() + outcome.not_checked.size(), count(&JunitCase::failure), outcome.not_checked.size(),
+      count(&JunitCase::skipped));
+  for (const JunitCase& of : cases) {
+    show("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of.name));
+    if (!of.failure.empty()) show("><failure message=\"{}\"/></testcase>\n", xml(of.failure));
+    else if (!of.skipped.empty()) show("><skipped message=\"{}\"/></testcase>\n", xml(of.skipped));
+    else show("/>\n");
   }
   for (const std::string& why : outcome.not_checked)
     show("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "offline/analysis/autocorrelation.hpp"
 #include "offline/analysis/run_comparison.hpp"
 
 namespace refrain::analysis {
@@ -13,11 +14,12 @@ namespace {
 
 /// A peak takes half as much again as the median around it, and is so many deviations away from it.
 constexpr double least_peak = 1.5, least_deviations = 8;
-constexpr double most_peaks = 0.4;       ///< of the iterations: more are no exceptions
-constexpr double least_excess = 0.02;    ///< of all: less is not worth a word
-constexpr double least_change = 0.1;     ///< of the median: the same for steps and growth
-constexpr double most_by_chance = 1e-6;  ///< probability of a change at least as large, without any
-constexpr std::size_t most_batches = 40, fewest_in_batch = 4, fewest_batches_of_level = 2;
+constexpr double most_peaks = 0.4;     ///< of the iterations: more are no exceptions
+constexpr double least_excess = 0.02;  ///< of all: less is not worth a word
+constexpr double least_change = 0.1;   ///< of the median: the same for steps and growth
+constexpr std::size_t most_batches = 40, fewest_batches_of_level = 2;
+/// Iterations of a batch, at least: a median of three ignores one peak. What is usual around a peak needs more of them.
+constexpr std::size_t fewest_in_batch = 3, fewest_around_peak = 4;
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -32,9 +34,9 @@ struct Batch {
   double median, deviation;  ///< deviation: from the median, robust
 };
 
-std::vector<Batch> batches_of(std::span<const double> values) {
+std::vector<Batch> batches_of(std::span<const double> values, std::size_t fewest) {
   constexpr double normal = 1.4826;  // the deviation of a normal distribution by its median absolute one
-  const std::size_t count = std::clamp<std::size_t>(values.size() / fewest_in_batch, 1, most_batches);
+  const std::size_t count = std::clamp<std::size_t>(values.size() / fewest, 1, most_batches);
   std::vector<Batch> batches;
   for (std::size_t b = 0; b < count; ++b) {
     Batch batch{b * values.size() / count, (b + 1) * values.size() / count, 0, 0};
@@ -205,23 +207,32 @@ std::size_t place_of_step(std::span<const double> values, std::span<const Batch>
   return best;
 }
 
-/// Batches resemble their neighbours: they tell less than independent ones.
-double inflation(std::span<const double> left) {
-  double squares = 0, products = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    squares += left[i] * left[i];
-    if (i > 0) products += left[i] * left[i - 1];
-  }
-  constexpr double most_correlation = 0.9;
-  const double correlation = squares > 0 ? std::clamp(products / squares, 0.0, most_correlation) : 0;
-  return (1 + correlation) / (1 - correlation);
-}
+/// What a change must be to be said.
+struct Demand {
+  double usual;      ///< the median of all
+  double by_chance;  ///< the probability of a change at least as large where there is none
 
-/// `tried`: so many changes were looked at, of which this is the largest.
-bool is_change(double change, double error, double degrees, double tried, double usual) {
-  const double size = std::abs(change);
-  return size > least_change * usual &&
-         (error <= 0 || 2 * tried * student_above(size / error, degrees) < most_by_chance);
+  /// `tried`: so many changes were looked at, of which this is the largest.
+  bool is_met(double change, double error, double degrees, double tried) const {
+    const double size = std::abs(change);
+    return size > least_change * usual && (error <= 0 || 2 * tried * student_above(size / error, degrees) < by_chance);
+  }
+};
+
+/// What a model leaves of the batches, as so many independent values.
+struct Scatter {
+  double variance = 0;   ///< of a batch
+  double effective = 0;  ///< independent batches that tell as much as all of them
+};
+
+/// The correlation is that of a short series in which a model was fitted, so it counts as high as it may well be: with
+/// the estimate itself a random walk has steps and growth ten times as often as it should (20,000 series each).
+Scatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
+  constexpr double standard_errors = 2.5;
+  double squares = 0;
+  for (const double value : left) squares += value * value;
+  const double correlation = lag1_correlation(left, bias, standard_errors);
+  return {squares / (batches - parameters), batches * (1 - correlation) / (1 + correlation)};
 }
 
 }  // namespace
@@ -247,34 +258,83 @@ std::vector<double> differences(std::span<const double> y, const Model& model) {
   return left;
 }
 
+/// The jump at a step against all other changes from one batch to the next but one. Whatever the correlation of
+/// neighbours is, these have the same distribution: a random walk, which seems to be on two levels, has no jump.
+bool has_jump(std::span<const double> y, const Levels& levels, std::size_t at, const Demand& demand) {
+  constexpr double overlap = 1.5;  // a change shares a batch with two others: so much fewer are independent
+  double squares = 0, count = 0;
+  for (std::size_t i = 0; i + 2 < y.size(); ++i) {
+    const auto is_within = [&](std::size_t begin) { return begin > i && begin <= i + 2; };
+    if (std::ranges::any_of(levels.begins, is_within)) continue;
+    squares += std::pow(y[i + 2] - y[i], 2);
+    ++count;
+  }
+  if (count < 2 * overlap) return false;
+  // The step may lie within the batch on either side of it.
+  const double later = at + 1 < y.size() ? y[at + 1] - y[at - 1] : 0, sooner = at >= 2 ? y[at] - y[at - 2] : 0;
+  const double jump = std::max(std::abs(later), std::abs(sooner));
+  const double tried = 2 * std::pow(static_cast<double>(y.size()), static_cast<double>(levels.begins.size()));
+  return demand.is_met(jump, std::sqrt(squares / count), count / overlap, tried);
+}
+
 /// Changes from level to level that are no chance; empty: not all of them are certain.
 std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::span<const Batch> batches,
-                                           std::span<const double> y, const Levels& levels, double usual) {
-  const auto n = static_cast<double>(y.size());
-  const auto changes = static_cast<double>(levels.begins.size());
-  const double degrees = n - 1 - 2 * changes;
-  const double variance = levels.squares / degrees * inflation(differences(y, levels));
+                                           std::span<const double> y, const Levels& levels, const Demand& demand) {
+  const auto n = static_cast<double>(y.size()), changes = static_cast<double>(levels.begins.size());
+  std::vector<double> left = differences(y, levels);
+  double whole = n;
+  // A batch in which a step lies has a part of each level: it says nothing of how batches scatter.
+  for (const std::size_t at : levels.begins) {
+    const std::size_t mixed = std::abs(left[at]) > std::abs(left[at - 1]) ? at : at - 1;
+    const auto [low, high] = std::minmax(levels.values[at - 1], levels.values[at]);
+    if (left[mixed] == 0 || y[mixed] < low || y[mixed] > high) continue;
+    left[mixed] = 0;
+    --whole;
+  }
+  // The place of a step was chosen where it leaves least, so it lowers the correlation like further parameters.
+  const Scatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
+  const double degrees = scatter.effective * (whole - 1 - 2 * changes) / whole;
   std::vector<IterationShape::Step> steps;
   std::size_t from = 0;
   for (std::size_t i = 0; i < levels.begins.size(); ++i) {
     const std::size_t at = levels.begins[i], to = i + 1 < levels.begins.size() ? levels.begins[i + 1] : y.size();
-    const double error = std::sqrt(variance * (1 / static_cast<double>(at - from) + 1 / static_cast<double>(to - at)));
+    const double of_both = 1 / static_cast<double>(at - from) + 1 / static_cast<double>(to - at);
+    const double error = std::sqrt(scatter.variance * of_both * whole / scatter.effective);
     const double before = levels.values[at - 1], after = levels.values[at];
-    if (!is_change(after - before, error, degrees, std::pow(n, changes), usual)) return {};
+    const double tried = 2 * std::pow(n, changes);  // by either test
+    if (!demand.is_met(after - before, error, degrees, tried) &&
+        !(std::abs(after - before) > least_change * demand.usual && has_jump(y, levels, at, demand)))
+      return {};
     steps.push_back({place_of_step(values, batches, levels, at), before, after, error});
     from = at;
   }
   return steps;
 }
 
-std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const Curve& curve, double usual) {
+std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const Curve& curve, const Demand& demand) {
   const auto n = static_cast<double>(y.size());
-  const double degrees = n - curve.parameters;
-  const double variance = curve.squares / degrees * inflation(differences(y, curve));
-  const double change = curve.slope * (n - 1), error = std::sqrt(variance * 12 / (n * (n * n - 1))) * (n - 1);
-  if (!curve.is_monotonic || !is_change(change, error, degrees, 1, usual)) return std::nullopt;
+  const Scatter scatter = scatter_of(differences(y, curve), n, curve.parameters, curve.parameters);
+  const double degrees = scatter.effective * (n - curve.parameters) / n;
+  const double change = curve.slope * (n - 1),
+               error = std::sqrt(scatter.variance * n / scatter.effective * 12 / (n * (n * n - 1))) * (n - 1);
+  if (!curve.is_monotonic || !demand.is_met(change, error, degrees, 1)) return std::nullopt;
   return IterationShape::Growth{curve.values.front(), curve.values.back(), std::accumulate(y.begin(), y.end(), 0.0) / n,
                                 error};
+}
+
+/// Batches that independent iterations would make this much alike in one of 30,000 series.
+std::optional<IterationShape::Wander> wander_of(std::span<const double> y, double usual) {
+  constexpr double standard_errors = 4, tails = 0.1;
+  const auto n = static_cast<double>(y.size());
+  const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  std::vector<double> left(y.begin(), y.end()), sorted(left);
+  for (double& value : left) value -= mean;
+  std::ranges::sort(sorted);
+  const auto tail = static_cast<std::size_t>(tails * n);
+  const IterationShape::Wander wander{sorted[tail], sorted[sorted.size() - 1 - tail]};
+  if (lag1_correlation(left) < standard_errors / std::sqrt(n) || wander.high - wander.low < least_change * usual)
+    return std::nullopt;
+  return wander;
 }
 
 /// Up, and back to where it was.
@@ -290,8 +350,9 @@ std::optional<IterationShape::Stretch> stretch_of(std::span<const IterationShape
 }
 
 void describe(IterationShape& shape, std::span<const double> values, std::span<const Batch> batches,
-              std::span<const double> y) {
+              std::span<const double> y, double by_chance) {
   const double usual = shape.usual;
+  const Demand demand{usual, by_chance};
   const Curve line = curve_through(y, true), parabola = curve_through(y, false);
   const Levels two = levels_of(y, 2);
   const Curve& curve = parabola.criterion(usual) < line.criterion(usual) ? parabola : line;
@@ -299,13 +360,14 @@ void describe(IterationShape& shape, std::span<const double> values, std::span<c
   constexpr std::size_t fewest_of_three = 8;
   if (const Levels three = y.size() < fewest_of_three ? two : levels_of(y, 3);
       three.criterion(usual) < std::min(of_curve, of_two)) {
-    shape.steps = steps_of(values, batches, y, three, usual);
+    shape.steps = steps_of(values, batches, y, three, demand);
     shape.stretch = stretch_of(shape.steps, values.size());
     if (shape.stretch) shape.steps.clear();
     if (shape.stretch || !shape.steps.empty()) return;
   }
-  if (of_two < of_curve) shape.steps = steps_of(values, batches, y, two, usual);
-  else shape.growth = growth_of(y, curve, usual);
+  if (of_two < of_curve) shape.steps = steps_of(values, batches, y, two, demand);
+  else shape.growth = growth_of(y, curve, demand);
+  if (shape.steps.empty() && !shape.growth) shape.wander = wander_of(y, usual);
 }
 
 /// Of an iteration, by steps and stretches; 0: there are none.
@@ -319,18 +381,18 @@ double level_at(const IterationShape& shape, std::size_t i) {
 
 }  // namespace
 
-IterationShape shape_of(std::span<const double> values) {
+IterationShape shape_of(std::span<const double> values, double by_chance) {
   IterationShape shape;
   if (values.size() < least_iterations_of_shape) return shape;
-  const std::vector<Batch> batches = batches_of(values);
+  const std::vector<Batch> batches = batches_of(values, fewest_in_batch);
   if (batches.size() < 2 * fewest_batches_of_level + 1) return shape;
   std::vector<double> known, y;
   for (const double value : values)
     if (std::isfinite(value)) known.push_back(value);
   shape.usual = median_of(std::move(known));
   for (const Batch& batch : batches) y.push_back(batch.median);
-  describe(shape, values, batches, y);
-  shape.peaks = peaks_of(values, batches, shape);
+  describe(shape, values, batches, y, by_chance);
+  shape.peaks = peaks_of(values, batches_of(values, fewest_around_peak), shape);
   return shape;
 }
 

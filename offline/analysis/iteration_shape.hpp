@@ -1,6 +1,7 @@
 #pragma once
 /// How a value changes over the iterations of a loop: single iterations that stand out, a step to another level, a
-/// steady growth. What is said is more than chance makes of values that only scatter: once in a million series.
+/// steady growth, or a level that wanders. A step or growth is more than chance makes, once in a million series, of
+/// values that scatter, and neighbours may resemble each other as much as in a random walk.
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +45,13 @@ struct IterationShape {
     double error = 0;  ///< standard error of the difference of first and last
   };
   std::optional<Growth> growth;  ///< may be negative
-  // Of steps, stretch and growth there is the one that describes the values best, or none.
+
+  /// The level changes slowly, but in no way that has one of the names above: neighbouring batches are alike.
+  struct Wander {
+    double low = 0, high = 0;  ///< medians of batches: of all but the lowest and highest tenth of them
+  };
+  std::optional<Wander> wander;
+  // Of steps, stretch, growth and wander there is the one that describes the values best, or none.
 };
 
 /// Of fewer iterations nothing is said.
@@ -54,7 +61,10 @@ inline constexpr std::size_t least_iterations_of_shape = 20;
 /// `extent`; a few that come by chance, or are hidden, do not count. 0: they come irregularly, or are fewer than four.
 std::size_t period_of(std::span<const std::size_t> places, std::size_t extent);
 
+/// The probability of a step or growth at least as large in a series that has none.
+inline constexpr double most_by_chance = 1e-6;
+
 /// Values that are not known are NaN.
-IterationShape shape_of(std::span<const double> values);
+IterationShape shape_of(std::span<const double> values, double by_chance = most_by_chance);
 
 }  // namespace refrain::analysis

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "offline/analysis/autocorrelation.hpp"
+
 namespace refrain::analysis {
 namespace {
 
@@ -22,36 +24,22 @@ double variance_of(std::span<const double> values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-/// The mean of batches and its error. Batches that still resemble their neighbours tell less.
+/// The mean of batches and its error. Batches that resemble their neighbours tell less.
 BatchValue over_batches(std::span<const double> batches) {
   BatchValue result{mean_of(batches), 0, static_cast<int>(batches.size())};
-  const double variance = variance_of(batches);
-  if (!(variance > 0)) return result;
-  double products = 0;
-  for (std::size_t i = 1; i < batches.size(); ++i)
-    products += (batches[i] - result.value) * (batches[i - 1] - result.value);
-  constexpr double most_correlation = 0.9;
-  const double correlation =
-      std::clamp(products / (variance * static_cast<double>(batches.size() - 1)), 0.0, most_correlation);
-  result.error = std::sqrt(variance / static_cast<double>(batches.size()) * (1 + correlation) / (1 - correlation));
+  std::vector<double> left(batches.begin(), batches.end());
+  for (double& value : left) value -= result.value;
+  result.variance = variance_of(batches);
+  result.correlation = lag1_correlation(left);
+  result.assess(result.correlation);
   return result;
 }
 
-/// By differences of neighbours (von Neumann, Kent, Bellinson, Hart: The mean square successive difference).
-BatchValue over_neighbours(std::span<const double> batches) {
-  BatchValue result{mean_of(batches), 0, static_cast<int>(batches.size())};
-  if (batches.size() < 2) return result;
-  double squares = 0;
-  for (std::size_t i = 1; i < batches.size(); ++i) squares += std::pow(batches[i] - batches[i - 1], 2);
-  const auto count = static_cast<double>(batches.size());
-  result.error = std::sqrt(squares / (2 * (count - 1)) / count);
-  return result;
-}
-
-double lower_quartile(std::vector<double> values) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
+/// The mean of the faster half.
+double lower_mean(std::vector<double> values) {
+  const std::size_t half = (values.size() + 1) / 2;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half - 1), values.end());
+  return mean_of(std::span(values).first(half));
 }
 
 /// Continued fraction of the incomplete beta function (Press et al., Numerical Recipes; modified Lentz).
@@ -95,7 +83,9 @@ struct RunTest {
 
 /// Against enough other runs Student's test of one run against the mean of the others: what differs from run
 /// to run has in it what differs within them, but it may be small by chance, so the error within this run is the least.
-/// Against fewer runs Welch's test against the slowest one of them.
+/// Against fewer runs Welch's test against the slowest one of them. Runs of one program have about the same correlation
+/// of neighbours, and 20 batches know it badly: each takes a fifth of the other one's. A smaller part misses more of
+/// what is slower, a larger one raises more false alarms where the correlation is high (tests/unit/analysis).
 RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   std::vector<double> values;
   for (const BatchValue& of : before) values.push_back(of.value);
@@ -107,10 +97,13 @@ RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
     test.degrees = runs - 1;
     variance = std::max(variance, variance_of(values) * (1 + 1 / runs));
   } else {
-    const BatchValue& slowest = *std::ranges::max_element(before, {}, &BatchValue::value);
+    constexpr double own = 0.8, of_other = 1 - own;
+    BatchValue slowest = *std::ranges::max_element(before, {}, &BatchValue::value), of_now = now;
+    of_now.assess(own * now.correlation + of_other * slowest.correlation);
+    slowest.assess(own * slowest.correlation + of_other * now.correlation);
     test.before = slowest.value;
-    variance += slowest.error * slowest.error;
-    test.degrees = welch_degrees(now, slowest);
+    variance = of_now.error * of_now.error + slowest.error * slowest.error;
+    test.degrees = welch_degrees(of_now, slowest);
   }
   test.difference = now.value - test.before;
   test.error = std::sqrt(variance);
@@ -135,27 +128,58 @@ RunSeries series_of_times(std::span<const double> seconds) {
   RunSeries series;
   series.iterations = static_cast<std::int64_t>(seconds.size());
   if (seconds.empty()) return series;
-  series.lower.value = series.mean.value = series.steady.value = mean_of(seconds);
+  series.lower.value = series.mean.value = mean_of(seconds);
   if (seconds.size() < fewest_iterations) return series;
   const std::size_t batches = std::min(most_batches, seconds.size() / fewest_in_batch);
-  std::vector<double> lower, mean;
+  std::vector<double> lower;
   for (std::size_t i = 0; i < batches; ++i) {
     const std::size_t begin = i * seconds.size() / batches, end = (i + 1) * seconds.size() / batches;
     const auto batch = seconds.subspan(begin, end - begin);
-    mean.push_back(mean_of(batch));
-    lower.push_back(lower_quartile({batch.begin(), batch.end()}));
+    series.batches.push_back(mean_of(batch));
+    lower.push_back(lower_mean({batch.begin(), batch.end()}));
   }
   series.lower = over_batches(lower);
-  series.mean = over_batches(mean);
-  series.steady = over_neighbours(mean);
-  series.steady.value = mean_of(seconds);
+  series.mean = over_batches(series.batches);
+  series.mean.value = mean_of(seconds);
   return series;
+}
+
+void BatchValue::add_error(double other) {
+  other_error = std::hypot(other_error, other);
+  assess(correlation);
+}
+
+void BatchValue::assess(double correlation_of_neighbours) {
+  degrees = effective_batches(static_cast<std::size_t>(batches), correlation_of_neighbours);
+  error = std::sqrt(variance / degrees);
+  if (!(other_error > 0)) return;
+  // Welch and Satterthwaite, with a second error of any number of degrees of freedom.
+  constexpr double most_degrees = 1e6;
+  const double own = error * error, both = own + other_error * other_error;
+  degrees = own > 0 ? std::min(degrees * (both / own) * (both / own), most_degrees) : most_degrees;
+  error = std::sqrt(both);
+}
+
+BatchValue difference_of_means(const RunSeries& before, const RunSeries& now) {
+  BatchValue difference;
+  if (before.iterations == now.iterations && !before.batches.empty() && before.batches.size() == now.batches.size()) {
+    std::vector<double> pairs(now.batches);
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] -= before.batches[i];
+    difference = over_batches(pairs);
+    difference.add_error(std::hypot(before.sampling_s, now.sampling_s));
+  } else {
+    difference.batches = std::min(before.mean.batches, now.mean.batches);
+    difference.error = std::hypot(before.mean.error, now.mean.error);
+    difference.degrees = welch_degrees(before.mean, now.mean);
+  }
+  difference.value = now.mean.value - before.mean.value;
+  return difference;
 }
 
 double welch_degrees(const BatchValue& a, const BatchValue& b) {
   const double of_a = a.error * a.error, of_b = b.error * b.error, both = of_a + of_b;
   if (!(both > 0)) return 1;
-  return both * both / (of_a * of_a / std::max(a.batches - 1, 1) + of_b * of_b / std::max(b.batches - 1, 1));
+  return both * both / (of_a * of_a / a.degrees + of_b * of_b / b.degrees);
 }
 
 double student_above(double t, double degrees) {
@@ -176,7 +200,7 @@ double student_quantile(double above, double degrees) {
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
                                         const RunComparisonOptions& options) {
   std::vector<RunDifference> comparisons;
-  std::vector<double> p_of_slower;
+  std::vector<double> p_of_slower, tolerated;
   const auto loop_time = [&](const std::string& loop) {
     double sum = 0, count = 0;
     for (const auto& run : before)
@@ -204,16 +228,17 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
     if (of.loop.empty() && before.size() < fewest_runs) continue;
     const double time = loop_time(of.loop);
     const auto add = [&](const RunTest& test, const BatchValue& value, bool by_means) {
-      RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p_beyond(0),
-                               0,       0,       0,           false,       false,      by_means};
+      RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p_beyond(0), 0,
+                               0,       0,       false,       false,       false,      by_means};
       constexpr double one_sided = 0.025;
       const double reach = test.error > 0 ? student_quantile(one_sided, test.degrees) * test.error : 0;
       comparison.low = test.difference - reach;
       comparison.high = test.difference + reach;
       comparison.of_loop = time > 0 ? test.difference / time : 0;
       comparisons.push_back(std::move(comparison));
+      tolerated.push_back(options.tolerance * time);
       // Where it is not known how much runs differ by chance, that much is within what is tolerated.
-      p_of_slower.push_back(test.p_beyond(before.size() >= fewest_runs ? 0 : options.tolerance * time));
+      p_of_slower.push_back(test.p_beyond(before.size() >= fewest_runs ? 0 : tolerated.back()));
     };
     add(test_of(of.lower, lower), of.lower, false);
     if (before.size() >= fewest_runs) add(test_of(of.mean, mean), of.mean, true);
@@ -223,8 +248,10 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
   const std::vector<bool> differs = significant(p, options.false_alarms),
                           slower = significant(p_of_slower, options.false_alarms);
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    comparisons[i].is_significant = differs[i];
-    comparisons[i].is_slower = slower[i] && comparisons[i].of_loop > options.tolerance;
+    RunDifference& of = comparisons[i];
+    of.is_significant = differs[i];
+    of.is_slower = slower[i] && of.of_loop > options.tolerance;
+    of.cannot_be_told = !of.is_slower && of.high > tolerated[i] && of.high - of.low > 2 * tolerated[i];
   }
   return comparisons;
 }

@@ -2,11 +2,13 @@
 /// Whether a run is slower than others of the same program: by its marked loops and the call paths in them.
 ///
 /// What is compared is the time of an iteration. Iterations of one run are no independent trials: neighbours are alike,
-/// and all of them share what was special in this run. So the error of a run's value comes from batches of iterations
-/// that follow each other, and the variance from run to run is taken from the runs that it is compared with, when there
-/// are several. The value is the mean over batches of their lower quartile: what another process takes from some
-/// iterations does not change it. Where the variance from run to run is known (fewest_runs), means are compared, too;
-/// with fewer runs, a run is slower when it is significantly more than the tolerance slower.
+/// and all of them share what was special in this run. So the error of a run's value comes from 20 batches of
+/// iterations that follow each other, weighted by the correlation of neighbouring batches (autocorrelation.hpp), and
+/// the variance from run to run is taken from the runs that it is compared with, when there are several. The value is
+/// the mean over batches of their faster half: what another process takes from some iterations hardly changes it, and
+/// it scatters less than a quantile. Where the variance from run to run is known (fewest_runs), means are compared,
+/// too; with fewer runs, a run is slower when it is significantly more than the tolerance slower. What happens once in
+/// a run, or more slowly than the run is long, cannot be seen within it: only further runs tell how much it matters.
 
 #include <cstdint>
 #include <span>
@@ -18,17 +20,24 @@ namespace refrain::analysis {
 /// Of the iterations of a run.
 struct BatchValue {
   double value = 0, error = 0;  ///< standard error, within the run
-  int batches = 0;              ///< degrees of freedom are one less
+  int batches = 0;              ///< 0: the value is not known
+  double degrees = 1;           ///< degrees of freedom of the error
+  double variance = 0;          ///< of a batch
+  double correlation = 0;       ///< of neighbouring batches
+  double other_error = 0;       ///< not from how batches differ; its size is known exactly
+
+  void add_error(double other);
+  /// Sets error and degrees of freedom, as they are with this correlation.
+  void assess(double correlation_of_neighbours);
 };
 
 struct RunSeries {
   std::string loop;  ///< empty: there is no loop, and the values are of the whole run
   std::string path;  ///< of call paths in it: names from the loop on, with " > " between; empty: all of the loop
   std::int64_t iterations = 0;
-  BatchValue lower, mean;  ///< seconds, per iteration
-  /// The mean with the error by which batches differ from their neighbours: a step or growth that the run has each time
-  /// adds nothing to it.
-  BatchValue steady;
+  BatchValue lower, mean;       ///< seconds, per iteration; of the faster half, and of all
+  std::vector<double> batches;  ///< means of the batches, in their order
+  double sampling_s = 0;        ///< standard error of the mean from the number of samples; `lower` and `mean` have it
 };
 
 /// Of fewer iterations nothing is said.
@@ -39,6 +48,10 @@ inline constexpr std::size_t fewest_runs = 4;
 /// Of times that follow each other. `batches` is 0 when there are too few.
 RunSeries series_of_times(std::span<const double> seconds);
 
+/// The difference of two means. With as many iterations, batch by batch: a step or growth that both runs have adds
+/// nothing to the error.
+BatchValue difference_of_means(const RunSeries& before, const RunSeries& now);
+
 struct RunDifference {
   std::string loop, path;
   double before = 0, now = 0;   ///< seconds per iteration
@@ -48,7 +61,9 @@ struct RunDifference {
   double of_loop = 0;           ///< the difference as a part of the loop's time before
   bool is_significant = false;  ///< more than before, by more than the error
   bool is_slower = false;  ///< significant, and by more than is tolerated; with few runs, significantly more than that
-  bool by_means = false;   ///< lower quartiles do not show it
+  /// Not slower, but it could be by more than is tolerated, and the interval reaches further than that to both sides.
+  bool cannot_be_told = false;
+  bool by_means = false;  ///< by the means of all iterations; else by those of the faster half
 };
 
 struct RunComparisonOptions {

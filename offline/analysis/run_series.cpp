@@ -115,7 +115,7 @@ std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share
   const auto locations = static_cast<double>(std::max<std::size_t>(tree.locations.size(), 1));
   const auto add = [&](std::string path, double seconds, double error) {
     const BatchValue value{seconds / locations, error / locations, 1};
-    all.push_back({{}, std::move(path), 1, value, value, value});
+    all.push_back({{}, std::move(path), 1, value, value, {}, value.error});
   };
   add({}, tree.totals.wall_s, 0);
   for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
@@ -155,8 +155,8 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
       // Of some ranks there are fewer samples than of all.
       const double sampling =
           wanted.sampling_error * std::sqrt(static_cast<double>(ranks) / static_cast<double>(chosen));
-      for (BatchValue* value : {&series.lower, &series.mean, &series.steady})
-        value->error = std::hypot(value->error, sampling * value->value);
+      for (BatchValue* value : {&series.lower, &series.mean}) value->add_error(sampling * value->value);
+      series.sampling_s = sampling * series.mean.value;
     }
   return all.empty() ? series_of_totals(tree, least_share) : all;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 
+#include "offline/analysis/iteration_shape.hpp"
 #include "offline/experiment/clean_text.hpp"
 
 namespace refrain::database {
@@ -17,6 +19,17 @@ struct StepSum {
   std::int64_t locations = 0;
   double least_wall = 0, wall = 0, most_wall = 0, mpi = 0, least_user = 0, user = 0, most_user = 0;
 };
+
+/// Of an iteration's mean wall time. A property says how sure it is, so less is asked of it than of a finding.
+double growth_of(const std::vector<StepSum>& steps) {
+  constexpr double most_by_chance = 1e-3;
+  std::vector<double> wall;
+  for (const StepSum& sum : steps)
+    wall.push_back(sum.locations > 0 ? sum.wall / static_cast<double>(sum.locations)
+                                     : std::numeric_limits<double>::quiet_NaN());
+  const auto shape = analysis::shape_of(wall, most_by_chance);
+  return shape.growth ? shape.growth->last - shape.growth->first : 0;
+}
 
 }  // namespace
 
@@ -32,7 +45,7 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
         fmt::format("{} iterations of all locations are too many for the database: each loop has them over all "
                     "locations together",
                     all));
-  auto& loops = tables.of("Loop", {"TestRun_Loops", "Name", "Count"});
+  auto& loops = tables.of("Loop", {"TestRun_Loops", "Name", "Count", "Growth"});
   auto& clusters = tables.of("Cluster", {"Loop_Clusters", "At", "Label", "Members", "First", "Last", "MeanWall"});
   auto& iterations = tables.of("Iteration", {"Loop_Iterations", "At", "Number", "Like", "Wall", "Mpi", "User"});
   const std::int64_t first_loop = integer_of(connection.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"Loop\"")) + 1;
@@ -87,7 +100,8 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
   auto& step_table = tables.of("Step", {"Loop_Steps", "Number", "Locations", "MinWall", "MeanWall", "MaxWall",
                                         "MeanMpi", "MinUser", "MeanUser", "MaxUser"});
   for (std::size_t loop = 0; loop < ids.size(); ++loop) {
-    loops.add({of_run.run, experiment::clean_text(source.loops()[loop]), counts[loop]});
+    loops.add({of_run.run, experiment::clean_text(source.loops()[loop]), counts[loop],
+               loop < steps.size() ? Value(growth_of(steps[loop])) : Value()});
     if (loop >= steps.size()) continue;
     for (std::size_t number = 0; number < steps[loop].size(); ++number) {
       const StepSum& sum = steps[loop][number];

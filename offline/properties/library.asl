@@ -256,30 +256,24 @@ PROPERTY MeasurementOverhead(TestRun t, Region Basis) {
 
 // Iterations of marked loops. Times are means over the locations that have an iteration.
 
-// Iterations grow longer: the line of least squares through them, over the length of the loop.
+// Iterations grow longer, by more than neighbours that resemble each other make by chance.
 PROPERTY Drift(Loop l, TestRun t, Region Basis) {
-  LET float MeanNumber = AVG(s.Number WHERE s IN l.Steps);
-      float MeanWall = AVG(s.MeanWall WHERE s IN l.Steps);
-      float Slope = SUM((s.Number - MeanNumber) * (s.MeanWall - MeanWall) WHERE s IN l.Steps) / SUM((s.Number - MeanNumber) * (s.Number - MeanNumber) WHERE s IN l.Steps);
-      float Left = STDEV(s.MeanWall - Slope * s.Number WHERE s IN l.Steps);
-      float Squares = Slope * Slope * COUNT(l.Steps) * STDEV(s.Number WHERE s IN l.Steps) * STDEV(s.Number WHERE s IN l.Steps);
-      float Change = Slope * l.Count
-  IN CONDITION: Slope > 0 AND Squares > ManyErrors * ManyErrors * Left * Left AND Change > DriftThreshold * MeanWall;
-  CONFIDENCE: 0.9; SEVERITY: Change * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
+  LET float MeanWall = AVG(s.MeanWall WHERE s IN l.Steps)
+  IN CONDITION: l.Growth > DriftThreshold * MeanWall; CONFIDENCE: 0.9; SEVERITY: l.Growth * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // The user code of iterations grows, as where lists are searched that become longer.
 PROPERTY GrowingWork(Loop l, TestRun t, Region Basis) REFINES Drift {
   LET float First = AVG(s.MeanUser WHERE s IN l.Steps AND 4 * s.Number < l.Count);
       float Last = AVG(s.MeanUser WHERE s IN l.Steps AND 4 * s.Number >= 3 * l.Count);
-  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
+  IN CONDITION: l.Growth > 0 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // Communication of iterations grows.
 PROPERTY GrowingCommunication(Loop l, TestRun t, Region Basis) REFINES Drift {
   LET float First = AVG(s.MeanMpi WHERE s IN l.Steps AND 4 * s.Number < l.Count);
       float Last = AVG(s.MeanMpi WHERE s IN l.Steps AND 4 * s.Number >= 3 * l.Count);
-  IN CONDITION: l.Count >= 8 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
+  IN CONDITION: l.Growth > 0 AND Last > (1 + DriftThreshold) * First; CONFIDENCE: 0.7; SEVERITY: (Last - First) * l.Count / 2 * LocationsOf(l) / Duration(Basis, t);
 }
 
 // Some iterations take much longer than the others.

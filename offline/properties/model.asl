@@ -156,6 +156,7 @@ class Severity {
 class Loop {
   String Name;
   int Count;                   // iterations
+  float Growth;                // of MeanWall from the first to the last one, on a line or curve; 0: chance may make it
   setof Step Steps;
   setof Iteration Iterations;
   setof Cluster Clusters;

@@ -133,20 +133,18 @@ const analysis::RunSeries* series_of(const std::vector<analysis::RunSeries>& all
 /// `period_s`: of samples, per iteration of the run with fewer of them.
 ChangedIteration changed_iteration(const analysis::RunSeries* before, const analysis::RunSeries* now, double period_s) {
   constexpr double one_sided = 0.025;
-  // With other iterations it matters how they change: then that is in the error.
-  const auto value = before && now && before->iterations != now->iterations ? &analysis::RunSeries::mean
-                                                                            : &analysis::RunSeries::steady;
-  const analysis::BatchValue none{0, period_s, 2}, &of_before = before ? before->*value : none,
-                                                   &of_now = now ? now->*value : none;
-  const double error_s = std::hypot(of_before.error, of_now.error),
-               degrees = analysis::welch_degrees(of_before, of_now);
+  analysis::RunSeries none;
+  none.mean = {0, period_s, 2};
+  const analysis::RunSeries &of_before = before ? *before : none, &of_now = now ? *now : none;
+  const analysis::BatchValue difference = difference_of_means(of_before, of_now);
+  const double error_s = difference.error;
   return {before ? before->loop : now->loop,
           before ? before->path : now->path,
-          of_before.value,
-          of_now.value,
+          of_before.mean.value,
+          of_now.mean.value,
           error_s,
-          error_s > 0 ? analysis::student_quantile(one_sided, degrees) * error_s : 0,
-          error_s > 0 ? 2 * analysis::student_above(std::abs(of_now.value - of_before.value) / error_s, degrees) : 0,
+          error_s > 0 ? analysis::student_quantile(one_sided, difference.degrees) * error_s : 0,
+          error_s > 0 ? 2 * analysis::student_above(std::abs(difference.value) / error_s, difference.degrees) : 0,
           0};
 }
 
@@ -162,13 +160,13 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
   std::vector<ChangedIteration> all;
   for (const auto& [loop, path] : names) {
     const analysis::RunSeries *loop_before = series_of(of_before, loop, ""), *loop_now = series_of(of_now, loop, "");
-    if (loop.empty() || !loop_before || !loop_now || loop_before->steady.batches == 0 || loop_now->steady.batches == 0)
+    if (loop.empty() || !loop_before || !loop_now || loop_before->mean.batches == 0 || loop_now->mean.batches == 0)
       continue;
     const std::int64_t fewest = std::max<std::int64_t>(std::min(loop_before->iterations, loop_now->iterations), 1);
     ChangedIteration& of =
         all.emplace_back(changed_iteration(series_of(of_before, loop, path), series_of(of_now, loop, path),
                                            period_s / before.ranks / static_cast<double>(fewest)));
-    const double longer_s = std::max(loop_before->steady.value, loop_now->steady.value);
+    const double longer_s = std::max(loop_before->mean.value, loop_now->mean.value);
     of.of_loop = longer_s > 0 ? of.difference_s() / longer_s : 0;
   }
   // The loop itself first, then what has changed most.
