@@ -340,9 +340,10 @@ class Loader {
       for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
       for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
     }
-    auto& paths = tables_.of("PathTiming", {"CallPath_Timings", "Run", "Excl", "Incl", "Error", "MinIncl", "MeanIncl",
-                                            "MaxIncl", "Visits", "Messages", "BytesSent", "BytesReceived", "BytesRead",
-                                            "BytesWritten", "Waiting", "WaitingError", "WaitingConfidence", "Kind"});
+    auto& paths =
+        tables_.of("PathTiming", {"CallPath_Timings", "Run", "Excl", "Incl", "ExclError", "Error", "MinIncl",
+                                  "MeanIncl", "MaxIncl", "Visits", "Messages", "BytesSent", "BytesReceived",
+                                  "BytesRead", "BytesWritten", "Waiting", "WaitingError", "WaitingConfidence", "Kind"});
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       NodeSum& sum = sums_[n];
       const RunNode& node = nodes_[n];
@@ -353,12 +354,13 @@ class Loader {
         return node.kind == RunNode::Mpi ? if_known(value, column) : Value();
       };
       const bool waits_here = std::isfinite(node.wait_s);
-      paths.add({places_[n].path, run_, sum.time, inclusive[n], value_of(node.error_s), least, inclusive[n] / processes,
-                 std::max(sum.inclusive.most, 0.0), counted(sum.visits, columns_.visits),
-                 counted(sum.messages, columns_.messages), counted(sum.sent, columns_.sent),
-                 counted(sum.received, columns_.received), counted(sum.read, columns_.read),
-                 counted(sum.written, columns_.written), value_of(node.wait_s), value_of(node.wait_error_s),
-                 value_of(node.wait_confidence), waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
+      paths.add({places_[n].path, run_, sum.time, inclusive[n], value_of(node.exclusive_error_s),
+                 value_of(node.error_s), least, inclusive[n] / processes, std::max(sum.inclusive.most, 0.0),
+                 counted(sum.visits, columns_.visits), counted(sum.messages, columns_.messages),
+                 counted(sum.sent, columns_.sent), counted(sum.received, columns_.received),
+                 counted(sum.read, columns_.read), counted(sum.written, columns_.written), value_of(node.wait_s),
+                 value_of(node.wait_error_s), value_of(node.wait_confidence),
+                 waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
     }
   }
 

@@ -71,6 +71,7 @@ class NativeRun : public RunTables {
       row.name = node.name;
       row.is_marked = node.marked;
       row.error_s = node.standard_error_s;
+      row.exclusive_error_s = node.exclusive_error_s;
       if (i < waiting.size()) {
         row.wait_s = waiting[i].seconds;
         row.wait_error_s = waiting[i].error_s;

@@ -26,8 +26,9 @@ struct RunNode {
   enum Kind : std::uint8_t { User, Mpi, Other } kind = User;  ///< as enum PathKind of the model
   std::int32_t parent = -1;                                   ///< -1: at the top
   std::string name;
-  bool is_marked = false;    ///< a loop or region of the program, in the function above it
-  double error_s = unknown;  ///< standard error of its time with all below it
+  bool is_marked = false;              ///< a loop or region of the program, in the function above it
+  double error_s = unknown;            ///< standard error of its time with all below it
+  double exclusive_error_s = unknown;  ///< of its own time
   double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
 };

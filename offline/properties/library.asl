@@ -300,20 +300,28 @@ PROPERTY SlowFirstIteration(Loop l, TestRun t, Region Basis) {
 
 // Several runs.
 
-// A call path takes more time, over all processes, than in the run with the fewest ones.
+// A call path takes more own time, over all processes, than in the runs with the fewest ones: by more than the errors of both.
 PROPERTY ScalingLoss(CallPath p, TestRun t, Region Basis) {
   LET int Fewest = MIN(o.NoPe WHERE o IN TestRun AND o.Version == t.Version);
       float Before = SUM(s.Excl WHERE s IN p.Timings AND s.Run.NoPe == Fewest) / COUNT(o WHERE o IN TestRun AND o.Version == t.Version AND o.NoPe == Fewest);
+      int Runs = COUNT(o WHERE o IN TestRun AND o.Version == t.Version AND o.NoPe == Fewest);
+      float SquaresBefore = SUM(s.ExclError * s.ExclError WHERE s IN p.Timings AND s.Run.NoPe == Fewest) / (Runs * Runs);
       PathTiming pt = OfPath(p, t);
       float Loss = pt.Excl - Before
-  IN CONDITION: t.NoPe > Fewest AND Loss > ManyErrors * pt.Error AND Loss > 0; CONFIDENCE: 0.9; SEVERITY: Loss / Duration(Basis, t);
+  IN CONDITION: t.NoPe > Fewest AND Loss > 0 AND Loss * Loss > ManyErrors * ManyErrors * (pt.ExclError * pt.ExclError + SquaresBefore);
+  CONFIDENCE: 0.9; SEVERITY: Loss / Duration(Basis, t);
 }
 
-// A function takes more time than in earlier runs, of any version, with as many processes.
+// A function takes more time than in earlier runs, of any version, with as many processes: by more than the errors of all of them.
 PROPERTY SlowerThanBefore(Region r, TestRun t, Region Basis) {
   LET float Now = Duration(r, t);
       float Before = AVG(s.Incl WHERE o IN r.Body.Program.Versions, f IN o.Functions, q IN f.Regions, s IN q.TotTimes
-        AND f.Name == r.Body.Name AND q.Name == r.Name AND s.Run.NoPe == t.NoPe AND s.Run.Start < t.Start)
-  IN CONDITION: Now - Before > SlowerThreshold * Duration(Basis, t) AND Now - Before > ManyErrors * Summary(r, t).Error;
+        AND f.Name == r.Body.Name AND q.Name == r.Name AND s.Run.NoPe == t.NoPe AND s.Run.Start < t.Start);
+      int Runs = COUNT(s WHERE o IN r.Body.Program.Versions, f IN o.Functions, q IN f.Regions, s IN q.TotTimes
+        AND f.Name == r.Body.Name AND q.Name == r.Name AND s.Run.NoPe == t.NoPe AND s.Run.Start < t.Start);
+      float SquaresBefore = SUM(s.Error * s.Error WHERE o IN r.Body.Program.Versions, f IN o.Functions, q IN f.Regions, s IN q.TotTimes
+        AND f.Name == r.Body.Name AND q.Name == r.Name AND s.Run.NoPe == t.NoPe AND s.Run.Start < t.Start) / (Runs * Runs);
+      float Error = Summary(r, t).Error
+  IN CONDITION: Now - Before > SlowerThreshold * Duration(Basis, t) AND (Now - Before) * (Now - Before) > ManyErrors * ManyErrors * (Error * Error + SquaresBefore);
   CONFIDENCE: 0.7; SEVERITY: (Now - Before) / Duration(Basis, t);
 }

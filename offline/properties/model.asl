@@ -119,7 +119,8 @@ class CallPath {
 // What a call path has in a run: sums over locations; spreads over processes.
 class PathTiming {
   TestRun Run;
-  float Excl; float Incl; float Error;
+  float Excl; float Incl;
+  float ExclError; float Error;  // standard errors of Excl and Incl
   float MinIncl; float MeanIncl; float MaxIncl;
   float Visits; float Messages; float BytesSent; float BytesReceived; float BytesRead; float BytesWritten;
   float Waiting; float WaitingError; float WaitingConfidence;

@@ -290,6 +290,36 @@ class Properties(TestCase):
         self.assertRegex(self.refrain("scaling", "MPI_Barrier", "--database", database).stdout, r"MPI_Barrier +1 +1 ")
         self.assertIn("has a region nobody", self.refrain("scaling", "nobody", "--database", database, code=1).stderr)
 
+    def test_losses_are_compared_with_the_errors_of_both_runs_and_of_the_same_time(self) -> None:
+        """solve needs 4 s by itself on one process and 10 s on two. An error of 3 s of either hides 6 s; one of its inclusive time does not."""
+        database = self.directory / "errors.sqlite"
+        for name, profile in (("one", cubex(ranks=1)), ("two", cubex()), ("later", cubex(barrier="MPI_Allreduce"))):
+            self.write(f"{name}.cubex", "").write_bytes(profile)
+            self.refrain("db", "add", f"{name}.cubex", "--database", database, "--program", "code", "--version", "1")
+
+        def change(sql: str) -> None:
+            connection = sqlite3.connect(database)
+            with connection:
+                connection.execute(sql)
+            connection.close()
+
+        def holds(run: int, name: str) -> bool:
+            found = self.json("properties", "--database", database, "--run", run, "--property", name)["properties"]
+            return "solve" in {of["context"].get("p", of["context"].get("r", "")).split(" > ")[-1] for of in found}
+
+        change("""UPDATE "TestRun" SET "Start" = '2026-01-0' || "id" || 'T00:00:00Z'""")
+        change('UPDATE "TotalTiming" SET "Incl" = "Incl" / 2 WHERE "Run" = 2')  # solve took 6.5 s, and takes 13 s later
+        for table, kind, run, before, right, other in (("PathTiming", "ScalingLoss", 2, 1, "ExclError", "Error"),
+                                                       ("TotalTiming", "SlowerThanBefore", 3, 2, "Error", None)):
+            self.assertTrue(holds(run, kind))
+            for of in (run, before):
+                change(f'UPDATE "{table}" SET "{right}" = 3 WHERE "Run" = {of}')
+                self.assertFalse(holds(run, kind), f"{kind}: the error of run {of}")
+                change(f'UPDATE "{table}" SET "{right}" = 0 WHERE "Run" = {of}')
+                if other:
+                    change(f'UPDATE "{table}" SET "{other}" = 3 WHERE "Run" = {of}')
+                    self.assertTrue(holds(run, kind), f"{kind}: {other} of run {of}")
+
     def test_damaged_profiles_of_score_p_are_refused_in_one_line(self) -> None:
         """Whatever is changed in one, the command ends by itself: it takes what it is, or says what is wrong."""
         good, draw, profile = cubex(), random.Random(5), self.directory / "damaged.cubex"
