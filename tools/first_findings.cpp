@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <poll.h>
-#include <regex>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -169,13 +168,6 @@ void search_events(const trace::Trace& trace, const patterns::PathNames& names, 
   if (wanted.traffic) tell(wire_of(traffic_for_report(trace, names.naming())));
 }
 
-/// As far as events were read.
-bool are_events_damaged(const experiment::Experiment& experiment) {
-  static const std::regex events_file(R"(/events-\d+\.refrain: )");
-  return std::ranges::any_of(experiment.damage_log()->lines(),
-                             [](const std::string& line) { return std::regex_search(line, events_file); });
-}
-
 void search(const std::string& experiment, bool with_events, const WantedFindings& wanted, const Tell& tell) {
   const auto opened = experiment::Experiment::open(experiment);
   analysis::MinimumWaits minima(opened->definitions());
@@ -191,7 +183,7 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
     tell(wire_of_step(Step::Profile));
     search_events(*trace, names, minima, wanted, tell);
   }
-  if (are_events_damaged(*opened))
+  if (opened->damage_log()->has_damaged_events())
     tell(wire_of(findings::Finding{.rule = "events_damaged",
                                    .text = "events are damaged: what is said of waiting is of the rest of them",
                                    .more = {"--events"}}));

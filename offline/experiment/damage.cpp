@@ -4,10 +4,11 @@
 
 namespace refrain::experiment {
 
-void DamageLog::add(const std::string& error, const std::string& cost) {
+void DamageLog::add(const std::string& error, const std::string& cost, DamageTo what) {
   if (strict_) throw ReadError(error);
   std::string line = cost.empty() ? error : error + "; " + cost;
   const std::lock_guard lock(mutex_);
+  has_damaged_events_ |= what == DamageTo::Events;
   if (known_.insert(std::hash<std::string>()(line)).second && lines_.size() < most) lines_.push_back(std::move(line));
 }
 
@@ -19,6 +20,11 @@ std::vector<std::string> DamageLog::lines() const {
 std::size_t DamageLog::count() const {
   const std::lock_guard lock(mutex_);
   return known_.size();
+}
+
+bool DamageLog::has_damaged_events() const {
+  const std::lock_guard lock(mutex_);
+  return has_damaged_events_;
 }
 
 }  // namespace refrain::experiment

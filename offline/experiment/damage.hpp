@@ -1,6 +1,7 @@
 #pragma once
 /// What of an experiment could not be read. Damage is local: it costs what it holds, is named, and the rest is shown.
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -22,6 +23,9 @@ class NewerFormatError : public ReadError {
   using ReadError::ReadError;
 };
 
+/// Damaged events cost what they tell of waiting, and no time of a call path.
+enum class DamageTo : std::uint8_t { Experiment, Events };
+
 /// Collects damage as it is found, which may be long after the experiment was opened. Thread-safe.
 class DamageLog {
  public:
@@ -29,23 +33,25 @@ class DamageLog {
   explicit DamageLog(bool strict = false) : strict_(strict) {}
 
   /// `cost`: what is missing for that reason. The same line is kept, and counted, once. Throws ReadError when strict.
-  void add(const std::string& error, const std::string& cost);
+  void add(const std::string& error, const std::string& cost, DamageTo what = DamageTo::Experiment);
   /// Runs `read`; a ReadError in it is damage. False: there was one.
   template <class Read>
-  bool survives(const std::string& cost, Read&& read) {
+  bool survives(const std::string& cost, Read&& read, DamageTo what = DamageTo::Experiment) {
     try {
       read();
       return true;
     } catch (const NewerFormatError&) {
       throw;
     } catch (const ReadError& error) {
-      add(error.what(), cost);
+      add(error.what(), cost, what);
       return false;
     }
   }
   /// In the order in which they were found: the first `most` of them.
   std::vector<std::string> lines() const;
   std::size_t count() const;
+  /// Of events, as far as they were read: in files of their own, or in the profile.
+  bool has_damaged_events() const;
 
   static constexpr std::size_t most = 100;  ///< lines that are kept; all are counted
 
@@ -54,6 +60,7 @@ class DamageLog {
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
   std::unordered_set<std::size_t> known_;  ///< hashes of all lines
+  bool has_damaged_events_ = false;
 };
 
 }  // namespace refrain::experiment

@@ -210,27 +210,33 @@ EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, c
   if (!rank.events) return;
   const std::string cost = "the events of rank " + std::to_string(rank.rank) + " are missing";
   if (const FramePlace& place = rank.event_frames; place.file) {
-    damage->survives(cost, [&] {
-      const InputFile file(place.file);
-      source_ = place.file;
-      bytes_ = place.size;
-      find_frames(file, place.offset, place.offset + place.size, place.offset + place.size);
-    });
+    damage->survives(
+        cost,
+        [&] {
+          const InputFile file(place.file);
+          source_ = place.file;
+          bytes_ = place.size;
+          find_frames(file, place.offset, place.offset + place.size, place.offset + place.size);
+        },
+        DamageTo::Events);
     return;
   }
   const std::string name = format::events_name_begin + std::to_string(rank.rank) + std::string(format::events_name_end);
   // A process that was killed may have written its first events after its last snapshot.
   std::error_code ignored;
   if (rank.events->bytes == 0 && !std::filesystem::exists(directory / name, ignored)) return;
-  damage->survives(cost, [&] {
-    const InputFile file(directory / name, damage);
-    source_ = file.source();
-    bytes_ = file.size();
-    find_frames(file, 0, bytes_, rank.events->bytes);
-    if (bytes_ < rank.events->bytes)
-      damage->add(file.place(bytes_, "the file ends early"),
-                  "the last events of rank " + std::to_string(rank.rank) + " are missing");
-  });
+  damage->survives(
+      cost,
+      [&] {
+        const InputFile file(directory / name, damage);
+        source_ = file.source();
+        bytes_ = file.size();
+        find_frames(file, 0, bytes_, rank.events->bytes);
+        if (bytes_ < rank.events->bytes)
+          damage->add(file.place(bytes_, "the file ends early"),
+                      "the last events of rank " + std::to_string(rank.rank) + " are missing", DamageTo::Events);
+      },
+      DamageTo::Events);
 }
 
 /// `written`: the end of what was whole when the rank's record was written.
@@ -244,7 +250,8 @@ void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uin
       // A process that is killed while it writes leaves a piece, which is no damage.
       if (at >= written && next == end) return;
       damage_->add(file.place(at, "a damaged frame of events"),
-                   std::to_string(next - at) + " bytes of events of rank " + std::to_string(rank_) + " are missing");
+                   std::to_string(next - at) + " bytes of events of rank " + std::to_string(rank_) + " are missing",
+                   DamageTo::Events);
       at = next;
       continue;
     }
@@ -259,29 +266,35 @@ std::string EventFile::cost_of(const EventFrame& frame) const {
 
 void EventFile::check() const {
   for (const EventFrame& frame : frames_)
-    damage_->survives(cost_of(frame), [&] {
-      const InputFile file(source_);
-      (void)read_whole(file, frame.offset, frame.size);
-    });
+    damage_->survives(
+        cost_of(frame),
+        [&] {
+          const InputFile file(source_);
+          (void)read_whole(file, frame.offset, frame.size);
+        },
+        DamageTo::Events);
 }
 
 void EventFile::read(const EventFrame& frame, std::vector<std::byte>& records) const {
   bool is_whole = false;
-  damage_->survives(cost_of(frame), [&] {
-    const InputFile file(source_);
-    const auto whole = read_whole(file, frame.offset, frame.size);
-    const Head head = parse_head(file, frame.offset, frame.offset + frame.size, whole);
-    const auto begin = whole.begin() + format::event_head_size;
-    unpack(file, frame.offset, frame_text, head.encoding, {begin, begin + static_cast<std::ptrdiff_t>(head.stored)},
-           head.raw, records);
-    is_whole = true;
-  });
+  damage_->survives(
+      cost_of(frame),
+      [&] {
+        const InputFile file(source_);
+        const auto whole = read_whole(file, frame.offset, frame.size);
+        const Head head = parse_head(file, frame.offset, frame.offset + frame.size, whole);
+        const auto begin = whole.begin() + format::event_head_size;
+        unpack(file, frame.offset, frame_text, head.encoding, {begin, begin + static_cast<std::ptrdiff_t>(head.stored)},
+               head.raw, records);
+        is_whole = true;
+      },
+      DamageTo::Events);
   if (!is_whole) records.clear();
 }
 
 void EventFile::note_damage(const EventFrame& frame) const {
   damage_->add(source_->name + ": at byte " + std::to_string(frame.offset) + ": a malformed record of an event",
-               "events of rank " + std::to_string(rank_) + " are missing");
+               "events of rank " + std::to_string(rank_) + " are missing", DamageTo::Events);
 }
 
 }  // namespace refrain::experiment
