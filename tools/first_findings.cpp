@@ -160,9 +160,11 @@ void search_events(const trace::Trace& trace, const patterns::PathNames& names, 
   const report::PathWaits in_events = waits_of(analysis, trace, names.naming());
   const auto waits = report::waits_of(names.tree(), in_events, minima.any() ? &minima : nullptr);
   std::string text;
-  for (const findings::Finding& of :
-       report::findings_of(analysis, trace, names.naming(), {names.tree(), waits, facts.communicating_s()}))
+  for (findings::Finding& of :
+       report::findings_of(analysis, trace, names.naming(), {names.tree(), waits, facts.communicating_s()})) {
+    of.text += findings::how_short(names.tree());
     text += wire_of(of);
+  }
   text += wire_of(in_events, wanted.waits_by_rank);
   tell(text);
   if (wanted.traffic) tell(wire_of(traffic_for_report(trace, names.naming())));

@@ -48,19 +48,20 @@ std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   return is_name ? std::optional(std::move(name)) : std::nullopt;
 }
 
-/// By node, how deep the innermost function above it is that has more than half of the time of what is below it.
-std::vector<int> depths_of_most(const CallTree& tree) {
+/// By node, how deep it is where it covers the run with what it calls; 0: it does not. A call in a function that is a
+/// part of the run, as one that reads input or multiplies vectors, begins no iteration of the main loop.
+std::vector<int> depths_of_covering(const CallTree& tree) {
+  constexpr double least_cover = 0.8;
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
-  std::vector<int> depth(tree.nodes.size()), of_most(tree.nodes.size());
+  std::vector<int> depth(tree.nodes.size()), covering(tree.nodes.size());
   for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
-    const auto parent = static_cast<std::size_t>(tree.nodes[node].parent);
-    depth[node] = depth[parent] + 1;
-    const bool has_most = tree.nodes[node].kind == PathKind::User && tree.nodes[node].inclusive_s > most_s / 2;
-    of_most[node] = has_most ? depth[node] : of_most[parent];
+    depth[node] = depth[static_cast<std::size_t>(tree.nodes[node].parent)] + 1;
+    const bool covers = tree.nodes[node].kind == PathKind::User && tree.nodes[node].inclusive_s >= least_cover * most_s;
+    covering[node] = covers ? depth[node] : 0;
   }
-  return of_most;
+  return covering;
 }
 
 }  // namespace
@@ -83,18 +84,18 @@ std::optional<IterationSuggestion> suggest_iterations(const experiment::Experime
         return at == calls.end() || at->second != of.second;
       });
   }
-  // The main loop is in the innermost function that has most of the time with what it calls.
-  const std::vector<int> depth_of_most = depths_of_most(tree);
+  // The main loop is in the innermost function that covers the run.
+  const std::vector<int> covering = depths_of_covering(tree);
   std::map<Place, int> depth;
   for (std::uint32_t node = 1; node < tree.nodes.size(); ++node)
     if (const auto caller = caller_of(tree, node)) {
       int& of = depth[{tree.nodes[node].name, *caller}];
-      of = std::max(of, depth_of_most[static_cast<std::size_t>(tree.nodes[node].parent)]);
+      of = std::max(of, covering[static_cast<std::size_t>(tree.nodes[node].parent)]);
     }
   std::optional<IterationSuggestion> best;
   std::tuple<int, std::int64_t> most;
   for (const auto& [place, calls] : common) {
-    if (calls < fewest_calls) continue;
+    if (calls < fewest_calls || depth[place] == 0) continue;
     const std::tuple<int, std::int64_t> worth(depth[place], -calls);
     if (best && worth <= most) continue;
     most = worth;

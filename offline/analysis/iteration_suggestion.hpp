@@ -15,9 +15,9 @@ struct IterationSuggestion {
   std::string setting() const { return function + "@" + caller; }
 };
 
-/// A collective operation that the first threads of all ranks call equally often, at one place, many times, and of
-/// those the one nearest to where most of the time is; of several the one that is called least often. Nothing: there is
-/// none.
+/// A collective operation that the first threads of all ranks call equally often, at one place, many times, in a
+/// function that has 80 % of the run with what it calls, and of those the innermost one; of several the one that is
+/// called least often. Nothing: there is none.
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree);
 
 }  // namespace refrain::analysis

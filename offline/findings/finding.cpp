@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "offline/analysis/human_units.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 
@@ -33,6 +34,8 @@ std::span<const Rule> rules() {
       {"slow_stretch", "Iterations that follow each other on a higher level of time, and then no more", slow_stretch,
        true},
       {"growing_iterations", "Iterations that take ever more, or ever less, time", growing_iterations, true},
+      {"varying_iterations", "Iterations whose times differ much in none of these ways, and where the longer ones are",
+       varying_iterations, true},
       {"uneven_threads", "Threads of OpenMP of which some have more work than the others", uneven_threads},
       {"serial_section", "First threads that compute alone while worker threads of OpenMP wait", serial_section},
       {"shared_core", "Time of user code that was not on a CPU", shared_core},
@@ -43,15 +46,13 @@ std::span<const Rule> rules() {
   return table;
 }
 
-namespace {
-
-/// Of what ends at once most is the start, and nobody wants it faster.
-bool is_long_enough(const Facts& facts) {
-  constexpr double least_wall_s = 0.5;
-  return std::ranges::any_of(facts.first_threads(), [](const auto* of) { return of->wall_s >= least_wall_s; });
+std::string how_short(const analysis::CallTree& tree) {
+  constexpr double short_s = 1;
+  double longest_s = 0;
+  for (const analysis::LocationSummary& of : tree.locations) longest_s = std::max(longest_s, of.wall_s);
+  return longest_s > 0 && longest_s < short_s ? fmt::format("; only {} measured", analysis::human_time(longest_s))
+                                              : std::string();
 }
-
-}  // namespace
 
 bool is_certain(const Finding& finding) {
   constexpr double errors = 3;
@@ -71,7 +72,7 @@ void leave_out_repeats(std::vector<Finding>& all) {
 
 std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell) {
   std::vector<Finding> all;
-  if (!is_long_enough(facts)) return all;
+  const std::string note = how_short(facts.tree);
   const auto apply = [&](const Rule& rule) {
     std::vector<Finding> found;
     try {
@@ -80,7 +81,10 @@ std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const
       return;
     }
     std::erase_if(found, [](const Finding& of) { return !is_certain(of); });
-    for (Finding& of : found) of.rule = rule.name;
+    for (Finding& of : found) {
+      of.rule = rule.name;
+      of.text += note;
+    }
     if (tell && !found.empty()) tell(found);
     std::ranges::move(found, std::back_inserter(all));
   };

@@ -172,4 +172,36 @@ void growing_iterations(const Facts& facts, std::vector<Finding>& found) {
   }
 }
 
+void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
+  constexpr double tail = 0.05, least_ratio = 2;
+  for (const LoopFacts& loop : facts.loops) {
+    const analysis::IterationShape& shape = loop.shape;
+    const bool has_peaks = shape.peaks && share_of(facts, loop, shape.peaks->excess) >= least_share;
+    if (has_peaks || !shape.steps.empty() || shape.stretch || shape.growth || !(shape.usual > 0)) continue;
+    std::vector<double> sorted;
+    double more_s = 0, longer = 0;
+    for (const double seconds : loop.wall_s) {
+      if (!std::isfinite(seconds)) continue;
+      sorted.push_back(seconds);
+      more_s += std::max(seconds - shape.usual, 0.0) * static_cast<double>(loop.stride);
+      longer += static_cast<double>(seconds > shape.usual) * static_cast<double>(loop.stride);
+    }
+    std::ranges::sort(sorted);
+    const auto outside = static_cast<std::size_t>(tail * static_cast<double>(sorted.size()));
+    const double low = sorted[outside], high = sorted[sorted.size() - 1 - outside],
+                 share = share_of(facts, loop, more_s);
+    if (share < least_share || (high < least_ratio * low && !shape.wander)) continue;
+    const auto cause = blame(facts, loop, more_s / longer, [&](std::size_t i) {
+      const double seconds = loop.wall_s[loop.value_of(i)];
+      return std::isfinite(seconds) ? std::optional(seconds > shape.usual) : std::nullopt;
+    });
+    std::string text = fmt::format("iterations of {} take {} to {}, half of them more than {}", name_of(loop),
+                                   human_time(sorted.front()), human_time(sorted.back()), human_time(shape.usual));
+    if (shape.wander)
+      text += fmt::format(": their level wanders between {} and {}", human_time(shape.wander->low),
+                          human_time(shape.wander->high));
+    found.push_back({"", share, 0, text + text_of(facts, cause), more_of(facts, loop)});
+  }
+}
+
 }  // namespace refrain::findings

@@ -2,8 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "offline/analysis/cores.hpp"
 #include "offline/analysis/human_units.hpp"
@@ -66,6 +72,43 @@ std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_
   }
 }
 
+/// The functions whose own time, with that of all their call paths below the node, makes most of the difference: "a
+/// 35 %, b 33 %, c 32 %". Empty: fewer than two of them have a part that is certain.
+std::string late_functions(const Facts& facts, const NodeTimes& times, std::uint32_t top, double more_s) {
+  constexpr double least_part = 0.1, certain = 3, percent = 100;
+  constexpr std::size_t most = 3;
+  const analysis::CallTree& tree = facts.tree;
+  struct Own {
+    double more_s = 0, both_s = 0;
+  };
+  std::map<std::string, Own> by_name;
+  std::vector<bool> is_below(tree.nodes.size());
+  for (std::uint32_t node = 0; node < tree.nodes.size(); ++node) {
+    const analysis::TreeNode& of = tree.nodes[node];
+    is_below[node] = node == top || (node != 0 && is_below[static_cast<std::size_t>(of.parent)]);
+    if (!is_below[node] || of.kind != analysis::PathKind::User) continue;
+    double own = times.own[node], others = times.others[node];
+    for (const std::uint32_t child : of.children) {
+      own -= times.own[child];
+      others -= times.others[child];
+    }
+    Own& sum = by_name[analysis::short_name(of.name)];
+    sum.more_s += own - others;
+    sum.both_s += own + others;
+  }
+  std::vector<std::pair<double, std::string>> parts;
+  for (const auto& [name, of] : by_name)
+    if (of.more_s >= least_part * more_s && of.more_s > certain * std::sqrt(tree.period_s() * of.both_s))
+      parts.emplace_back(of.more_s, name);
+  if (parts.size() < 2) return {};
+  std::ranges::sort(parts, std::greater<>{});
+  parts.resize(std::min(parts.size(), most));
+  std::string text;
+  for (const auto& [seconds, name] : parts)
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, percent * std::min(seconds / more_s, 1.0));
+  return text;
+}
+
 /// Percent: "20 to 40 %", or "20 %".
 std::string bounds_text(double low, double high) {
   const std::string from = fmt::format("{:.0f}", low), to = fmt::format("{:.0f}", high);
@@ -74,48 +117,93 @@ std::string bounds_text(double low, double high) {
 
 }  // namespace
 
-void late_rank(const Facts& facts, std::vector<Finding>& found) {
-  const auto threads = facts.first_threads();
-  if (threads.size() < 2) return;
-  const auto count = static_cast<double>(threads.size());
-  double mean_s = 0, mean_doubt_s = 0;
-  for (const auto* of : threads) {
-    mean_s += computing_s(*of) / count;
-    mean_doubt_s += doubt_s(*of) / count;
-  }
-  const auto* latest = *std::ranges::max_element(threads, {}, [](const auto* of) { return computing_s(*of); });
-  const double more_s = computing_s(*latest) - mean_s;
-  if (more_s * count < least_share * facts.elapsed_s() || more_s < doubt_s(*latest) + mean_doubt_s) return;
+namespace {
+
+/// Some ranks take longer in user code than the others, by one measure of it.
+struct LateRanks {
   std::vector<std::int32_t> late, others;
-  double late_s = 0, others_s = 0, others_mpi_s = 0;
+  double late_s = 0, others_s = 0;  ///< means
+  double more_s = 0;                ///< of the latest one, above the mean of all
+  double error_s = 0;               ///< of that
+  const analysis::LocationSummary* latest = nullptr;
+};
+
+/// `measure`: seconds of a rank. Nothing: the others do not wait meanwhile.
+template <class Measure>
+std::optional<LateRanks> late_ranks_by(const std::vector<const analysis::LocationSummary*>& threads,
+                                       const Measure& measure) {
+  const auto count = static_cast<double>(threads.size());
+  double mean_s = 0, others_mpi_s = 0;
+  for (const auto* of : threads) mean_s += measure(*of) / count;
+  LateRanks ranks;
+  ranks.latest = *std::ranges::max_element(threads, {}, [&](const auto* of) { return measure(*of); });
+  ranks.more_s = measure(*ranks.latest) - mean_s;
   for (const auto* of : threads) {
-    if (computing_s(*of) - mean_s > more_s / 2) {
-      late.push_back(of->rank);
-      late_s += computing_s(*of);
-      continue;
-    }
-    others.push_back(of->rank);
-    others_s += computing_s(*of);
-    others_mpi_s += of->mpi_s;
+    const bool is_late = measure(*of) - mean_s > ranks.more_s / 2;
+    (is_late ? ranks.late : ranks.others).push_back(of->rank);
+    (is_late ? ranks.late_s : ranks.others_s) += measure(*of);
+    if (!is_late) others_mpi_s += of->mpi_s;
   }
-  if (others.empty()) return;
-  std::ranges::sort(others);
-  std::ranges::sort(late);
-  late_s /= static_cast<double>(late.size());
-  others_s /= static_cast<double>(others.size());
-  others_mpi_s /= static_cast<double>(others.size());
-  // Who reads files meanwhile, or has other work, does not wait.
-  if (others_mpi_s - latest->mpi_s < more_s / 2) return;
-  const NodeTimes times = node_times(facts, late, others);
-  const std::uint32_t node = late_node(facts, times, late_s - others_s);
-  std::string text = fmt::format("{} compute{} longer than the others, {} against their mean of {}", ranks_text(late),
-                                 late.size() == 1 ? "s" : "", human_time(late_s), human_time(others_s));
-  if (node != 0) text += ", in " + analysis::short_path(path_to(facts.tree, node));
-  const double all_s = facts.elapsed_s();
+  if (ranks.others.empty()) return std::nullopt;
+  std::ranges::sort(ranks.others);
+  std::ranges::sort(ranks.late);
+  ranks.late_s /= static_cast<double>(ranks.late.size());
+  ranks.others_s /= static_cast<double>(ranks.others.size());
+  others_mpi_s /= static_cast<double>(ranks.others.size());
+  // A rank that reads files meanwhile, or has other work, does not wait.
+  if (others_mpi_s - ranks.latest->mpi_s < ranks.more_s / 2) return std::nullopt;
+  return ranks;
+}
+
+/// By time on a CPU; where the bounds of that do not tell, by time in user code, which is known exactly: of a rank that
+/// has a few milliseconds of it none of the others can have been late.
+std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
+  const auto threads = facts.first_threads();
+  const auto count = static_cast<double>(threads.size());
+  if (threads.size() < 2) return std::nullopt;
+  const auto is_worth_it = [&](const LateRanks& of) { return of.more_s * count >= least_share * facts.elapsed_s(); };
+  auto ranks = late_ranks_by(threads, computing_s);
+  if (!ranks) return std::nullopt;
+  double mean_doubt_s = 0;
+  for (const auto* of : threads) mean_doubt_s += doubt_s(*of) / count;
+  is_on_cpu = is_worth_it(*ranks) && ranks->more_s >= doubt_s(*ranks->latest) + mean_doubt_s;
+  ranks->error_s = std::hypot(deviation_of(doubt_s(*ranks->latest)), deviation_of(mean_doubt_s));
+  if (is_on_cpu) return ranks;
+  constexpr double least_ratio = 2;
+  ranks = late_ranks_by(threads, [](const analysis::LocationSummary& of) { return of.user_s; });
+  if (!ranks || !is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
+  // Where it is certain that most of the difference was not on a CPU, that is the sentence (shared_core).
+  const bool may_compute = ranks->more_s > 2 * ranks->latest->not_on_cpu_low_s;
+  return may_compute ? ranks : std::nullopt;
+}
+
+}  // namespace
+
+void late_rank(const Facts& facts, std::vector<Finding>& found) {
+  bool is_on_cpu = false;
+  const auto ranks = late_ranks_of(facts, is_on_cpu);
+  if (!ranks) return;
+  const bool is_one = ranks->late.size() == 1;
+  const double difference_s = ranks->late_s - ranks->others_s;
+  const NodeTimes times = node_times(facts, ranks->late, ranks->others);
+  const std::uint32_t node = late_node(facts, times, difference_s);
+  std::string text =
+      is_on_cpu
+          ? fmt::format("{} compute{} longer than the others", ranks_text(ranks->late), is_one ? "s" : "")
+          : fmt::format("{} {} longer in user code than the others", ranks_text(ranks->late), is_one ? "is" : "are");
+  text += fmt::format(", {} against their mean of {}", human_time(ranks->late_s), human_time(ranks->others_s));
+  if (!is_on_cpu) text += " (how much of it on a CPU is not known)";
+  // A function that has all of the rank's time tells nothing of where in it the difference is.
+  constexpr double nearly_all = 0.9;
+  const bool is_everything = node == 0 || times.own[node] > nearly_all * times.own[0];
+  const std::string functions = is_everything ? late_functions(facts, times, node, difference_s) : std::string();
+  if (!functions.empty()) text += ", in " + functions;
+  else if (node != 0) text += ", in " + analysis::short_path(path_to(facts.tree, node));
+  const double all_s = facts.elapsed_s() / static_cast<double>(facts.first_threads().size());
   found.push_back({"",
-                   more_s * count / all_s,
-                   std::hypot(deviation_of(doubt_s(*latest)), deviation_of(mean_doubt_s)) * count / all_s,
-                   text + (late.size() == 1 ? "; they wait for it" : "; they wait for them"),
+                   ranks->more_s / all_s,
+                   ranks->error_s / all_s,
+                   text + (is_one ? "; they wait for it" : "; they wait for them"),
                    {"--locations"}});
 }
 

@@ -13,6 +13,7 @@ void slow_iterations(const Facts& facts, std::vector<Finding>& found);
 void step_of_iterations(const Facts& facts, std::vector<Finding>& found);
 void slow_stretch(const Facts& facts, std::vector<Finding>& found);
 void growing_iterations(const Facts& facts, std::vector<Finding>& found);
+void varying_iterations(const Facts& facts, std::vector<Finding>& found);
 // loop_ranks.cpp
 void late_for_a_while(const Facts& facts, std::vector<Finding>& found);
 void moving_hot_spot(const Facts& facts, std::vector<Finding>& found);

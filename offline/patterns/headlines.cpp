@@ -125,11 +125,8 @@ void add_headlines(const PatternResult& of, double least_ns, std::vector<Headlin
 
 std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, double least_share,
                                 const std::function<CauseResults(std::uint32_t node)>& causes_of) {
-  constexpr double shortest_ns = 1e9;
   std::vector<Headline> all;
-  if (analysis.patterns.empty() || analysis.patterns[0].by_location.empty() ||
-      analysis.patterns[0].by_location[0].severity.ns < shortest_ns)
-    return all;
+  if (analysis.patterns.empty() || analysis.patterns[0].by_location.empty()) return all;
   for (const PatternResult& of : analysis.patterns)
     if (of.about.is_wait && of.about.parent != "init_finalize") add_headlines(of, least_share * analysis.total_ns, all);
   std::ranges::stable_sort(all, std::greater<>{}, [](const Headline& of) { return of.severity.ns; });

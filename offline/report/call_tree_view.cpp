@@ -36,7 +36,7 @@ class CallTreePage : public RunPage {
  public:
   /// `lines_below`: so many of the page stand below the call tree.
   CallTreePage(const Document& document, const Terminal& terminal, std::ptrdiff_t lines_below)
-      : RunPage(document, terminal), lines_below_(lines_below) {}
+      : RunPage(document, terminal), lines_below_(lines_below), is_screen_(terminal.is_screen) {}
   static constexpr std::ptrdiff_t most_lines = 40;
 
  private:
@@ -112,7 +112,7 @@ class CallTreePage : public RunPage {
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
-    if (!d_.options.min_share) fit_on_screen();
+    if (!d_.options.min_share && is_screen_) fit_on_screen();
     std::string head = right("incl %", 7);
     if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
     if (columns_.exclusive) head += right("excl %", 8);
@@ -295,6 +295,7 @@ class CallTreePage : public RunPage {
   }
 
   const std::ptrdiff_t lines_below_;
+  const bool is_screen_;
   Columns columns_;
   std::vector<NodeWait> waits_;  ///< by node
   std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
@@ -309,7 +310,9 @@ std::string call_tree_page(const Document& document, const Terminal& terminal) {
   for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
        below += more) {
     page = CallTreePage(document, terminal, below).render();
-    more = document.options.min_share ? 0 : std::ranges::count(page, '\n') - CallTreePage::most_lines;
+    more = document.options.min_share || !terminal.is_screen
+               ? 0
+               : std::ranges::count(page, '\n') - CallTreePage::most_lines;
   }
   return page;
 }

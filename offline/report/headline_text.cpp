@@ -44,11 +44,27 @@ std::string activity_text(const patterns::CauseResult& of, const patterns::Namin
   return fmt::format("computation between {} and {}", path(of.activity.before), path(of.activity.after));
 }
 
-std::string text_of(const patterns::Headline& of, const trace::Trace& trace, const patterns::Naming& naming) {
+/// The end of the call path; where another headline of the pattern would read the same, with the innermost frame in
+/// which they differ.
+std::string path_text(const patterns::Headline& of, const std::vector<patterns::Headline>& all,
+                      const patterns::Naming& naming) {
+  const std::vector<std::string> names = naming.names_of(of.node);
+  std::string text = short_path(names);
+  for (const patterns::Headline& other : all) {
+    const std::vector<std::string> others = naming.names_of(other.node);
+    if (other.node == of.node || other.pattern != of.pattern || short_path(others) != short_path(names)) continue;
+    const auto [at, there] = std::mismatch(names.rbegin(), names.rend(), others.rbegin(), others.rend());
+    if (at != names.rend()) return text + " below " + analysis::short_name(*at);
+  }
+  return text;
+}
+
+std::string text_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all, const trace::Trace& trace,
+                    const patterns::Naming& naming) {
   constexpr double nearly_all = 0.75;
   std::string pattern = of.pattern;
   std::ranges::replace(pattern, '_', ' ');
-  std::string line = fmt::format("{} in {}", pattern, short_path(naming.names_of(of.node)));
+  std::string line = fmt::format("{} in {}", pattern, path_text(of, all, naming));
   if (of.others > 0) line += fmt::format(" and {} more call path{}", of.others, of.others == 1 ? "" : "s");
   if (of.location) line += fmt::format(", mostly on {}", place_of(trace.locations()[*of.location]));
   if (!of.cause) return line;
@@ -145,7 +161,7 @@ std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, c
     findings::Finding finding{.rule = of.pattern,
                               .share = of.severity.ns / 1e9 / run.elapsed_s,
                               .error = of.severity.error_ns / 1e9 / run.elapsed_s,
-                              .text = text_of(of, trace, naming),
+                              .text = text_of(of, analysis.headlines, trace, naming),
                               .more = more_of_waiting()};
     if (const OfPaths paths = of_paths(of, analysis, run); !paths.are_all_told) {
       finding.share = paths.seconds / run.elapsed_s;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "offline/analysis/short_names.hpp"
 #include "offline/patterns/headlines.hpp"
 #include "offline/report/human_cells.hpp"
 #include "offline/report/json_tables.hpp"
@@ -269,15 +270,21 @@ class PatternsPage : TextPage {
   /// What a computation mostly consists of, as far as samples tell.
   std::string function_of(const patterns::CauseResult& of) const {
     const auto names = of.activity.is_call ? std::vector<std::string>() : main_function(of, shown_.naming);
-    return names.empty() ? "computation" : names.back();
+    return names.empty() ? "computation" : analysis::short_name(names.back());
   }
   static std::string function_of(const patterns::CriticalResult&) { return "computation"; }
+
+  std::string readable_path(std::uint32_t node) const {
+    std::vector<std::string> path = shown_.path(node);
+    for (std::string& frame : path) frame = analysis::short_name(frame);
+    return joined_path(path);
+  }
 
   std::string what(const patterns::NamedActivity& of, const std::string& function, std::size_t room) const {
     constexpr std::size_t least_room = 20;
     const auto name = [&](const std::optional<std::uint32_t>& node, std::size_t most) {
       if (!node) return std::string("the begin");
-      return fit_path(joined_path(shown_.path(*node)), std::max(most, least_room), glyphs_.ellipsis);
+      return fit_path(readable_path(*node), std::max(most, least_room), glyphs_.ellipsis);
     };
     if (of.is_call) return name(of.before, room);
     const std::string begin = function + " between ", middle = " and ";
@@ -342,7 +349,7 @@ class PatternsPage : TextPage {
   Row row_of(const PatternResult& of, std::size_t depth) const {
     std::string mostly;
     if (!of.names.empty()) mostly = fmt::format("{}: ", fmt::join(of.names, ", "));
-    if (!of.by_node.empty()) mostly += fmt::format("{}", fmt::join(shown_.path(of.by_node[0].node), " > "));
+    if (!of.by_node.empty()) mostly += readable_path(of.by_node[0].node);
     if (of.by_location.size() > 1 && of.about.name != "time")
       mostly += fmt::format("{}{}", mostly.empty() ? "" : ", ", shown_.place(of.by_location[0].location));
     return {{seconds_of_ns(of.all.ns), of.all.error_ns > 0 ? Cell(seconds_of_ns(of.all.error_ns)) : Cell(),

@@ -34,6 +34,7 @@ Terminal detect_terminal(std::FILE* out) {
   winsize size{};
   if (columns > 0) terminal.width = columns;
   else if (interactive && ioctl(descriptor, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
+  terminal.is_screen = interactive;
   terminal.utf8 = locale_is_utf8();
   terminal.colour = interactive && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   return terminal;

@@ -9,6 +9,7 @@ struct Terminal {
   int width = 0;      ///< columns, 0: no limit
   bool utf8 = false;  ///< tree lines and ellipses
   bool colour = false;
+  bool is_screen = false;  ///< a page is seen at once: what is long is left out
 };
 
 /// Width from COLUMNS or the terminal (no limit elsewhere), UTF-8 by the locale of the environment, colour on a

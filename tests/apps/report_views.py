@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
 
 class Views(TestCase):
@@ -69,6 +69,45 @@ class Views(TestCase):
         self.assertNotIn("events are damaged", self.refrain("report", experiment).stdout)
         os.truncate(experiment / "events-0.refrain", 100)
         self.assertIn("events are damaged", self.refrain("report", experiment).stdout)
+
+    def test_damaged_events_in_the_profile_are_told_of(self) -> None:
+        """Few events are kept beside the profile's own parts."""
+        experiment = self.directory / "few"
+        outcome = self.measured(mpiexec(MPIS[0], 2, PROGRAMS / f"marked_steps_{MPIS[0]}", 30, 1000), {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        self.assertEqual([], list(experiment.glob("events-*")))
+        self.assertNotIn("events are damaged", self.refrain("report", experiment).stdout)
+        path = experiment / "profile.refrain"
+        data = bytearray(path.read_bytes())
+        frame = data.find(b"RTEV")
+        data[frame + 60] ^= 16
+        path.write_bytes(data)
+        self.assertIn("events are damaged", self.refrain("report", experiment).stdout)
+
+    def test_only_a_screen_has_its_limit_of_lines(self) -> None:
+        """In a file or a pipe all call paths of 1 % are there; on a terminal as many as the page has room for."""
+        subprocess.run([BUILD / "tests/bin/make_experiment", self.directory / "large", "--ranks", "2", "--paths", "60", "--iterations", "20", "--threads", "1"],
+                       check=True, capture_output=True)
+        page = self.refrain("report", self.directory / "large").stdout
+        whole = self.refrain("report", self.directory / "large", "--min-share", 1).stdout
+        self.assertEqual(whole.count("\n"), page.count("\n"))
+        self.assertGreater(page.count("\n"), 45)
+        main, other = pty.openpty()
+        environment = clean_environment() | {"COLUMNS": "120", "TERM": "dumb", "PAGER": "cat", "REFRAIN_PAGER": "cat"}
+        with subprocess.Popen([REFRAIN, "report", self.directory / "large"], stdout=other, stderr=subprocess.DEVNULL, env=environment) as process:
+            os.close(other)
+            text = b""
+            while True:
+                try:
+                    part = os.read(main, 4096)
+                except OSError:
+                    break
+                if not part:
+                    break
+                text += part
+        os.close(main)
+        self.assertEqual(0, process.returncode)
+        self.assertLess(text.count(b"\n"), 45)
 
     def test_helper_threads_have_the_same_shares_in_all_formats(self) -> None:
         experiment = self.threads()

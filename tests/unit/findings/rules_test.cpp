@@ -366,6 +366,45 @@ TEST(GrowingIterations, are_told_with_begin_and_end) {
   EXPECT_NEAR(4.5 / 14.6, growing->share, 0.03);
 }
 
+/// From 1 to 30 ms, in no order.
+TEST(VaryingIterations, are_told_with_their_spread_and_function) {
+  Program program(2, 300);
+  std::mt19937_64 draw(3);
+  for (std::size_t i = 0; i < 300; ++i) {
+    const double more = static_cast<double>(draw() % 1000) / 1000;
+    for (std::size_t r = 0; r < 2; ++r) program.at(r, i) = {1, 29 * more * more};
+  }
+  const auto found = program.found();
+  const Finding* varying = of_rule(found, "varying_iterations");
+  ASSERT_TRUE(varying) << rules_of(found);
+  EXPECT_EQ(0u, varying->text.find("iterations of loop step take 1.00 ms to 29.9 ms, half of them more than "))
+      << varying->text;
+  EXPECT_NE(std::string::npos, varying->text.find(", in 0x10 > 0x20")) << varying->text;
+}
+
+TEST(VaryingIterations, that_wander_are_told_so) {
+  Program program(2, 400);
+  std::mt19937_64 draw(4);
+  double level = 10;
+  for (std::size_t i = 0; i < 400; ++i) {
+    level = std::max(level + (draw() % 2 == 0 ? 0.5 : -0.5), 1.0);
+    for (std::size_t r = 0; r < 2; ++r) program.at(r, i).more = level;
+  }
+  const auto found = program.found();
+  const Finding* varying = of_rule(found, "varying_iterations");
+  ASSERT_TRUE(varying) << rules_of(found);
+  EXPECT_NE(std::string::npos, varying->text.find(": their level wanders between ")) << varying->text;
+}
+
+TEST(Rules, tell_how_little_was_measured) {
+  Program program(4, 20);
+  for (std::size_t i = 0; i < 20; ++i) program.at(2, i).more = 4;
+  const auto found = program.found();
+  const Finding* late = of_rule(found, "late_rank");
+  ASSERT_TRUE(late) << rules_of(found);
+  EXPECT_NE(std::string::npos, late->text.find("; they wait for it; only 280 ms measured")) << late->text;
+}
+
 /// One rank of ten seconds, without iterations; call paths are given by hand.
 class HandMade {
  public:
@@ -441,6 +480,48 @@ TEST(LateRank, who_does_something_else_does_not_wait) {
   other.user_s = other.mpi_s = 5;
   other.not_on_cpu_s = other.not_on_cpu_low_s = other.not_on_cpu_high_s = 0;
   EXPECT_EQ(1u, program.found(late_rank).size());
+}
+
+/// What is not known of the time on a CPU: all of it, as of a rank that was seldom sampled.
+TEST(LateRank, is_told_by_user_code_where_it_is_not_known_how_much_of_that_was_on_a_cpu) {
+  HandMade program;
+  program.tree.locations.push_back(program.tree.locations[0]);
+  analysis::LocationSummary &one = program.tree.locations[0], &other = program.tree.locations[1];
+  other.rank = 1;
+  one.user_s = 5.5;
+  one.not_on_cpu_s = 3;
+  one.not_on_cpu_high_s = 5.5;
+  one.mpi_s = 4.5;
+  other.user_s = 0.0016;
+  other.mpi_s = 9.9984;
+  const auto found = program.found(late_rank);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ(0u,
+            found[0].text.find("rank 0 is longer in user code than the others, 5.50 s against their mean of 1.60 ms "
+                               "(how much of it on a CPU is not known)"))
+      << found[0].text;
+  one.not_on_cpu_low_s = one.not_on_cpu_s = 5;  // it slept: that is another sentence
+  EXPECT_TRUE(program.found(late_rank).empty());
+}
+
+TEST(LateRank, whose_work_is_in_several_functions_is_told_with_their_parts) {
+  HandMade program;
+  program.tree.locations.push_back(program.tree.locations[0]);
+  analysis::LocationSummary &one = program.tree.locations[0], &other = program.tree.locations[1];
+  other.rank = 1;
+  program.whole.profile.ranks.push_back(program.whole.profile.ranks[0]);
+  program.whole.profile.ranks[1].rank = 1;
+  const auto main = program.add(0, "main", PathKind::User, 0);
+  program.add(main, "b(int)", PathKind::User, 3.3, 3.3);
+  program.add(main, "a(int)", PathKind::User, 3.5, 3.5);
+  program.add(main, "c(int)", PathKind::User, 3.2, 3.2);
+  program.tree.totals.ticks_user = 1000;
+  program.tree.totals.user_s = 10;
+  one.user_s = 10;
+  other.mpi_s = 10;
+  const auto found = program.found(late_rank);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NE(std::string::npos, found[0].text.find(", in a 35 %, b 33 %, c 32 %; they wait for it")) << found[0].text;
 }
 
 /// Two threads; the first computes alone for `serial_s`, in which the second one waits.
