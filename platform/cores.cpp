@@ -118,7 +118,9 @@ std::int64_t cpu_quota_in_thousandths() {
     const std::size_t first = line.find(':');
     const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
     if (second == line.npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    // substr() would throw, and needs the C++ library for that.
+    const std::string_view controllers(line.data() + first + 1, second - first - 1);
+    const std::string_view group(line.data() + second + 1, line.size() - second - 1);
     if (controllers.empty()) smallest = smaller_quota(smallest, smallest_quota("/sys/fs/cgroup", group, quota_of_v2));
     else if (names_cpu(controllers))
       smallest = smaller_quota(smallest, smallest_quota("/sys/fs/cgroup/cpu", group, quota_of_v1));

@@ -116,7 +116,7 @@ struct LoadedLibraries {
     if (!info->dlpi_name[0] || object.dynamic == all.own.dynamic || std::strlen(info->dlpi_name) >= PATH_MAX ||
         !platform::function_of(object, "PMPI_Init"))
       return 0;
-    std::strcpy(all.paths[all.count], info->dlpi_name);
+    std::memcpy(all.paths[all.count], info->dlpi_name, std::strlen(info->dlpi_name) + 1);
     return ++all.count == most;
   }
 };
@@ -195,7 +195,7 @@ void* next_function(const char* name) {
   void* found = name[0] == 'P' ? own_symbol(name) : quietly(platform::find_symbol(RTLD_NEXT, name));
   char profiling[96] = "P";
   if (!found && name[0] != 'P' && std::strlen(name) + 2 <= sizeof profiling) {
-    std::strcpy(profiling + 1, name);
+    std::memcpy(profiling + 1, name, std::strlen(name) + 1);
     found = own_symbol(profiling);
   }
   return found || good ? found : in_some_module(name);
