@@ -83,12 +83,14 @@ class Events(TestCase):
             with self.subTest(mpi=mpi):
                 outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / "mpi_late", plugin("wait", mpi)))
                 self.assertEqual(0, outcome.code, outcome.stderr)
-                waited = float(re.search(r"waited (\S+)", outcome.stderr)[1])
-                self.assertGreater(waited, 0.25)
+                waited = {rank: float(seconds) for rank, seconds in re.findall(r"rank (\d) waited (\S+)", outcome.stderr)}
+                self.assertGreater(waited["0"], 0.25)
                 report = self.report(outcome)
                 self.assertEqual(2, report.of_function("MPI_Init_thread", "visits"))
                 barriers = [c for c in report.callpaths if c["path"][-1] == "MPI_Barrier"]
-                self.assert_near(sum(c.get("wait_s") or 0 for c in barriers), waited, 0.15 * waited, "waiting")
+                found = sum(c.get("wait_s") or 0 for c in barriers)
+                self.assertLess(0.5 * waited["0"], found, "the rest is no waiting where ranks share cores")
+                self.assertLess(found, waited["0"] + waited["1"])
 
     def test_messages_of_a_thread_that_is_not_measured(self) -> None:
         """It was there before. Of all that comes after its first message nobody knows which send and which receive are one."""
@@ -102,7 +104,7 @@ class Events(TestCase):
                 done = subprocess.run([REFRAIN, "events", outcome.experiment, "--format", "csv"], capture_output=True,
                                       text=True, env=clean_environment(), timeout=60)
                 received = [e for e in csv.DictReader(io.StringIO(done.stdout)) if e["event"] == "receive"]
-                self.assertEqual([100] * 50 + [200] * 10 + [300] * 50, [int(e["bytes"]) for e in received])
+                self.assertEqual([100] * 50 + [200] * 10 + [300] * 50, [int(e["bytes_received"]) for e in received])
                 self.assertEqual([True] * 50 + [False] * 60, [e["sent_s"] != "" for e in received])
 
 
