@@ -24,7 +24,10 @@ struct PlaceOfMessages {
 };
 
 /// What the profile has of calls that have received or completed messages, and of those that have sent some.
-using ProfileOfMessages = std::map<PlaceOfMessages, MatchedSide::Whole>;
+struct ProfileOfMessages {
+  std::map<PlaceOfMessages, MatchedSide::Whole> places;
+  std::map<std::uint32_t, double> time_ns;  ///< by node, of all calls
+};
 
 ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& naming) {
   ProfileOfMessages profile;
@@ -57,14 +60,17 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
       };
       const double completed = value(MetricId::MessagesCompleted),
                    time_ns = static_cast<double>(row.ticks) * ns_per_tick;
+      profile.time_ns[naming.node_of(row.path)] += time_ns;
       const std::pair<SideOfMessage, double> sides[] = {
           {SideOfMessage::Receives, completed > 0 ? completed : value(MetricId::MessagesReceived)},
           {SideOfMessage::Sends, value(MetricId::MessagesSent)}};
       for (const auto& [side, messages] : sides) {
         const auto of_calls = of_calls_ns.find({row.path, side});
-        MatchedSide::Whole& to = profile[{naming.node_of(row.path), location, side}];
+        MatchedSide::Whole& to = profile.places[{naming.node_of(row.path), location, side}];
         to.messages += messages;
-        to.time_ns += of_calls == of_calls_ns.end() ? time_ns : std::min(of_calls->second, time_ns);
+        // Without durations, most calls of a function that polls may have found nothing.
+        const double unless_noted_ns = trace::function_of_mpi(trace.region_of(row.path)).waits_untold ? 0 : time_ns;
+        to.time_ns += of_calls == of_calls_ns.end() ? unless_noted_ns : std::min(of_calls->second, time_ns);
       }
     }
   }
@@ -154,7 +160,7 @@ class MessagesBefore {
   void tell(ProfileOfMessages& profile) const {
     for (const auto& [key, messages] : messages_) {
       const auto& [location, path, side] = key;
-      if (const auto at = profile.find({naming_.node_of(path), location, side}); at != profile.end())
+      if (const auto at = profile.places.find({naming_.node_of(path), location, side}); at != profile.places.end())
         at->second.before += messages;
     }
   }
@@ -184,6 +190,7 @@ void MatchedSide::add(const std::vector<Message>& messages, double least_ns, dou
   range_ns_ += std::min((most_ns - least_ns) / time_ns, 1.0) * usual_ns;
   open_ns_ += std::min(excess_ns + unsampled_ns, whole.time_ns);
   beside_middle_ns_ += std::abs(share - half) * unsampled_ns;
+  time_ns_ += whole.time_ns;
   messages_ += messages.size();
   const double of_few = std::sqrt(std::max(1 - 1 / times, 0.0)), scale = usual_ns / time_ns;
   unseen_time_ns_ += usual_ns * of_few;
@@ -194,6 +201,16 @@ void MatchedSide::add(const std::vector<Message>& messages, double least_ns, dou
     to.residual_ns += scale * (part * of.waiting_ns - share * of.time_ns) * of_few;
     to.time_ns += scale * of.time_ns;
   }
+}
+
+void MatchedSide::add_rest(double ns) {
+  if (time_ns_ <= 0 || ns <= 0) return;
+  constexpr double half = 0.5;
+  const double share = std::min(ns_ / time_ns_, 1.0);
+  ns_ += share * ns;
+  time_ns_ += ns;
+  open_ns_ += ns;
+  beside_middle_ns_ += std::abs(share - half) * ns;
 }
 
 double MatchedSide::error_ns() const {
@@ -226,15 +243,19 @@ std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& 
   std::map<std::pair<std::uint32_t, SideOfMessage>, MatchedSide> nodes;
   const auto weight = static_cast<double>(std::uint64_t{1} << matched.level());
   for (const auto& [place, ends] : ends_at_places(trace, naming, matched)) {
-    const auto whole = profile.find(place);
-    if (whole == profile.end()) continue;
+    const auto whole = profile.places.find(place);
+    if (whole == profile.places.end()) continue;
     whole->second.weight = weight;
     nodes[{place.node, place.side}].add(ends.messages, ends.all.least_ns, ends.all.most_ns, whole->second);
   }
   std::vector<MatchedWait> waits;
-  for (const auto& [key, of] : nodes)
-    if (of.numbers() >= fewest_numbers)
-      waits.push_back({key.first, of.ns(), of.error_ns(), of.messages(), key.second == SideOfMessage::Sends});
+  for (auto& [key, of] : nodes) {
+    constexpr double least_part = 0.5;
+    const double all_ns = profile.time_ns[key.first];
+    if (of.numbers() < fewest_numbers || of.time_ns() < least_part * all_ns) continue;
+    of.add_rest(all_ns - of.time_ns());
+    waits.push_back({key.first, of.ns(), of.error_ns(), of.messages(), key.second == SideOfMessage::Sends});
+  }
   return waits;
 }
 

@@ -23,7 +23,8 @@ struct MatchedWait {
   bool is_late_receiver = false;  ///< else late sender
 };
 
-/// Of call paths that have received messages of the sample, and of blocking sends; ascending by node. Reads all events.
+/// Of call paths that have received messages of the sample, and of blocking sends, where calls with such messages have
+/// at least half of the time: of a loop over MPI_Test nearly all calls have none. Ascending by node. Reads all events.
 /// None: nothing was sampled so. `as_level`: of a trace with all events, as if one of 2^as_level messages had been
 /// sampled.
 std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,
@@ -48,6 +49,10 @@ class MatchedSide {
   /// `least_ns`, `most_ns`: waiting of these messages; of what one call completes only the longest waiting counts.
   void add(const std::vector<Message>& messages, double least_ns, double most_ns, const Whole& whole);
 
+  /// Time of other calls: it is taken to have waited in the same part, and may be any.
+  void add_rest(double ns);
+  double time_ns() const { return time_ns_; }
+
   std::uint64_t messages() const { return messages_; }
   std::size_t numbers() const { return of_number_.size(); }
   double ns() const { return ns_; }
@@ -59,7 +64,7 @@ class MatchedSide {
     double time_ns = 0;      ///< that they stand for
   };
   std::map<std::uint64_t, OfNumber> of_number_;
-  double ns_ = 0, range_ns_ = 0;
+  double ns_ = 0, range_ns_ = 0, time_ns_ = 0;
   double open_ns_ = 0, beside_middle_ns_ = 0;  ///< time of which nothing is known; by how much its share is not half
   double unseen_time_ns_ = 0;                  ///< in calls with messages that are not in the sample
   std::uint64_t messages_ = 0;

@@ -51,20 +51,19 @@ class WaitsKnown(TestCase):
         for mpi in MPIS:
             for trace in ("sampled", "all"):
                 with self.subTest(mpi=mpi, trace=trace):
-                    experiment, ranks = self.run_mode(mpi, "polling", 40, 0.005, {"REFRAIN_TRACE": trace})
-                    document = self.document(experiment)
-                    of = self.of_function(document, "MPI_Test", "polling")
-                    self.assertEqual(("minimum", "polling"), (of["wait_method"], of["wait_kind"]))
-                    waits = late(ranks[0]["MPI_Test"], ranks[1]["MPI_Send"])
-                    self.assertGreater(waits, 40 * 0.004, "nothing was planted")
-                    # Of these loops some time is the program's own, and some Refrain's.
-                    self.assertGreater(of["wait_s"], 0.8 * of["exclusive_s"])
-                    self.assertLess(of["wait_s"], 1.05 * waits + 0.01)
-                    self.assertGreater(of["wait_s"] + 3 * of["wait_error_s"], 0.8 * of["exclusive_s"])
-                    (finding,) = [finding for finding in document["findings"] if finding["rule"] == "polling"]
-                    self.assertIn("MPI_Test, mostly on rank 0", finding["text"])
-                    self.assertAlmostEqual(of["wait_s"], finding["share"] * document["totals"]["wall_s"], delta=0.02 * of["wait_s"])
-                    self.assertNotIn("of all events", self.report(experiment))
+                    self.undisturbed(lambda: self.check_polling(mpi, trace))
+
+    def check_polling(self, mpi: str, trace: str) -> None:
+        experiment, ranks = self.run_mode(mpi, "polling", 40, 0.005, {"REFRAIN_TRACE": trace})
+        document = self.document(experiment)
+        of = self.of_function(document, "MPI_Test", "polling")
+        self.assertEqual(("minimum", "polling"), (of["wait_method"], of["wait_kind"]))
+        self.assertGreater(late(ranks[0]["MPI_Test"], ranks[1]["MPI_Send"]), 40 * 0.004, "nothing was planted")
+        self.assertGreater(of["wait_s"], 0.8 * of["exclusive_s"])
+        self.assertGreater(of["wait_error_s"], 0.3 * of["wait_s"])
+        (finding,) = [finding for finding in document["findings"] if finding["rule"] == "polling"]
+        self.assertIn("MPI_Test, mostly on rank 0", finding["text"])
+        self.assertAlmostEqual(of["wait_s"], finding["share"] * document["totals"]["wall_s"], delta=0.02 * of["wait_s"])
 
     def test_messages_without_a_number_say_nothing_of_waiting(self) -> None:
         for mpi in MPIS:
