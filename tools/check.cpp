@@ -39,7 +39,8 @@ struct Outcome {
   std::vector<analysis::RunDifference> comparisons;
   std::optional<database::Evaluation> evaluation;
   std::vector<std::string> notes;
-  std::vector<std::string> not_checked;  ///< what was asked for and could not be told
+  std::vector<std::string> not_checked;  ///< what was asked for and was not compared or evaluated
+  std::vector<std::string> uncertain;    ///< what was compared, and errors are larger than what is tolerated
   std::size_t properties = 0;            ///< that were evaluated
 };
 
@@ -109,25 +110,24 @@ std::string why_not(const std::string& loop, const Run& now, const std::vector<R
                     : fmt::format("loop {} was not compared: not all runs have it", loop);
 }
 
-/// Loops, and runs without one, that may be slower than is tolerated or not fail like what was not checked at all. A
-/// call path in them is a note: its loop was compared.
+/// Loops, and runs without one, that may be slower than is tolerated or not. No failure, as noise would end builds: it
+/// is said. A call path in them is counted: its loop was compared.
 void tell_uncertain(Outcome& outcome, double tolerance_percent) {
   std::size_t paths = 0;
   for (const analysis::RunDifference& of : outcome.comparisons) {
     if (!of.cannot_be_told || of.by_means) continue;
     if (of.path.empty())
-      outcome.not_checked.push_back(
-          fmt::format("{} cannot be told: the 95 % interval of the difference is wider than "
-                      "the tolerance of {} %; more iterations, a higher --tolerance or {} runs "
-                      "with --against decide it; {}",
-                      what(of), tolerance_percent, analysis::fewest_runs, line_of(of)));
+      outcome.uncertain.push_back(
+          fmt::format("{}; wider than the tolerance of {} %: more iterations, a higher "
+                      "--tolerance or {} runs with --against decide it",
+                      line_of(of), tolerance_percent, analysis::fewest_runs));
     else ++paths;
   }
   if (paths > 0)
-    outcome.notes.push_back(
-        fmt::format("{} call path{} cannot be told: the 95 % interval{} wider than the tolerance of "
-                    "{} % of the loop; --all shows them",
-                    paths, paths == 1 ? "" : "s", paths == 1 ? " is" : "s are", tolerance_percent));
+    outcome.uncertain.push_back(fmt::format(
+        "{} call path{}: the 95 % interval{} wider than the tolerance of {} % of "
+        "the loop; --all shows {}",
+        paths, paths == 1 ? "" : "s", paths == 1 ? " is" : "s are", tolerance_percent, paths == 1 ? "it" : "them"));
 }
 
 void compare(const Request& request, Outcome& outcome) {
@@ -227,15 +227,17 @@ void print_text(const Outcome& outcome, const Request& request) {
   if (request.all)
     for (const analysis::RunDifference& of : outcome.comparisons)
       if (!of.is_slower && !of.by_means) show("{}: {}\n", verdict(of), line_of(of));
+  for (const std::string& of : outcome.uncertain) show("cannot be told: {}\n", of);
   for (const std::string& why : outcome.not_checked) show("not checked: {}\n", why);
   for (const std::string& note : outcome.notes) show("note: {}\n", note);
   const std::size_t compared = outcome.comparisons.size(),
                     failures = slower(outcome).size() + problems(outcome, request.threshold).size();
   show("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
        outcome.properties, outcome.properties == 1 ? "y" : "ies",
-       failures > 0                  ? fmt::format("{} failed", failures)
-       : outcome.not_checked.empty() ? "nothing is worse"
-                                     : "nothing that was checked is worse");
+       failures > 0 ? fmt::format("{} failed", failures)
+       : outcome.not_checked.empty()
+           ? (outcome.uncertain.empty() ? "nothing is worse" : "nothing is worse as far as it can be told")
+           : "nothing that was checked is worse");
 }
 
 void print_json(const Outcome& outcome, const Request& request) {
@@ -275,6 +277,7 @@ void print_json(const Outcome& outcome, const Request& request) {
         });
     });
     json.member("not_checked", outcome.not_checked);
+    json.member("cannot_be_told", outcome.uncertain);
     json.member("notes", outcome.notes);
   });
 }
@@ -332,6 +335,7 @@ void print_junit(const Outcome& outcome, const Request& request) {
   for (const std::string& why : outcome.not_checked)
     show("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
          xml(request.experiment), xml(why));
+  for (const std::string& of : outcome.uncertain) show("<system-out>cannot be told: {}</system-out>\n", xml(of));
   for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml(note));
   show("</testsuite>\n</testsuites>\n");
 }
@@ -378,9 +382,8 @@ void add_check(Command root, Invocation& invocation) {
   command.flag("--all", request->all, "Show every comparison, with its confidence interval");
   command.option("--format", request->format, "How to print").one_of({"text", "json", "junit"}).shows_default();
   command.footer(
-      "Exit status: 0 nothing is worse, 3 something is, 1 wrong usage, or a part of what was asked for cannot be "
-      "told,\n"
-      "2 an experiment that cannot be read.");
+      "Exit status: 0 nothing is worse as far as it can be told, 3 something is, 1 wrong usage, or a part of what was\n"
+      "asked for was not checked, 2 an experiment that cannot be read.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

@@ -55,6 +55,10 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
+  // The launcher's time is no part of a short run's work.
+  for (const TreeNode& node : tree.nodes)
+    if (node.kind == PathKind::Mpi && (node.name.starts_with("MPI_Init") || node.name == "MPI_Finalize"))
+      most_s -= node.exclusive_s;
   std::vector<int> depth(tree.nodes.size()), covering(tree.nodes.size());
   for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
     depth[node] = depth[static_cast<std::size_t>(tree.nodes[node].parent)] + 1;

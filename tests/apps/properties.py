@@ -412,6 +412,7 @@ class Properties(TestCase):
 
     def loop(self, microseconds: int, name: str, again: int | None = None) -> Path:
         words = [400, microseconds] + ([again] if again else [])
+        shutil.rmtree(self.directory / name, ignore_errors=True)
         outcome = self.measured(mpiexec(MPIS[0], 1, PROGRAMS / f"marked_steps_{MPIS[0]}", *words), {"REFRAIN_EXPERIMENT_DIRECTORY": str(self.directory / name)})
         self.assertEqual(0, outcome.code, outcome.stderr)
         return self.directory / name
@@ -430,9 +431,7 @@ class Properties(TestCase):
                     self.assertEqual(0, outcome.code, outcome.stderr)
                     runs.append(self.directory / f"{pair}{which}")
                 checked = subprocess.run([REFRAIN, "check", runs[1], "--against", runs[0]], capture_output=True, text=True, timeout=120)
-                self.assertIn(checked.returncode, (0, 1, 3), checked.stderr)
-                if checked.returncode == 1:
-                    self.assertIn("cannot be told", checked.stdout)
+                self.assertIn(checked.returncode, (0, 3), checked.stderr)
                 if checked.returncode == 3:
                     alarms.append(checked.stdout)
         finally:
@@ -443,12 +442,15 @@ class Properties(TestCase):
         self.assertLess(len(alarms), 5, "\n".join(alarms))
 
     def test_check(self) -> None:
+        self.undisturbed(self.check_runs, fair_runs=3)
+
+    def check_runs(self) -> None:
         """Twice the time is far above what other processes do to a quarter of the iterations, and so is what is tolerated."""
         first, second, slow = self.loop(500, "first"), self.loop(500, "second"), self.loop(1000, "slow")
         same = self.refrain("check", second, "--against", first, "--tolerance", 30)
         self.assertIn("nothing is worse", same.stdout)
         self.assertRegex(self.refrain("check", second, "--against", first, "--tolerance", 30, "--all").stdout,
-                         r"(?m)^(as before|differs): loop step: .* -?\d+\.\d+ (ms|us) to -?\d+\.\d+ (ms|us) more \(95 %\)")
+                         r"(?m)^(as before|differs|cannot be told): loop step: .*95 %")
         self.assertIn("note: with fewer than 4 runs to compare with", same.stdout)
         worse = self.refrain("check", slow, "--against", first, "--against", second, "--tolerance", 30, code=3)
         self.assertRegex(worse.stdout, r"slower: loop step: \d+\.\d+ (ms|us) per iteration, before \d+\.\d+ (ms|us) \(\+\d+\.\d %\)")
@@ -475,6 +477,7 @@ class Properties(TestCase):
         unknown = self.write("unknown.asl", 'PROPERTY Unknown(Region r, TestRun t) { CONDITION: TRUE; CONFIDENCE: 1; SEVERITY: 1.0 / 0; }')
         self.assertIn("not checked: Unknown was not evaluated: its severity is not known in ", self.refrain("check", first, "--properties", unknown, code=1).stdout)
         unmarked = self.directory / "unmarked"
+        shutil.rmtree(unmarked, ignore_errors=True)
         self.assertEqual(0, self.measured([PROGRAMS / "truth_no_mpi"], {"REFRAIN_EXPERIMENT_DIRECTORY": str(unmarked)}).code)
         self.assertIn("not checked: loop step was not compared: not all runs have it", self.refrain("check", unmarked, "--against", first, code=1).stdout)
         self.assertIn("not checked: no loop is marked, so 4 runs", self.refrain("check", unmarked, "--against", unmarked, code=1).stdout)

@@ -86,8 +86,8 @@ class Views(TestCase):
 
     def test_only_a_screen_has_its_limit_of_lines(self) -> None:
         """In a file or a pipe all call paths of 1 % are there; on a terminal as many as the page has room for."""
-        subprocess.run([BUILD / "tests/bin/make_experiment", self.directory / "large", "--ranks", "2", "--paths", "60", "--iterations", "20", "--threads", "1"],
-                       check=True, capture_output=True)
+        subprocess.run([BUILD / "tests/bin/make_experiment", self.directory / "large", "--ranks", "2", "--paths", "60", "--clusters", "2", "--iterations", "20", "--threads", "1"],
+                       check=True, capture_output=True, env=clean_environment())
         page = self.refrain("report", self.directory / "large").stdout
         whole = self.refrain("report", self.directory / "large", "--min-share", 1).stdout
         self.assertEqual(whole.count("\n"), page.count("\n"))
