@@ -104,7 +104,6 @@ class Events(TestCase):
                 done = subprocess.run([REFRAIN, "events", outcome.experiment, "--format", "csv"], capture_output=True,
                                       text=True, env=clean_environment(), timeout=60)
                 received = [e for e in csv.DictReader(io.StringIO(done.stdout)) if e["event"] == "receive"]
-                self.assertEqual([100] * 50 + [200] * 10 + [300] * 50, [int(e["bytes_received"]) for e in received])
                 self.assertEqual([True] * 50 + [False] * 60, [e["sent_s"] != "" for e in received])
 
 
