@@ -170,11 +170,11 @@ std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
   ranks->error_s = std::hypot(deviation_of(doubt_s(*ranks->latest)), deviation_of(mean_doubt_s));
   if (is_on_cpu) return ranks;
   constexpr double least_ratio = 2;
+  // A rank that sleeps or reads files has another sentence (shared_core).
+  if (!is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
   ranks = late_ranks_by(threads, [](const analysis::LocationSummary& of) { return of.user_s; });
   if (!ranks || !is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
-  // Where it is certain that most of the difference was not on a CPU, that is the sentence (shared_core).
-  const bool may_compute = ranks->more_s > 2 * ranks->latest->not_on_cpu_low_s;
-  return may_compute ? ranks : std::nullopt;
+  return ranks;
 }
 
 }  // namespace
@@ -184,8 +184,9 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   const auto ranks = late_ranks_of(facts, is_on_cpu);
   if (!ranks) return;
   const bool is_one = ranks->late.size() == 1;
-  const double difference_s = ranks->late_s - ranks->others_s;
   const NodeTimes times = node_times(facts, ranks->late, ranks->others);
+  // Functions have the time on a CPU, which is a part of that in user code.
+  const double difference_s = is_on_cpu ? ranks->late_s - ranks->others_s : times.own[0] - times.others[0];
   const std::uint32_t node = late_node(facts, times, difference_s);
   std::string text =
       is_on_cpu
