@@ -1,0 +1,5 @@
+if(REFRAIN_SANITIZE)
+  return()
+endif()
+add_test(NAME issues.broken_output COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/broken_output.py -v)
+set_tests_properties(issues.broken_output PROPERTIES TIMEOUT ${time_limit} LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
