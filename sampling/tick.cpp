@@ -76,13 +76,13 @@ constexpr std::int64_t at_next_kernel_tick = 1;
 bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
 
 /// Each tick arms the timer for the next one. A tick that the program leaves by a jump does not, so the timer has an
-/// interval as well: of CPU time, a few kernel ticks; where the event makes samples, it sooner finds out itself
+/// interval as well: of CPU time, a kernel tick; where the event makes samples, that finds out itself, and sooner
 /// (look_after_timer).
 void arm_timer(Location& location) {
   ThreadSampler& sampler = *location.sampler;
   const bool alone = !is_on_wall_clock() && !sampler.task_clock.exists();
   sampler.timer.arm(is_on_wall_clock() ? jittered(location, tick_settings.period_ns) : at_next_kernel_tick,
-                    alone ? 4 * tick_settings.kernel_tick_ns : tick_settings.longest_gap_ns);
+                    alone ? tick_settings.kernel_tick_ns : tick_settings.longest_gap_ns);
 }
 
 // ---- the task clock: overflows in user mode -------------------------------------------------------------------------
@@ -209,16 +209,21 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
 /// running; each must have the same chance whatever the thread did before. Choosing by CPU time elapsed, or letting a
 /// tick stand for it, favours what comes after long stretches without a tick: with bursts of 2 ms between sleeps a 10 %
 /// path was seen as 6.6 %. So ticks are counted. The timer comes at the first one; further ones that the kernel has
-/// counted were in the same stay in the kernel, or the signal was held back.
-std::int64_t weight_of_ticks(Location& location) {
+/// counted were in the same stay in the kernel, or the signal was held back; then the timer tells of `overruns`. Or
+/// their handlers were left by a jump: kernels deliver signals that are pending for the thread before those of the
+/// process, whose handlers then run on top of the first instruction of ours.
+std::int64_t weight_of_ticks(Location& location, int overruns) {
   ThreadSampler& sampler = *location.sampler;
   const platform::TickTimes now = platform::tick_times_of(0);
-  const std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
+  std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
   sampler.ticks_seen = now;
   sampler.events_without_tick_ns = sampler.user_time_without_tick_ns = 0;
   if (std::exchange(sampler.tick_was_lost, false)) return 0;  // events have had the samples meanwhile
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
-  if (all_ns >= two && user_ns >= two) {
+  if (all_ns >= two && user_ns >= two && overruns == 0 && !sampler.task_clock.exists()) {
+    location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
+    all_ns = tick_settings.kernel_tick_ns;
+  } else if (all_ns >= two && user_ns >= two) {
     location.count_loss(Loss::TickLate);
     location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
     sampler.last_sample_ns = sampling_clock_ns();
@@ -309,7 +314,7 @@ void tick(Location& location, const siginfo_t& info, const void* context) {
   if (is_on_wall_clock()) {
     if (take_sample(location, inside, {wall_weight(location), 0}, context)) arm_timer(location);
   } else if (info.si_code == SI_TIMER) {
-    const std::int64_t weight = weight_of_ticks(location);
+    const std::int64_t weight = weight_of_ticks(location, info.si_overrun);
     if (weight == 0) take_no_sample(location, inside, context);
     else if (!take_sample(location, inside, {weight, 0}, context)) return;
     arm_timer(location);
