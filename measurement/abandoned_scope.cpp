@@ -24,7 +24,7 @@ bool is_surely_not_on_stack(Location& l, const unwind::Start& from, std::uintptr
 }
 
 /// Whether the tick in progress was left, seen from `from`: the code there is no signal handler that has interrupted
-/// it. The walk may disturb a walk of that tick, which takes no harm but a wrong path.
+/// it.
 bool tick_is_gone(Location& l, const unwind::Start& from) {
   const TickInProgress& tick = l.tick;
   const auto mark = reinterpret_cast<std::uintptr_t>(tick.mark);

@@ -133,11 +133,13 @@ bool caller_is_on_stack(Location& l, const unwind::Start& from) {
     return stack.contains(address) && stack.high - address < surely_stack;
   };
   if (!is_own(from.registers.sp) || !is_own(l.call.sp) || platform::is_on_alternate_stack()) return true;
+  const std::int64_t& refused = l.losses[static_cast<std::size_t>(Loss::CallInHandler)];
+  const std::int64_t refused_before = refused;
   const unwind::Walk walk = l.walker.walk_fully(from);
   if (walk.end != unwind::WalkEnd::Complete) return true;
   for (std::uint32_t i = 0; i < walk.depth; ++i)
     if (walk.frames[i].sp == l.call.sp && walk.frames[i].pc == l.call.pc) return true;
-  return false;
+  return refused != refused_before;  // a walk of a handler on top of this one has taken its place
 }
 
 }  // namespace refrain::measurement

@@ -250,7 +250,11 @@ std::int64_t weight_of_ticks(Location& location, int overruns) {
 
 /// A tick that found the program's own code.
 void sample(Location& location, std::int64_t weight, const void* context) {
+  const std::uint64_t number = location.tick.number;
   const auto node = measurement::path_of(location, {platform::interrupted_registers(context), true, context});
+  // Taken for abandoned, and yet it went on, as a fiber's may: the walk was mixed with another one.
+  if (location.tick.number != number) [[unlikely]]
+    return;
   std::int64_t* values = location.tree.values(node);
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;

@@ -1,6 +1,8 @@
 #include "unwind/walker.hpp"
 
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "platform/hot.hpp"
 #include "unwind/rule_cache.hpp"
@@ -524,6 +526,7 @@ Walk Walker::walk(const Start& start) {
     Sites::forget(state);
   }
   state.unusual_ready = false;
+  state.stepped = state.stepped_of_walk;  // a full walk may have been left by a jump
   return Walking{state, start, epoch}.walk<true>(state.frames);
 }
 
@@ -545,8 +548,17 @@ REFRAIN_HOT_CODE Frame* Walker::known_frame(std::uintptr_t pc, std::uintptr_t sp
 Walk Walker::walk_fully(const Start& start) {
   State& state = *state_;
   if (state.backend == Backend::Libunwind) return Walking::by_library(state, start, state.full_frames);
-  state.unusual_ready = false;
-  return Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
+  // What a walk that a signal has interrupted is at work with stays what it was.
+  static_assert(std::is_trivially_copyable_v<UnusualSteps>);
+  alignas(UnusualSteps) std::byte unusual[sizeof(UnusualSteps)];
+  __builtin_memcpy(unusual, &state.unusual, sizeof unusual);
+  const bool was_ready = std::exchange(state.unusual_ready, false);
+  Stepped* const stepped = std::exchange(state.stepped, state.stepped_of_full);
+  const Walk walk = Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
+  state.stepped = stepped;
+  state.unusual_ready = was_ready;
+  __builtin_memcpy(&state.unusual, unusual, sizeof unusual);
+  return walk;
 }
 
 StackBounds Walker::stack() const { return state_->stack; }

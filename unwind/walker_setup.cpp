@@ -63,6 +63,7 @@ struct WalkerSetup {
     auto* pairs = parts.take<ReadPair>(memory.max_depth);
     auto* stepped = parts.take<Stepped>(std::size_t{memory.max_depth} + 1);
     auto* full_frames = parts.take<Frame>(memory.max_depth);
+    auto* stepped_of_full = parts.take<Stepped>(std::size_t{memory.max_depth} + 1);
     auto* cursor = parts.take<LibunwindCursor>(1);
     if (state) {
       state->frames = frames;
@@ -70,7 +71,8 @@ struct WalkerSetup {
       state->pairs = pairs;
       state->sites = sites;
       state->serial = 1;
-      state->stepped = stepped;
+      state->stepped = state->stepped_of_walk = stepped;
+      state->stepped_of_full = stepped_of_full;
       state->full_frames = full_frames;
       state->cursor = cursor;
       state->max_depth = memory.max_depth;

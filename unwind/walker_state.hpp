@@ -78,8 +78,10 @@ struct alignas(64) Walker::State {
   Site* sites;           ///< site_count, by the return address
   std::uint32_t serial;  ///< of what `sites` may hold: older ones are void; never 0
   std::uint32_t last_kept;
-  Stepped* stepped;    ///< max_depth + 1
-  Frame* full_frames;  ///< max_depth: of walk_fully
+  Stepped* stepped;          ///< max_depth + 1; of the walk in progress, one of the next two
+  Stepped* stepped_of_walk;  ///< of walk
+  Stepped* stepped_of_full;  ///< of walk_fully, which may come on top of a walk that a signal has interrupted
+  Frame* full_frames;        ///< max_depth: of walk_fully
   LibunwindCursor* cursor;
   union {
     UnusualSteps unusual;

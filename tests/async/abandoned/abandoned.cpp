@@ -174,7 +174,7 @@ class Instructions {
  public:
   long next() {
     static const bool all = std::getenv("REFRAIN_TEST_ALL_INSTRUCTIONS") != nullptr;
-    return at_ += all ? 1 : 1 + static_cast<long>(random_() % 120);
+    return at_ += all ? 1 : 1 + static_cast<long>(random_() % 1000);
   }
 
  private:
@@ -187,7 +187,7 @@ TEST_F(AbandonedTick, leaves_nothing_half_made_and_holds_nothing) {
   Instructions instructions;
   for (long at = instructions.next();; at = instructions.next()) {
     location->walker.forget();  // all of the path is looked for
-    if (!step_to(at, Then::Jump, static_cast<int>(jumps % 30))) break;
+    if (!step_to(at, Then::Jump, static_cast<int>(jumps % 8))) break;
     ++jumps;
     inside += trap.was_inside;
     // Found out by the next tick, or by the next call.
@@ -211,7 +211,7 @@ TEST_F(AbandonedTick, does_not_measure_a_call_in_the_midst_of_a_tick_and_goes_on
   Instructions instructions;
   for (long at = instructions.next();; at = instructions.next()) {
     location->walker.forget();
-    const bool reached = step_to(at, Then::Call, static_cast<int>(ticks % 30));
+    const bool reached = step_to(at, Then::Call, static_cast<int>(ticks % 8));
     ++ticks;
     if (!reached) break;
     inside += trap.was_inside;
