@@ -23,7 +23,7 @@ class ProgressLine {
     if (!interactive_ || now - begin_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200)) return;
     last_ = now;
     is_shown_ = true;
-    write_to_stderr("\r" + text() + "\033[K");
+    write_to_stderr(fmt::format("\r{}\033[K", text()));
   }
   void end() {
     if (is_shown_) write_to_stderr("\r\033[K");

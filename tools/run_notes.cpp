@@ -177,9 +177,11 @@ std::string RunNotes::line() const {
         "the "
         "script",
         quoted({notes.through[0]}));
-  return "no results: no measured process got past its start (those on other nodes leave their results in their "
-         "working "
-         "directory there); refrain doctor ./app says what would prevent a measurement";
+  return "no results: no measured process has written any (those on other nodes leave theirs in their working "
+         "directory "
+         "there; one that ends by a system call of its own, as Go programs do, leaves none); refrain doctor ./app says "
+         "what "
+         "would prevent a measurement";
 }
 
 }  // namespace refrain::tools

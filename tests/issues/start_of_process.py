@@ -156,7 +156,7 @@ class Ends(Case):
             self.assertEqual(3, outcome.code, outcome.stderr)
             self.assertIn("Permission denied", outcome.stderr)
             self.assertNotIn("the program was killed", outcome.whole_stderr)
-            self.assertNotIn("got past its start", outcome.whole_stderr)
+            self.assertNotIn("no measured process", outcome.whole_stderr)
 
     def test_a_path_with_a_newline(self) -> None:
         outcome = self.run_it(SERIAL, experiment="a\nb\\c")
