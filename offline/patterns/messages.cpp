@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "offline/trace/open_requests.hpp"
+
 namespace refrain::patterns {
 
 using events::Kind;
@@ -13,7 +15,9 @@ Search::Messages::Messages(Search& search)
     : search_(search),
       pairing_(trace::pairing_of(
           search.trace_, [this](const trace::MessagePair& of) { pair(of); },
-          [this](const trace::MessageEvent& event, bool is_send) { alone(event, is_send); })) {
+          [this](const trace::MessageEvent& event, bool is_send) { alone(event, is_send); })),
+      most_open_(search.limits_.open_requests > 0 ? search.limits_.open_requests
+                                                  : trace::most_open_requests(search.trace_.locations().size())) {
   nodes_.emplace_back();
   operations_.emplace_back();
   std::int32_t last = -1;
@@ -211,13 +215,17 @@ void Search::Messages::answer(const Operation& send) {
 
 /// Requests that are freed are never completed, and of a sample some are completed later than is known.
 void Search::Messages::forget_unfinished() {
-  constexpr std::size_t most_unfinished = std::size_t{1} << 20;
-  if (posted_.size() > most_unfinished) posted_.clear();
-  if (begun_.size() <= most_unfinished) return;
-  for (const auto& [request, send] : std::exchange(begun_, {})) {
-    operations_[send].is_completed = true;
-    complete_send(send);
-  }
+  if (posted_.size() > most_open_)
+    trace::forget_older_half(
+        posted_, [](const auto& receive) { return receive.second.ns; }, [this](const auto&) { ++forgotten_; });
+  if (begun_.size() > most_open_)
+    trace::forget_older_half(
+        begun_, [this](const auto& send) { return operations_[send.second].sent_ns; },
+        [this](const auto& send) {
+          ++forgotten_;
+          operations_[send.second].is_completed = true;
+          complete_send(send.second);
+        });
 }
 
 /// Ranks that are not in the trace are one.

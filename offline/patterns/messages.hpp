@@ -65,7 +65,11 @@ class Search::Messages {
   /// ... until then.
   void end_gap(std::uint32_t location, std::int64_t ns);
   void finish();
-  const trace::MessageCounts& counts() const { return pairing_.counts(); }
+  trace::MessageCounts counts() const {
+    trace::MessageCounts counts = pairing_.counts();
+    counts.left_out[static_cast<std::size_t>(trace::LeftOut::Forgotten)] += forgotten_;
+    return counts;
+  }
   std::uint64_t violations() const { return violations_; }
 
  private:
@@ -132,7 +136,7 @@ class Search::Messages {
   void forget_unfinished();
   void add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing);
   /// What was begun or posted before is not all known.
-  bool misses_begins() const { return search_.counts_.is_sample || search_.counts_.gaps > 0; }
+  bool misses_begins() const { return search_.counts_.is_sample || search_.counts_.gaps > 0 || forgotten_ > 0; }
   std::uint64_t iteration_of(const trace::Event& event) const;
   static bool are_apart(std::uint64_t a, std::uint64_t b) { return a != b || a == 0; }
   void tell_receiving(std::uint32_t node);
@@ -156,7 +160,9 @@ class Search::Messages {
   std::vector<Flights> flights_;                      ///< by rank; the first one: of none
   std::vector<InFlight<std::uint32_t>> unanswered_;   ///< own sends (operations), by the process they are for
   std::vector<ForOthers> for_others_;
-  trace::Event remote_event_;  ///< the send of another process that was added last
+  trace::Event remote_event_;    ///< the send of another process that was added last
+  std::size_t most_open_;        ///< requests, of sends and of receives
+  std::uint64_t forgotten_ = 0;  ///< of both
   std::uint64_t violations_ = 0;
 };
 

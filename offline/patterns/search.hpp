@@ -49,6 +49,7 @@ bool is_sample_of_iterations(const trace::Trace& trace);
 
 struct SearchLimits {
   std::int64_t from_ns = INT64_MIN, to_ns = INT64_MAX;  ///< calls that are entered in this time
+  std::size_t open_requests = 0;  ///< of sends and of receives that are remembered; 0: as many as usual
 };
 
 class Search {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "format/hashing.hpp"
+#include "offline/trace/open_requests.hpp"
 
 namespace refrain::trace {
 
@@ -71,8 +72,9 @@ bool Collectives::add(const Event& event, const OpenCall& call) {
   if (completes) completing_[event.location].push_back(std::move(part));
   else {
     // Requests that are freed are never completed.
-    constexpr std::size_t most_begun = std::size_t{1} << 18;
-    if (begun_.size() >= most_begun) begun_.clear();
+    if (begun_.size() >= most_open_requests(trace_.locations().size()))
+      forget_older_half(
+          begun_, [](const auto& begun) { return begun.second.part.begin_ns; }, [this](const auto&) { ++left_out_; });
     begun_.insert_or_assign(trace_.request_of(event), std::move(part));
   }
   return completes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "offline/trace/open_requests.hpp"
+
 namespace refrain::trace {
 
 using events::Kind;
@@ -10,7 +12,6 @@ using events::Phase;
 
 namespace {
 
-constexpr std::size_t most_begun = std::size_t{1} << 20;  ///< operations that may never be completed
 constexpr std::size_t most_bookmarks = 512, most_bytes_of_bookmarks = std::size_t{1} << 26;
 
 std::uint32_t token_of(Position position) { return static_cast<std::uint32_t>(position); }
@@ -20,6 +21,9 @@ Position position_of(std::uint32_t token, Position now) {
   return now - static_cast<std::uint32_t>(token_of(now) - token);
 }
 
+/// An item of a map by request or token.
+constexpr auto position_of_request = [](const auto& item) { return item.second; };
+
 bool is_completed_receive(const Event& event) {
   return event.type == Type::Communication && event.record.kind == Kind::Receive &&
          events::has_number(event.record.kind, event.record.phase);
@@ -27,7 +31,8 @@ bool is_completed_receive(const Event& event) {
 
 }  // namespace
 
-EventModel::EventModel(std::shared_ptr<const Trace> trace) : trace_(std::move(trace)) {
+EventModel::EventModel(std::shared_ptr<const Trace> trace)
+    : trace_(std::move(trace)), most_open_(most_open_requests(trace_->locations().size())) {
   constexpr Position least_between = 4096;
   between_bookmarks_ = least_between;
   bookmarks_.push_back({0, Trace::from_begin, first_state(), 0});
@@ -211,7 +216,7 @@ void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
   if (event.record.phase != Phase::Whole) {
     const std::uint64_t request = trace_->request_of(event);
     if (event.record.phase == Phase::Begun) {
-      if (state.begun.size() >= most_begun) state.begun.clear();
+      if (state.begun.size() >= most_open_) forget_older_half(state.begun, position_of_request, [](const auto&) {});
       state.begun[request] = linked.position;
     } else if (const auto at = state.begun.find(request); at != state.begun.end()) {
       linked.begin = at->second;
@@ -225,7 +230,7 @@ void EventModel::link_communication(Cursor& cursor, LinkedEvent& linked) {
     const ChannelEnds& ends = state.pairing.ends_of(event);
     state.flights[linked.position] = {ends.own, ends.other};
   } else if (has_number) {
-    if (state.unsure.size() >= most_begun) state.unsure.clear();
+    if (state.unsure.size() >= most_open_) forget_older_half(state.unsure, position_of_request, [](const auto&) {});
     state.unsure[token_of(linked.position)] = linked.position;
   }
   state.pairing.add(event, token_of(linked.position));

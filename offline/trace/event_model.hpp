@@ -138,6 +138,7 @@ class EventModel {
   Cursor& go_back(std::unique_ptr<Cursor>& cursor, Position position);
 
   std::shared_ptr<const Trace> trace_;
+  std::size_t most_open_;
   std::unique_ptr<Cursor> front_;         ///< has read most
   std::unique_ptr<Cursor> back_, state_;  ///< read again: for events, and for states
   std::function<void()> check_;

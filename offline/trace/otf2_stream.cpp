@@ -5,6 +5,8 @@
 #include <otf2/OTF2_Definitions.h>
 #include <otf2/OTF2_Events.h>
 
+#include "offline/trace/open_requests.hpp"
+
 namespace refrain::trace {
 
 using events::Kind;
@@ -38,7 +40,6 @@ std::int32_t root_of(std::uint32_t root) {
   return root == OTF2_COLLECTIVE_ROOT_SELF ? events::this_side : peer_of(root);
 }
 
-constexpr std::size_t most_begun = std::size_t{1} << 20;     ///< requests that are never completed
 constexpr std::size_t deepest_stack = std::size_t{1} << 20;  ///< regions that are never left
 constexpr std::size_t known_size = 512;
 
@@ -282,15 +283,17 @@ Event& Otf2Stream::end_collective(Type type) {
 
 void Otf2Stream::begin(Event& event, const RequestKey& key) {
   event.record.request = key.number;
-  if (begun_.size() >= most_begun) return;
+  if (begun_.size() >= most_open_requests(1))
+    forget_older_half(
+        begun_, [](const auto& begun) { return begun.second.time_ns; }, [](const auto&) {});
   const events::Record& r = event.record;
-  begun_[key] = {r.kind, r.peer, r.tag, r.communicator, event.path};
+  begun_[key] = {r.kind, r.peer, r.tag, r.communicator, event.path, time_ns_};
 }
 
 Event& Otf2Stream::complete(const RequestKey& key, Phase phase, Kind kind) {
   const auto at = begun_.find(key);
   const bool is_known = at != begun_.end();
-  const Begun known = is_known ? at->second : Begun{kind, events::no_peer, 0, -1, no_path};
+  const Begun known = is_known ? at->second : Begun{kind, events::no_peer, 0, -1, no_path, 0};
   if (is_known) begun_.erase(at);
   Event& event = emit(known.kind, phase);
   event.record.request = key.number;

@@ -29,6 +29,7 @@ class Otf2Stream final : public EventSource {
     events::Kind kind;
     std::int32_t peer, tag, communicator;
     std::uint32_t path;
+    std::int64_t time_ns;
   };
   /// Numbers of messages, of operations on a window, and of accesses to a file are three things.
   struct RequestKey {

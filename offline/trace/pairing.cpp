@@ -16,7 +16,8 @@ using events::Phase;
 using events::Record;
 
 const char* name_of(LeftOut reason) {
-  constexpr const char* names[reasons] = {"unnumbered", "not_kept", "other_order", "outside", "contradiction"};
+  constexpr const char* names[reasons] = {"unnumbered", "not_kept",      "other_order",
+                                          "outside",    "contradiction", "forgotten"};
   return names[static_cast<std::size_t>(reason)];
 }
 

@@ -43,8 +43,9 @@ enum class LeftOut : std::uint8_t {
   OtherOrder,     ///< tags that share a class were sent in one order and received in another
   Outside,        ///< the other side is no process of the job, or the communicator is not known
   Contradiction,  ///< the pair would have sent another number of bytes than it has received
+  Forgotten,      ///< its request was open too long, with too many others (open_requests.hpp)
 };
-inline constexpr unsigned reasons = 5;
+inline constexpr unsigned reasons = 6;
 const char* name_of(LeftOut reason);
 
 struct MessageCounts {

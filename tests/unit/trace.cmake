@@ -8,3 +8,7 @@ refrain_unit_test(test_missing_events unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace
   LIBRARIES refrain_export refrain_patterns refrain_trace refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits
     refrain_events refrain_platform)
 target_include_directories(test_missing_events PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../..)
+refrain_unit_test(test_open_requests unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/open_requests_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/trace/archive_writer.cpp
+  LIBRARIES refrain_patterns refrain_trace refrain_experiment refrain_events refrain_waits PkgConfig::otf2)
+target_include_directories(test_open_requests PRIVATE ${CMAKE_CURRENT_LIST_DIR}/..)
