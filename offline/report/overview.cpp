@@ -107,6 +107,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   overview.state = complete ? "complete" : "incomplete";
   if (complete) overview.first_end_s = overview.last_end_s = 0;
   else overview.rank_0_is_snapshot = experiment.manifest().state == "running";
+  overview.has_unmeasured_ranks = !complete && definitions.complete && experiment.manifest().state == "complete";
   for (std::size_t i = 0; i < tree.totals.losses.size(); ++i)
     if (tree.totals.losses[i] != 0)
       overview.losses.push_back({format::loss_table[i].name, format::loss_table[i].help, tree.totals.losses[i],

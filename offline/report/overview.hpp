@@ -38,6 +38,7 @@ struct Overview {
   /// snapshot.
   double first_end_s = 0, last_end_s = 0;
   bool rank_0_is_snapshot = false;
+  bool has_unmeasured_ranks = false;  ///< the missing ones: the program itself has ended as it should
   std::vector<std::string> hosts;
   std::vector<analysis::NodeCores> nodes;     ///< by host
   std::vector<analysis::SharedCores> shared;  ///< where there were fewer cores than ranks or threads, worst first

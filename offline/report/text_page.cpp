@@ -184,7 +184,11 @@ void TextPage::print(const Table& table, const std::function<const char*(const R
 
 void TextPage::warnings(const Document& d) {
   const Overview& o = d.overview;
-  if (o.state != "complete") {
+  if (o.has_unmeasured_ranks) {
+    const bool one = o.missing_ranks.size() == 1;
+    warning(fmt::format("the experiment is incomplete: rank{} {} {} not measured", one ? "" : "s",
+                        rank_list(o.missing_ranks), one ? "was" : "were"));
+  } else if (o.state != "complete") {
     // Rank 0 writes last that it has ended.
     std::string text = "the experiment is incomplete: the program ";
     text += o.rank_0_is_snapshot ? "still runs, or was killed" : "ended without MPI_Finalize, or was killed";

@@ -36,8 +36,10 @@ class NotAllRanks(TestCase):
                 outcome, experiment = self.run_ranks(mpi, "measured", "off")
                 self.assertEqual("", outcome.stderr)
                 report = Report(experiment)
-                self.assertEqual("complete", report.data["experiment"]["state"])
+                self.assertEqual("incomplete", report.data["experiment"]["state"])
                 self.assertEqual(10, report.of_function("MPI_Barrier", "visits"))
+                page = self.plain([REFRAIN, "report", experiment]).stdout.decode()
+                self.assertIn("warning: the experiment is incomplete: rank 1 was not measured\n", page)
             with self.subTest(mpi=mpi, off="on rank 0"):
                 outcome, experiment = self.run_ranks(mpi, "off", "measured")
                 self.assertEqual("refrain: REFRAIN_ENABLE=off on rank 0: the whole job runs unmeasured\n", outcome.stderr)
