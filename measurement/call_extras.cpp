@@ -1,3 +1,5 @@
+#include "measurement/call_within.hpp"
+#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/locations.hpp"
@@ -25,6 +27,25 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
     hand_over(location, ReadingRecord{platform::now(), false});
   }
   return values;
+}
+
+namespace {
+
+bool is_on_other_stack(const Location& l, std::uintptr_t sp) {
+  const bool is_own = is_on_own_stack(l, sp), call_is_on_own = is_on_own_stack(l, l.call.sp);
+  if (is_own || call_is_on_own) return is_own != call_is_on_own;
+  // Of two fibers: what the call in progress has called lies below it, and near.
+  constexpr std::uintptr_t largest_fiber = std::uintptr_t{1} << 20;
+  return sp > l.call.sp || l.call.sp - sp > largest_fiber;
+}
+
+}  // namespace
+
+void note_call_within(Location& location, const platform::Registers& caller) {
+  if (location.inside.load(std::memory_order_relaxed) != Inside::Call || !is_on_other_stack(location, caller.sp))
+    return;
+  location.count_loss(Loss::ThreadUnmeasured);
+  messages_go_uncounted.store(true, std::memory_order_relaxed);
 }
 
 BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, const platform::Registers& caller) {

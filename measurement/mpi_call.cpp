@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "measurement/call_durations.hpp"
+#include "measurement/call_within.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
@@ -16,6 +17,7 @@ constexpr BegunCall let_through{nullptr, false};
 [[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
   if (!enter(l, caller)) [[unlikely]] {
     take_back_timing(l);
+    note_call_within(l, caller);
     return let_through;
   }
   l.call.region = region;

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "measurement/call_within.hpp"
 #include "measurement/consumers.hpp"
 #include "unwind/stack_memory.hpp"
 
@@ -125,14 +126,16 @@ bool scope_is_gone(const Location& l, std::uintptr_t sp) {
   return !memory.load(slot, returns_to) || returns_to != l.call.pc;
 }
 
-bool caller_is_on_stack(Location& l, const unwind::Start& from) {
+bool is_on_own_stack(const Location& l, std::uintptr_t address) {
   // Of the main thread only the upper bound is known. The kernel maps nothing else so close below it: no fiber's stack.
   constexpr std::uintptr_t surely_stack = std::uintptr_t{128} << 20;
   const platform::StackBounds stack = l.walker.stack();
-  const auto is_own = [&](std::uintptr_t address) {
-    return stack.contains(address) && stack.high - address < surely_stack;
-  };
-  if (!is_own(from.registers.sp) || !is_own(l.call.sp) || platform::is_on_alternate_stack()) return true;
+  return stack.contains(address) && stack.high - address < surely_stack;
+}
+
+bool caller_is_on_stack(Location& l, const unwind::Start& from) {
+  if (!is_on_own_stack(l, from.registers.sp) || !is_on_own_stack(l, l.call.sp) || platform::is_on_alternate_stack())
+    return true;
   const std::int64_t& refused = l.losses[static_cast<std::size_t>(Loss::CallInHandler)];
   const std::int64_t refused_before = refused;
   const unwind::Walk walk = l.walker.walk_fully(from);

@@ -18,6 +18,11 @@
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 
+/// Where the stack of the process's helper begins and ends, for own_functions.c.
+extern "C" {
+std::uintptr_t refrain_helper_stack[2] = {};
+}
+
 namespace refrain::platform {
 namespace {
 
@@ -38,6 +43,8 @@ bool HelperThread::prepare() {
   if (!memory) return false;
   mprotect(memory, guard_bytes, PROT_NONE);
   stack_ = memory;
+  refrain_helper_stack[0] = reinterpret_cast<std::uintptr_t>(memory);
+  refrain_helper_stack[1] = refrain_helper_stack[0] + guard_bytes + stack_bytes;
   return true;
 }
 

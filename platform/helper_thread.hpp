@@ -1,7 +1,8 @@
 #pragma once
 /// A thread for one piece of work that may neither run on the stack of the thread that needs it nor hold that thread up
 /// for ever: what a signal handler of a dying process has to write. The kernel makes the thread, libc does not know of
-/// it: it uses the thread-local variables of its maker, who waits for it.
+/// it: it uses the thread-local variables of its maker, which waits for it; errno alone is its own, where the process
+/// has one HelperThread and the runtime its own functions (own_functions.c).
 
 #include <atomic>
 #include <cstdint>

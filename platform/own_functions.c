@@ -29,6 +29,21 @@
 
 #include "platform/system_call.h"
 
+// ---- errno ----------------------------------------------------------------------------------------------------------
+
+int* refrain_errno_of_libc(void);
+__asm__(".symver refrain_errno_of_libc,__errno_location@GLIBC_2.2.5");
+extern uintptr_t refrain_helper_stack[2];  // platform/helper_thread.cpp
+
+/// A helper thread has the thread-local variables of its maker, whose signal handlers may look at errno meanwhile: on
+/// the helper's stack errno is another variable.
+int* __errno_location(void) {
+  static int of_helper;
+  const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  return here - refrain_helper_stack[0] < refrain_helper_stack[1] - refrain_helper_stack[0] ? &of_helper
+                                                                                            : refrain_errno_of_libc();
+}
+
 // ---- system calls ---------------------------------------------------------------------------------------------------
 
 static long with_errno(long result) {

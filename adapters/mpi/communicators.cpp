@@ -32,6 +32,7 @@ using Ranks = platform::GrowableArray<std::int32_t>;
 /// has a hash of them and a tag.
 struct Naming {
   static constexpr std::int32_t child = -1;
+  std::int32_t folded_tag = child;
   std::int32_t tag = child;
   std::uint64_t hash = 0;
 };
@@ -51,7 +52,8 @@ struct Registry {
   platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators of this one
   platform::GrowableArray<Members> lists;          ///< the members themselves never move
   HashIndex index_of_lists;
-  Families<Kind> families;
+  Families<Kind> families;       ///< by folded tags
+  Families<Kind> of_exact_tags;  ///< of those that have a record of their own: counts them
   LiveHandles<MPI_Comm> handles;
   MPI_Group world_group;
   bool has_group;  ///< until MPI is finalized
@@ -64,6 +66,11 @@ Lock defining;
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
   hash = spread(hash ^ value);
   return hash ^ hash >> 29;
+}
+
+std::uint64_t hash_of(const Kind& kind) {
+  return mixed(mixed(mixed(1, static_cast<std::uint32_t>(kind.parent)), kind.list),
+               static_cast<std::uint32_t>(kind.tag));
 }
 
 /// Memory for member lists: blocks of pages, filled one after the other.
@@ -163,12 +170,10 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   Registry& r = *registry();
   const std::uint32_t list = list_of(members);
   if (list == HashIndex::none) return false;
-  const Kind kind{record.parent, list, record.remote_size, naming.tag};
-  const std::uint64_t hash =
-      mixed(mixed(mixed(1, static_cast<std::uint32_t>(kind.parent)), list), static_cast<std::uint32_t>(kind.tag));
-  auto* family = r.families.find_or_make(hash, kind, !r.records.is_full());
+  const Kind kind{record.parent, list, record.remote_size, naming.folded_tag};
+  auto* family = r.families.find_or_make(hash_of(kind), kind, !r.records.is_full());
   if (!family) return false;
-  const bool is_child = naming.tag == Naming::child;
+  const bool is_child = naming.folded_tag == Naming::child;
   const std::int64_t most = record.parent != none && r.records[record.parent].made > 1 ? 1
                             : is_child                                                 ? communicators_told_apart
                                        : communicators_of_tag_told_apart;
@@ -183,9 +188,14 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   record.id = static_cast<std::int32_t>(r.records.size());
   record.members = r.lists[list];
   record.has_all = has_all(record);
-  if (!is_child)
+  if (!is_child) {
+    // Threads may make communicators with different tags in another order on each rank.
+    const Kind exact{record.parent, list, record.remote_size, naming.tag};
+    auto* of_tag = r.of_exact_tags.find_or_make(hash_of(exact), exact);
+    if (!of_tag) return false;
     record.ordinal = static_cast<std::int32_t>(
-        -1 - static_cast<std::int64_t>(mixed(naming.hash, static_cast<std::uint64_t>(family->made)) >> 33));
+        -1 - static_cast<std::int64_t>(mixed(naming.hash, static_cast<std::uint64_t>(of_tag->made++)) >> 33));
+  }
   (void)r.children.push_back(0);
   record.identity = identity_of(record);
   r.families.add_record(*family, most);
@@ -193,15 +203,15 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   return r.handles.bind(handle, record.id);
 }
 
-/// A hash of the members, of both sides if there are two, and of the tag. Tags are folded: a program that never uses
-/// one twice must not have a record of each.
+/// A hash of the members, of both sides if there are two, and of the tag. For the choice of records tags are folded: a
+/// program that never uses one twice must not have a record of each.
 Naming by_members(Members first, Members second, int tag) {
-  Naming naming{static_cast<std::int32_t>(static_cast<std::uint32_t>(tag) % 64), 1};
+  Naming naming{static_cast<std::int32_t>(static_cast<std::uint32_t>(tag) % 64), tag, 1};
   for (Members part : {first, second}) {
     naming.hash = mixed(naming.hash, part.size());
     for (const std::int32_t member : part) naming.hash = mixed(naming.hash, static_cast<std::uint32_t>(member));
   }
-  naming.hash = mixed(naming.hash, static_cast<std::uint32_t>(naming.tag));
+  naming.hash = mixed(naming.hash, static_cast<std::uint32_t>(tag));
   return naming;
 }
 

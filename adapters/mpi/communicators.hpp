@@ -5,7 +5,7 @@
 /// - Operations that are collective over the parent (dup, split, create, topologies, merge) happen in the same order
 ///   on all its members: the ordinal counts them, whether or not this rank is in the result.
 /// - MPI_Comm_create_group is called by the members of the group only: the ordinal is negative, a hash of the members,
-///   the tag and how often the same members have made one with this tag before.
+///   the tag and how often the same members have made one with exactly this tag before.
 /// - A communicator whose parent is not known, for example because Refrain was not there when the parent was made, has
 ///   such a negative ordinal too.
 /// - Intercommunicators of MPI_Intercomm_create, and those with processes outside MPI_COMM_WORLD, have two sides with
@@ -13,10 +13,10 @@
 /// `members` of an intercommunicator are the local group, then the remote group.
 ///
 /// Records outlive MPI_Comm_free. A program may make communicators for ever, so communicators of one parent with the
-/// same members are told apart 256 times (those that are known by their members 16 times for each of 64 tags). After
-/// that each takes over the record of one from the second half of these, in turn; what is made of such a communicator
-/// is not told apart. That depends on nothing but the order in which their members make them, so that all members agree
-/// on it.
+/// same members are told apart 256 times (those that are known by their members 16 times for tags that are equal modulo
+/// 64). After that each takes over the record of one from the second half of these, in turn; what is made of such a
+/// communicator is not told apart. That depends on nothing but the order in which their members make them, so that all
+/// members agree on it.
 ///
 /// Memory: one record per communicator, at most 65,536; equal lists of members are kept once, at most 64 MiB.
 /// Thread safety: any thread; under a lock that no other call takes, but for id_of_communicator(). Not for handlers.

@@ -12,7 +12,7 @@
 
 namespace refrain::adapters::mpi {
 
-std::atomic<std::uint64_t> known_call_sites[1u << known_call_site_bits];
+KnownCallSite known_call_sites[1u << known_call_site_bits];
 static_assert(region_count <= 1u << 10, "a region has 10 bits in known_call_sites");
 
 namespace {
@@ -128,16 +128,40 @@ bool is_in_fortran_library(const void* address) {
   return dladdr(address, &info) && info.dli_fname && is_fortran_library(info.dli_fname);
 }
 
+namespace {
+
+/// KnownCallSite::checked as of now.
+std::uint64_t life_of(std::uintptr_t address) {
+  const std::uint32_t generation = platform::module_generation();
+  return std::uint64_t{platform::code_at(address).first} << 32 | generation;
+}
+
+}  // namespace
+
 bool judge_call_site(measurement::RegionId region, const void* return_address, std::uint64_t key) {
   const int saved_errno = errno;
+  const std::uint64_t checked = life_of(reinterpret_cast<std::uintptr_t>(return_address) - 1);
   const bool verdict = comes_through_layer(return_address, region_names[static_cast<unsigned>(region)]);
-  std::atomic<std::uint64_t>* places = places_of_call_site(key);
+  KnownCallSite* places = places_of_call_site(key);
   unsigned way = 0;
-  while (way < known_call_site_ways && places[way].load(std::memory_order_relaxed) != 0) ++way;
+  while (way < known_call_site_ways && places[way].key.load(std::memory_order_relaxed) != 0) ++way;
   if (way == known_call_site_ways) way = key >> 20 & (known_call_site_ways - 1);
-  places[way].store(key | verdict, std::memory_order_relaxed);
+  places[way].key.store(0, std::memory_order_relaxed);
+  places[way].checked.store(checked, std::memory_order_release);
+  places[way].key.store(key | verdict, std::memory_order_release);
   errno = saved_errno;
   return verdict;
+}
+
+bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t checked) {
+  const std::uint64_t now = life_of((known >> 11) - 1);
+  if (now >> 32 == checked >> 32) {
+    // Another site may have taken the place meanwhile: then its generation stays.
+    site.checked.compare_exchange_strong(checked, now, std::memory_order_relaxed);
+    return true;
+  }
+  site.key.compare_exchange_strong(known, 0, std::memory_order_relaxed);
+  return false;
 }
 
 }  // namespace refrain::adapters::mpi

@@ -14,6 +14,7 @@
 
 #include "adapters/mpi/request_table.hpp"
 #include "measurement/call_durations.hpp"
+#include "measurement/call_within.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
@@ -146,6 +147,7 @@ void take_due_snapshot(Location&) {}
 std::atomic<bool> durations_are_noted{false};
 void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
 void take_back_timing(Location&) {}
+void note_call_within(Location&, const platform::Registers&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 
 }  // namespace refrain::measurement

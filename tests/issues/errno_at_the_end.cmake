@@ -1,0 +1,8 @@
+if(REFRAIN_SANITIZE)
+  return()
+endif()
+add_executable(errno_at_the_end ${CMAKE_CURRENT_LIST_DIR}/errno_at_the_end.c)
+target_compile_options(errno_at_the_end PRIVATE -O1 -g)
+set_target_properties(errno_at_the_end PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/issues)
+add_test(NAME issues.errno_at_the_end COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/errno_at_the_end.py -v)
+set_tests_properties(issues.errno_at_the_end PROPERTIES TIMEOUT ${time_limit} LABELS "issues;unsanitized" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
