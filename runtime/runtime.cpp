@@ -70,6 +70,9 @@ pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
 bool experiment_is_open = false, experiment_is_refused = false;
+/// A program that is linked to MPI need not initialize it. After so long it is measured as one without MPI, until it
+/// does.
+constexpr std::int64_t patience_before_init_ns = 60'000'000'000;
 bool is_without_mpi = false;  ///< no MPI was loaded when the measurement began, and none has come since
 measurement::Peers world;     ///< known from MPI_Init on
 
@@ -253,7 +256,7 @@ bool begin_measurement() {
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   is_without_mpi = !mpi_is_loaded();
-  if (is_without_mpi) start_snapshots(configuration, 0, first_anchor);
+  start_snapshots(configuration, 0, first_anchor, is_without_mpi ? 0 : patience_before_init_ns);
   watch_endings();
   return true;
 }
@@ -498,9 +501,13 @@ bool is_home_process() { return platform::process_id() == home_process; }
 
 bool can_be_continued() { return is_measuring() && !mpi_was_initialized && is_home_process(); }
 
+namespace {
+bool init_is_overdue() { return platform::monotonic_ns() - first_anchor.monotonic_ns > patience_before_init_ns; }
+}  // namespace
+
 bool have_experiment(Ending reason) {
   if (!is_home_process()) return false;
-  const bool may_be_made = is_without_mpi || (reason == Ending::Left && !mpi_was_initialized);
+  const bool may_be_made = is_without_mpi || (!mpi_was_initialized && (reason == Ending::Left || init_is_overdue()));
   if (!experiment_is_open && may_be_made && !experiment_is_refused) {
     experiment_is_open = open_experiment(configuration, world, "");
     experiment_is_refused = !experiment_is_open;  // which has been said

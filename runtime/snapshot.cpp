@@ -114,13 +114,23 @@ void drop(Location& location) {
   }
 }
 
+/// Whether the location has more iterations in memory than may wait for MPI_Init.
+bool takes_too_much(Location& location) {
+  constexpr std::size_t most = std::size_t{4} << 20;
+  const measurement::Iterations& iterations = *measurement::iterations_of(location);
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < iterations.count; ++i) bytes += iterations.loops[i]->closed.size();
+  return bytes > most;
+}
+
 void on_spill_wanted(Location& location) {
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
   if (!writing.try_lock()) return;  // the next iteration asks again
   const LongerWork work;
-  const bool can_be = have_experiment(Ending::Warned);  // not before MPI_Init: later
+  // Before MPI_Init iterations wait in memory, but not all of them.
+  const bool can_be = have_experiment(takes_too_much(location) ? Ending::Left : Ending::Warned);
   if (const int error = can_be ? spill(location) : 0) give_up(error);
   writing.unlock();
   if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
@@ -251,7 +261,8 @@ void on_snapshot_is_due(Location& location) {
 SnapshotsHeld::SnapshotsHeld() { writing.lock(); }
 SnapshotsHeld::~SnapshotsHeld() { writing.unlock(); }
 
-void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor) {
+void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor,
+                     std::int64_t not_before_ns) {
   own_rank = rank;
   first_anchor = anchor;
   measurement::lifecycle.spill_wanted = on_spill_wanted;
@@ -259,7 +270,7 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
   if (configuration.snapshot == 0) return;
   period_ns = configuration.snapshot * 1'000'000'000;
   random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
-  set_due(jittered(std::min(period_ns, first_after_ns)));
+  set_due(not_before_ns + jittered(std::min(period_ns, first_after_ns)));
 }
 
 void join_experiment(const char* from, const char* to, int rank) {

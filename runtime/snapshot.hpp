@@ -12,8 +12,9 @@
 namespace refrain::runtime {
 
 /// From here on snapshots are due every REFRAIN_SNAPSHOT seconds, on every rank at moments of its own. `anchor`: of the
-/// clock, read some time ago.
-void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor);
+/// clock, read some time ago. `not_before_ns`: from now on.
+void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor,
+                     std::int64_t not_before_ns = 0);
 /// While one lives no other thread writes, and none begins to.
 class SnapshotsHeld {
  public:

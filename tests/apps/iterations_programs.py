@@ -149,6 +149,22 @@ class Loop(TestCase):
         self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
         self.assertEqual(1_000_000, self.loop_of(outcome)["iterations"])
 
+    def test_nor_does_it_where_mpi_is_never_initialized(self) -> None:
+        for mpi in MPIS:
+            outcome = self.measured([PROGRAMS / f"iterations_uninitialized_{mpi}", 2_000_000, 0], {"REFRAIN_TRACE": "off"})
+            self.assertEqual(0, outcome.code, outcome.stderr)
+            early, late = map(int, outcome.stdout.split())
+            # 4 MiB wait for MPI_Init; 10 bytes and more an iteration would be 20,000 KiB.
+            self.assertLessEqual(late - early, 9000, "KiB")
+            self.assertEqual(2_000_000, self.loop_of(outcome)["iterations"])
+
+    @unittest.skipUnless(FULL, "takes more than a minute")
+    def test_a_program_that_never_initializes_mpi_has_snapshots(self) -> None:
+        program = PROGRAMS / f"iterations_uninitialized_{MPIS[0]}"
+        outcome = self.measured(["timeout", "-s", "KILL", "75", program, 1_000_000, 1000])
+        self.assertNotEqual(0, outcome.code)
+        self.assertGreater(self.loop_of(outcome)["iterations"], 30_000)
+
     def test_a_report_reads_no_more_than_it_shows(self) -> None:
         """Vectors stay in the file unless iterations are asked for, and then one piece of the log is there at a time."""
         experiments = {}

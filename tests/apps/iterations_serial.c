@@ -1,5 +1,9 @@
-/* A marked loop without MPI: ITERATIONS of SPAN microseconds each. Prints the peak of the resident set in KiB after
-   the first ten thousand of them and after all. Usage: iterations_serial ITERATIONS SPAN */
+/* A marked loop without MPI, or with an MPI that is never initialized (WITH_MPI): ITERATIONS of SPAN microseconds each.
+   Prints the peak of the resident set in KiB after the first ten thousand of them and after all. Usage:
+   iterations_serial ITERATIONS SPAN */
+#ifdef WITH_MPI
+#include <mpi.h>
+#endif
 #include <refrain/refrain.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +26,10 @@ int main(int argc, char** argv) {
   const long iterations = argc > 1 ? atol(argv[1]) : 1000;
   const double span = argc > 2 ? atof(argv[2]) : 0;
   long early = 0;
+#ifdef WITH_MPI
+  int version, subversion;
+  MPI_Get_version(&version, &subversion);
+#endif
   REFRAIN_LOOP_BEGIN("step");
   for (long i = 0; i < iterations; ++i) {
     REFRAIN_ITERATION_BEGIN();
