@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/inlined_code.hpp"
+#include "config/line.hpp"
 #include "config/preloading.hpp"
 #include "platform/pages.hpp"
 #include "platform/symbols.hpp"
@@ -157,6 +158,7 @@ bool contains(const char* text, const char* part) {
 }
 
 char notes_file[PATH_MAX];
+int forks = 0;  ///< of this process and those that it is a fork of
 
 /// One line, in one write; on nodes that do not have the file, nothing. `refrain run` takes "\n" and "\\" in the text
 /// for the characters (tools/run_notes.cpp).
@@ -221,6 +223,21 @@ void remember_run() {
 void note_replacement(const char* file) { leave_note("replaced ", file); }
 void note_experiment(const char* directory) { leave_note("experiment ", directory); }
 void note_said() { leave_note("said ", ""); }
+
+void count_fork() { ++forks; }
+
+void note_forked() {
+  constexpr int most = 32;
+  if (!*notes_file || forks > most) return;
+  char text[PATH_MAX + 16];
+  config::Line line(text, sizeof text);
+  line << std::int64_t{getpid()} << " ";
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (n <= 0) return;
+  line << std::string_view(path, static_cast<std::size_t>(n));
+  leave_note("forked ", text);
+}
 
 void note_mpi_unseen() {
   if (!*notes_file) return;

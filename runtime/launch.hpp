@@ -29,6 +29,10 @@ void note_said();
 
 /// ... or that this process has loaded MPI, if it has, without a call of MPI_Init that came here. At its end.
 void note_mpi_unseen();
+/// ... or that this process is a forked child, which is not measured; of the first ones only. Async-signal-safe.
+void note_forked();
+/// Before each fork.
+void count_fork();
 /// ... or that this process becomes another program, which is not measured, before there were any.
 void note_replacement(const char* file);
 

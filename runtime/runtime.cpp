@@ -121,6 +121,7 @@ thread_local sigset_t mask_before_fork __attribute__((tls_model("initial-exec"))
 void before_fork() {
   change_mask_of_program(SIG_BLOCK, nullptr, &mask_before_fork);
   block_sampling_signal();
+  count_fork();
 }
 void after_fork_in_parent() { change_mask_of_program(SIG_SETMASK, &mask_before_fork, nullptr); }
 
@@ -141,6 +142,7 @@ void after_fork_in_child() {
     kernel_sigaction(signal, &by_default, nullptr);
   }
   platform::change_signal_mask(SIG_SETMASK, &mask_before_fork, nullptr);
+  note_forked();
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
@@ -465,6 +467,25 @@ void end_iteration_in_progress() {
   measurement::leave(*location, measurement::Inside::User);
 }
 
+/// A call path of this process ends in the MPI function. After the end of the measurement.
+bool has_called(std::string_view function) {
+  const auto names = measurement::mpi_region_names;
+  for (const Location* l = measurement::first_location(); l; l = l->next)
+    for (std::uint32_t id = 0; id < l->tree.size(); ++id) {
+      const measurement::Node& node = l->tree.node(measurement::NodeId{id});
+      if (node.kind == measurement::NodeKind::Region && node.key < names.size() && names[node.key] &&
+          function == names[node.key])
+        return true;
+    }
+  return false;
+}
+
+/// MPI starts them without `refrain exec`.
+void tell_spawned_processes() {
+  for (const char* function : {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple"})
+    if (has_called(function)) return say("processes that the program started by %s were not measured", function);
+}
+
 void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (state.load() != State::Measuring || !experiment_is_open) return;
   const platform::OwnFloatingPoint own_environment;
@@ -473,6 +494,7 @@ void on_mpi_finalizing(const MpiAdapter& adapter) {
   if (const char* why = measurement::why_nothing_was_triggered(); why && world.rank == 0 && begins_iterations_at_calls)
     say("REFRAIN_ITERATION_AT=%s: no iteration began there: %s", configuration.iteration_at, why);
   end_measurement();
+  if (world.rank == 0) tell_spawned_processes();
   adapter_in_use = adapter;
   write_everything(Ending::Complete);
 }

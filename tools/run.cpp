@@ -64,6 +64,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
     try {
       if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
         tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
+      if (const std::string line = notes->left_behind(); !line.empty()) say("refrain: {}", line);
       if (const std::string line = notes->line(); !line.empty()) say("refrain: {}", line);
     } catch (const std::exception& error) {
       say("refrain: the results cannot be examined: {}", error.what());

@@ -1,13 +1,17 @@
 #include "tools/run_notes.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <unistd.h>
 
 #include "tools/start.hpp"
@@ -17,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Notes {
-  std::vector<std::string> experiments, through, replaced, unseen;
+  std::vector<std::string> experiments, through, replaced, unseen, forked;
   bool said = false;
 };
 
@@ -27,6 +31,19 @@ std::string unescaped(const std::string& text) {
     if (text[i] == '\\' && i + 1 < text.size()) plain += text[++i] == 'n' ? '\n' : text[i];
     else plain += text[i];
   return plain;
+}
+
+/// "PROCESS EXECUTABLE": it lives and is still that program.
+bool goes_on(const std::string& forked) {
+  const std::size_t blank = forked.find(' ');
+  if (blank == std::string::npos) return false;
+  const std::string place = "/proc/" + forked.substr(0, blank);
+  std::error_code error;
+  if (fs::read_symlink(place + "/exe", error) != forked.substr(blank + 1) || error) return false;
+  std::ifstream file{place + "/stat"};
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] != 'Z';
 }
 
 std::string escaped(const std::string& text) {
@@ -46,6 +63,7 @@ Notes read_notes(const std::string& file) {
     if (line.starts_with(note_experiment)) notes.experiments.push_back(text_of(note_experiment));
     if (line.starts_with(note_through)) notes.through.push_back(text_of(note_through));
     if (line.starts_with(note_replaced)) notes.replaced.push_back(text_of(note_replaced));
+    if (line.starts_with(note_forked)) notes.forked.push_back(text_of(note_forked));
     if (line.starts_with(note_unseen)) notes.unseen.push_back(text_of(note_unseen));
     if (line.starts_with(note_said)) notes.said = true;
   }
@@ -146,6 +164,23 @@ RunNotes::~RunNotes() {
 std::string RunNotes::experiment() const {
   const std::string one = last_experiment(read_notes(file_));
   return !one.empty() && has_profile(one) ? one : std::string();
+}
+
+std::string RunNotes::left_behind() const {
+  const auto alive = [notes = read_notes(file_)] {
+    std::vector<std::string> processes;
+    for (const std::string& forked : notes.forked)
+      if (goes_on(forked)) processes.push_back(forked.substr(0, forked.find(' ')));
+    return processes;
+  };
+  if (alive().empty()) return {};
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // those that end with their parents have ended by then
+  const std::vector<std::string> processes = alive();
+  if (processes.empty()) return {};
+  return processes.size() == 1
+             ? fmt::format("process {}, which the program has left behind, goes on and is not measured", processes[0])
+             : fmt::format("{} processes that the program has left behind go on and are not measured: {}",
+                           processes.size(), fmt::join(processes, ", "));
 }
 
 std::string RunNotes::line() const {

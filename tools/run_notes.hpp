@@ -16,6 +16,7 @@ inline constexpr const char* note_experiment = "experiment ";  ///< the director
 inline constexpr const char* note_through = "through ";        ///< a program that was not measured, but led on
 inline constexpr const char* note_replaced = "replaced ";      ///< a program that a measured one has become by exec
 inline constexpr const char* note_unseen = "unseen ";  ///< a program that has loaded MPI, and no MPI_Init was seen
+inline constexpr const char* note_forked = "forked ";  ///< process id and executable of a child that is not measured
 inline constexpr const char* note_said = "said ";      ///< why something is not measured, on stderr
 
 /// In a note "\\n" stands for the end of a line and "\\\\" for a backslash: paths may have both.
@@ -35,6 +36,8 @@ class RunNotes {
   /// The one line for the user at the end: where the results are and what to type, or why there are none. Empty: that
   /// has been said. Without newline.
   std::string line() const;
+  /// A line about processes that the measured ones have forked and that go on now; empty: there are none.
+  std::string left_behind() const;
   /// The directory that the line names, where there are results; else empty.
   std::string experiment() const;
 

@@ -158,6 +158,18 @@ class Ends(Case):
             self.assertNotIn("the program was killed", outcome.whole_stderr)
             self.assertNotIn("no measured process", outcome.whole_stderr)
 
+    def test_a_process_that_goes_on(self) -> None:
+        outcome = self.run_it(SERIAL, "daemon")
+        self.assertEqual(3, outcome.code)
+        self.assertRegex(outcome.whole_stderr, r"refrain: process \d+, which the program has left behind, goes on and is not measured\n")
+        self.assertNotIn("goes on", self.run_it(SERIAL, experiment="f").whole_stderr)
+
+    @unittest.skipUnless("openmpi" in MPIS, "needs Open MPI")
+    def test_spawned_processes(self) -> None:
+        """Of Open MPI: with MPICH the spawn itself failed here, without Refrain's part in it being looked into."""
+        outcome = self.run_it(*mpiexec("openmpi", 1, PROGRAMS / "start_of_process_openmpi", "spawn"), env={"OMPI_MCA_btl": "self,vader,tcp"})
+        self.assertEqual(1, outcome.stderr.count("processes that the program started by MPI_Comm_spawn were not measured"), outcome.stderr)
+
     def test_a_path_with_a_newline(self) -> None:
         outcome = self.run_it(SERIAL, experiment="a\nb\\c")
         self.assertEqual((3, ""), (outcome.code, outcome.stderr))
