@@ -209,7 +209,7 @@ TEST(Golden, version_1_0) {
   std::int64_t mixed = 0;
   for (const std::int64_t value : unit.columns) mixed ^= value;
   EXPECT_EQ(mixed, 437'691'951'620'338'572);
-  EXPECT_EQ(profile.ranks[1].locations[0].losses[3], 3);
+  EXPECT_EQ(profile.ranks[1].locations[0].losses[static_cast<std::size_t>(format::Loss::TruncatedDepth)], 3);
   EXPECT_EQ(profile.ranks[1].host, "node0");
   EXPECT_EQ(profile.regions, (std::vector<std::string>{"MPI_Allreduce", "MPI_Recv", "MPI_Send", "MPI_Waitall"}));
 }

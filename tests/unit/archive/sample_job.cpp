@@ -41,6 +41,7 @@ SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) :
     m.base = sample.base;
     m.begin = sample.base;
     m.end = sample.base + module_bytes;
+    m.segments.add({m.begin, m.end});
     m.loaded = sample.loaded;
     m.unloaded = sample.unloaded;
     m.build_id_size = static_cast<std::uint8_t>(sample.id.size());
