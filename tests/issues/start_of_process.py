@@ -166,7 +166,7 @@ class Ends(Case):
 
     @unittest.skipUnless("openmpi" in MPIS, "needs Open MPI")
     def test_spawned_processes(self) -> None:
-        """Of Open MPI: with MPICH the spawn itself failed here, without Refrain's part in it being looked into."""
+        """Of Open MPI: Debian's MPICH fails to spawn this program, without Refrain too."""
         outcome = self.run_it(*mpiexec("openmpi", 1, PROGRAMS / "start_of_process_openmpi", "spawn"), env={"OMPI_MCA_btl": "self,vader,tcp"})
         self.assertEqual(1, outcome.stderr.count("processes that the program started by MPI_Comm_spawn were not measured"), outcome.stderr)
 
