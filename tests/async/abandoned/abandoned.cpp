@@ -174,7 +174,7 @@ class Instructions {
  public:
   long next() {
     static const bool all = std::getenv("REFRAIN_TEST_ALL_INSTRUCTIONS") != nullptr;
-    return at_ += all ? 1 : 1 + static_cast<long>(random_() % 1000);
+    return at_ += all || at_ == 0 ? 1 : 1 + static_cast<long>(random_() % 1000);
   }
 
  private:
