@@ -136,8 +136,10 @@ double Facts::communicating_s() const {
 
 std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {
   OpenLoopOfRank open{experiment.rank(of.place, experiment::Depth::Whole), nullptr};
-  if (!open.rank) return std::nullopt;
+  // Damage in what is read now, and was not read before, may cost locations and loops.
+  if (!open.rank || of.location >= open.rank->locations.size()) return std::nullopt;
   const experiment::Location& location = open.rank->locations[of.location];
+  if (of.loop >= location.loops.size()) return std::nullopt;
   open.profiles =
       std::make_unique<analysis::IterationProfiles>(experiment.definitions(), *open.rank, location, of.loop);
   return open;

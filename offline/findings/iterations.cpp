@@ -186,6 +186,7 @@ void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
       more_s += std::max(seconds - shape.usual, 0.0) * static_cast<double>(loop.stride);
       longer += static_cast<double>(seconds > shape.usual) * static_cast<double>(loop.stride);
     }
+    if (sorted.empty()) continue;
     std::ranges::sort(sorted);
     const auto outside = static_cast<std::size_t>(tail * static_cast<double>(sorted.size()));
     const double low = sorted[outside], high = sorted[sorted.size() - 1 - outside],

@@ -174,7 +174,7 @@ class Instructions {
  public:
   long next() {
     static const bool all = std::getenv("REFRAIN_TEST_ALL_INSTRUCTIONS") != nullptr;
-    return at_ += all || at_ == 0 ? 1 : 1 + static_cast<long>(random_() % 1000);
+    return at_ += all || at_ == 0 ? 1 : 1 + static_cast<long>(random_() % 500);
   }
 
  private:
@@ -200,7 +200,7 @@ TEST_F(AbandonedTick, leaves_nothing_half_made_and_holds_nothing) {
     ASSERT_GE(samples, ticks);
     ASSERT_LE(samples, ticks + jumps + 1);
   }
-  EXPECT_GT(jumps, 10);
+  EXPECT_GT(jumps, 4) << "a tick has thousands of instructions";
   EXPECT_GT(inside, 0) << "some came in the bookkeeping";
   EXPECT_EQ(losses(Loss::TickAbandoned), inside);
   EXPECT_EQ(losses(Loss::CallInHandler), 0);

@@ -350,6 +350,8 @@ TEST(PartOfRun, is_as_complete_as_its_experiment) {
   const Json lost = Json::parse(rendered(experiment, part(std::nullopt, 1, Format::Json)))["experiment"];
   EXPECT_EQ(lost["state"], "incomplete");
   EXPECT_EQ(lost["missing_ranks"], Json::array({1}));
+  EXPECT_NE(rendered(experiment, part(9, std::nullopt)).find("rank 1 was not measured"), std::string::npos);
+  experiment.manifest.state = "incomplete";
   EXPECT_NE(rendered(experiment, part(9, std::nullopt)).find("no data of rank 1"), std::string::npos);
 }
 

@@ -296,6 +296,8 @@ TEST(TextReport, losses_come_with_their_explanation) {
 TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
   Sample sample;
   sample.experiment.profile.ranks_expected = 6;
+  EXPECT_TRUE(sample.text({}).starts_with("warning: the experiment is incomplete: ranks 2-5 were not measured\n"));
+  sample.experiment.manifest.state = "incomplete";
   std::string text = sample.text({});
   EXPECT_TRUE(text.starts_with("warning: the experiment is incomplete: the program ended without")) << text;
   for (std::size_t at; (at = text.find("\n         ")) != text.npos;) text.replace(at, 10, 1, ' ');  // unwrap
