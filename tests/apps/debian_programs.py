@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 from examples_exact import POINT_TO_POINT, without_timings
-from refrain_testing import FULL, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment, mpiexec
+from refrain_testing import FULL, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, mpiexec, on_a_terminal
 
 EXAMPLES = Path("/usr/share/lammps/examples")
 PYTHON = "/usr/bin/python3"  # Debian's, which Debian's python3-mpi4py is for
@@ -85,8 +85,8 @@ class Lammps(Debian):
                     self.assertEqual(sum(row[column] for row in truth.values()),
                                      sum(report.of_function(call, column) for call in calls), column)
                 self.assertGreater(report.below("LAMMPS_NS::Verlet::run(int)", "visits"), 0)
-                page = subprocess.run([REFRAIN, "report", outcome.experiment], capture_output=True, text=True, timeout=60, env=clean_environment())
-                self.assertLessEqual(len(page.stdout.splitlines()), 40, "it is to be seen at once:\n" + page.stdout)
+                page = on_a_terminal([REFRAIN, "report", outcome.experiment], columns=100)
+                self.assertLessEqual(len(page.splitlines()), 40, "it is to be seen at once:\n" + page)
 
 
 class NetPipe(Debian):

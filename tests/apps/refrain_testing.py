@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -214,6 +215,27 @@ def finish(processes: list[subprocess.Popen[str]]) -> list[Done]:
             raise
         ends.append((process.returncode, out, err))
     return ends
+
+
+def on_a_terminal(command: Iterable[str | Path], columns: int) -> str:
+    """What `command` prints on a terminal of this width; it must end with 0."""
+    main, other = pty.openpty()
+    environment = clean_environment() | {"COLUMNS": str(columns), "TERM": "dumb", "PAGER": "cat", "REFRAIN_PAGER": "cat"}
+    with subprocess.Popen(list(map(str, command)), stdout=other, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(other)
+        text = b""
+        while True:
+            try:
+                part = os.read(main, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            text += part
+    os.close(main)
+    if process.returncode != 0:
+        raise AssertionError(f"{command} ended with {process.returncode}")
+    return text.decode()
 
 
 class TestCase(unittest.TestCase):

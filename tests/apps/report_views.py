@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec, on_a_terminal
 
 
 class Views(TestCase):
@@ -92,22 +92,7 @@ class Views(TestCase):
         whole = self.refrain("report", self.directory / "large", "--min-share", 1).stdout
         self.assertEqual(whole.count("\n"), page.count("\n"))
         self.assertGreater(page.count("\n"), 45)
-        main, other = pty.openpty()
-        environment = clean_environment() | {"COLUMNS": "120", "TERM": "dumb", "PAGER": "cat", "REFRAIN_PAGER": "cat"}
-        with subprocess.Popen([REFRAIN, "report", self.directory / "large"], stdout=other, stderr=subprocess.DEVNULL, env=environment) as process:
-            os.close(other)
-            text = b""
-            while True:
-                try:
-                    part = os.read(main, 4096)
-                except OSError:
-                    break
-                if not part:
-                    break
-                text += part
-        os.close(main)
-        self.assertEqual(0, process.returncode)
-        self.assertLess(text.count(b"\n"), 45)
+        self.assertLess(on_a_terminal([REFRAIN, "report", self.directory / "large"], columns=120).count("\n"), 45)
 
     def test_helper_threads_have_the_same_shares_in_all_formats(self) -> None:
         experiment = self.threads()

@@ -88,7 +88,7 @@ class WaitsKnown(TestCase):
     def test_bounds_hold_where_a_rank_is_always_late(self) -> None:
         for mpi in MPIS:
             with self.subTest(mpi=mpi):
-                self.check_bounds_of_always_late(mpi)
+                self.undisturbed(lambda: self.check_bounds_of_always_late(mpi))
 
     def check_bounds_of_always_late(self, mpi: str) -> None:
         steps = 25
@@ -101,7 +101,8 @@ class WaitsKnown(TestCase):
             of = self.of_function(document, function, "always")
             self.assertGreater(waits, 0.5 * steps * 0.004, "nothing was planted")
             self.assertLessEqual(of["minimum_least_s"], waits, function)
-            self.assertGreaterEqual(of["minimum_most_s"], 0.999 * waits, function)
+            # The program's clock sees the way into a call and out of it, too.
+            self.assertGreaterEqual(of["minimum_most_s"], 0.98 * waits, function)
             # No network takes milliseconds for four bytes.
             self.assertGreater(of["minimum_s"], 0.8 * waits, function)
             self.assertAlmostEqual(waits, of["wait_s"], delta=5 * of["wait_error_s"], msg=function)
@@ -121,7 +122,9 @@ class WaitsKnown(TestCase):
         for function, planted in waits.items():
             of = self.of_function(document, function, "waves")
             self.assertEqual("matched", of["wait_method"])
-            self.assertAlmostEqual(planted, of["wait_s"], delta=5 * of["wait_error_s"] + 0.02 * planted, msg=function)
+            # A send that is buffered takes a fraction of a microsecond before its receiver comes, which nobody has planted.
+            unplanted = 1e-6 * (len(first[function]) + len(second[function]))
+            self.assertAlmostEqual(planted, of["wait_s"], delta=5 * of["wait_error_s"] + 0.02 * planted + unplanted, msg=function)
             # An error that says nothing would hold as well.
             self.assertLess(of["wait_error_s"], 0.35 * of["mpi_s"], function)
         # No sentence gives what the events that were kept tell for the run.
