@@ -71,7 +71,7 @@ class WaitsKnown(TestCase):
         for mpi in MPIS:
             for trace in ("sampled", "all"):
                 with self.subTest(mpi=mpi, trace=trace):
-                    self.check_messages_without_a_number(mpi, trace)
+                    self.undisturbed(lambda: self.check_messages_without_a_number(mpi, trace))
 
     def check_messages_without_a_number(self, mpi: str, trace: str) -> None:
         experiment, ranks = self.run_mode(mpi, "wildcard", 40, 0.004, {"REFRAIN_TRACE": trace})
