@@ -1,9 +1,7 @@
 #include "archive/file_identity.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <iterator>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,10 +31,7 @@ std::span<const std::uint8_t> identify(const platform::Module& module, FileIdent
   errno = kept;
   if (is_good) return identity;
   // Two modules whose files are gone are not one.
-  std::copy(std::begin(format::file_identity_mark), std::end(format::file_identity_mark), identity);
-  const std::uint64_t sum = format::checksum(&module.file, sizeof module.file);
-  for (unsigned i = 0; i < sizeof sum; ++i)
-    identity[sizeof format::file_identity_mark + i] = static_cast<std::uint8_t>(sum >> (8 * i));
+  format::put_file_identity(format::checksum(&module.file, sizeof module.file), identity);
   return identity;
 }
 

@@ -15,6 +15,13 @@ namespace refrain::format {
 inline constexpr std::uint8_t file_identity_mark[] = {0, 'f', 'i', 'l', 'e'};
 inline constexpr std::size_t file_identity_size = sizeof file_identity_mark + sizeof(std::uint64_t);
 
+/// Writes the mark and `sum`.
+inline void put_file_identity(std::uint64_t sum, std::uint8_t (&identity)[file_identity_size]) {
+  std::copy(std::begin(file_identity_mark), std::end(file_identity_mark), identity);
+  for (unsigned i = 0; i < sizeof sum; ++i)
+    identity[sizeof file_identity_mark + i] = static_cast<std::uint8_t>(sum >> (8 * i));
+}
+
 /// `read(offset, bytes, size)` reads a piece of the file. False: it could not.
 template <class Read>
 bool identify_file(std::uint64_t size, Read&& read, std::uint8_t (&identity)[file_identity_size]) {
@@ -30,9 +37,7 @@ bool identify_file(std::uint64_t size, Read&& read, std::uint8_t (&identity)[fil
     const std::uint64_t both[] = {sum, checksum(bytes, length)};
     sum = checksum(both, sizeof both);
   }
-  std::copy(std::begin(file_identity_mark), std::end(file_identity_mark), identity);
-  for (unsigned i = 0; i < sizeof sum; ++i)
-    identity[sizeof file_identity_mark + i] = static_cast<std::uint8_t>(sum >> (8 * i));
+  put_file_identity(sum, identity);
   return true;
 }
 

@@ -38,7 +38,7 @@ namespace refrain::measurement {
 /// loss, and the thread is at `from`. Ordinary context.
 bool wait_at_gate(Location& l, Inside from);
 
-/// Gates were opened or shut: wakes who waits at one. Async-signal-safe.
+/// Gates were opened or shut: wakes the threads that wait at one. Async-signal-safe.
 void wake_at_gates();
 
 /// The thread goes on at `to`. Async-signal-safe.

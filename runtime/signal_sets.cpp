@@ -119,7 +119,7 @@ int wait_for_others(siginfo_t* info, Wait&& wait) {
   }
 }
 
-/// The set of a descriptor that reports signals: who reads from it cannot be kept from reading ticks.
+/// The set of a descriptor that reports signals: a reader cannot be kept from reading ticks.
 class SetOfDescriptor {
  public:
   explicit SetOfDescriptor(const sigset_t* set) : set_(set) {

@@ -29,7 +29,7 @@ bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != 
 // ---- signals that end a process -------------------------------------------------------------------------------------
 
 /// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
-/// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings and look who listens.
+/// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings.
 bool is_ending(int signal) {
   switch (signal) {
     case SIGKILL:

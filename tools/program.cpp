@@ -86,8 +86,7 @@ fs::path loader_of(const Program& program) {
   return program.loader.empty() ? fs::path(program.image.interpreter) : program.loader;
 }
 
-/// A loader has a name as a library and nobody that would load it; a program that is linked statically has no such
-/// name.
+/// A loader has the name of a library and no interpreter; a program that is linked statically has no such name.
 bool is_loader(const ElfImage& image) { return !image.has_interpreter && !image.soname.empty(); }
 
 /// Which word of "ld.so [OPTION]... PROGRAM ..." is the program; 0: it starts none.

@@ -14,8 +14,8 @@
 /// (WaitKind::has_one_without_waiting), and else all time of the calls: where a partner is late each time, the shortest
 /// call has waited, too. The lower one counts what calls take longer than may be communication, where that is known not
 /// to be data. A process that loses its processor within a call makes that call longer, and those of the others in the
-/// same operation, which is no waiting for those who enter late: so the lower bound is less by the part of the time in
-/// MPI for which processes had no processor.
+/// same operation, which is no waiting for the processes that enter late: so the lower bound is less by the part of the
+/// time in MPI for which processes had no processor.
 
 #include <limits>
 #include <map>

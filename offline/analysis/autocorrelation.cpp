@@ -20,8 +20,6 @@ double lag1_correlation(std::span<const double> residuals, double parameters, do
   return std::min(corrected + standard_errors * error, most_correlation);
 }
 
-double effective_batches(std::size_t batches, double correlation) {
-  return static_cast<double>(batches) * (1 - correlation) / (1 + correlation);
-}
+double effective_batches(double batches, double correlation) { return batches * (1 - correlation) / (1 + correlation); }
 
 }  // namespace refrain::analysis

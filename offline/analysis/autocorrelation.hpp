@@ -13,6 +13,6 @@ namespace refrain::analysis {
 double lag1_correlation(std::span<const double> residuals, double parameters = 1, double standard_errors = 0);
 
 /// As many independent batches tell as much: the weight of their mean, and the degrees of freedom of its error.
-double effective_batches(std::size_t batches, double correlation);
+double effective_batches(double batches, double correlation);
 
 }  // namespace refrain::analysis

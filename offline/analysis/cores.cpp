@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "offline/analysis/run_totals.hpp"
+
 namespace refrain::analysis {
 namespace {
 
@@ -29,11 +31,7 @@ Pairs united(Pairs runs) {
 }
 
 double cpu_seconds(const experiment::Location& location) {
-  std::int64_t ns = 0;
-  if (location.run) ns = location.run->totals.cpu_ns;
-  else
-    for (const experiment::Unit& unit : location.units) ns += unit.cpu_ns;
-  return static_cast<double>(ns) * 1e-9;
+  return static_cast<double>(sums_of_run(location).cpu_ns) * 1e-9;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// Whether there were enough cores: which cores the ranks on each machine could use, and who shared them.
+/// Whether there were enough cores: which cores the ranks on each machine could use, and which ranks shared them.
 
 #include <cstdint>
 #include <map>

@@ -232,7 +232,7 @@ Scatter scatter_of(std::span<const double> left, double batches, double paramete
   double squares = 0;
   for (const double value : left) squares += value * value;
   const double correlation = lag1_correlation(left, bias, standard_errors);
-  return {squares / (batches - parameters), batches * (1 - correlation) / (1 + correlation)};
+  return {squares / (batches - parameters), effective_batches(batches, correlation)};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "offline/analysis/run_totals.hpp"
+
 namespace refrain::analysis {
 
 using waits::ShortestOf;
@@ -42,10 +44,7 @@ InMpi in_mpi(const experiment::Rank& rank) {
   constexpr double ns = 1e-9;
   InMpi all;
   for (const experiment::Location& location : rank.locations) {
-    format::UnitTotals totals;
-    if (location.run) totals = location.run->totals;
-    else
-      for (const experiment::Unit& unit : location.units) totals += unit;
+    const format::UnitTotals totals = sums_of_run(location);
     const double seconds = static_cast<double>(totals.mpi) / rank.ticks_per_second;
     if (totals.ticks_mpi <= 0) continue;
     all.seconds += seconds;

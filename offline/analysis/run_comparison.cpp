@@ -150,7 +150,7 @@ void BatchValue::add_error(double other) {
 }
 
 void BatchValue::assess(double correlation_of_neighbours) {
-  degrees = effective_batches(static_cast<std::size_t>(batches), correlation_of_neighbours);
+  degrees = effective_batches(batches, correlation_of_neighbours);
   error = std::sqrt(variance / degrees);
   if (!(other_error > 0)) return;
   // Welch and Satterthwaite, with a second error of any number of degrees of freedom.

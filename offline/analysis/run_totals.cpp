@@ -93,4 +93,11 @@ RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location
   return location.run ? *location.run : totals_of(location.units, rank, location, paths);
 }
 
+format::UnitTotals sums_of_run(const experiment::Location& location) {
+  if (location.run) return location.run->totals;
+  format::UnitTotals sums;
+  for (const experiment::Unit& unit : location.units) sums += unit;
+  return sums;
+}
+
 }  // namespace refrain::analysis

@@ -17,6 +17,9 @@ experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const e
 experiment::RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location& location,
                                     std::span<const experiment::CallPath> paths);
 
+/// Sums of the location's whole run, not divided among call paths: as the file has them, else those of the units.
+format::UnitTotals sums_of_run(const experiment::Location& location);
+
 using format::add_saturating;
 
 }  // namespace refrain::analysis

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "offline/analysis/names.hpp"
+#include "offline/analysis/run_totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -20,16 +21,9 @@ double end_of(const experiment::Rank& rank) {
   return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
 }
 
-format::UnitTotals totals_of(const experiment::Location& location) {
-  if (location.run) return location.run->totals;
-  format::UnitTotals totals;
-  for (const experiment::Unit& unit : location.units) totals += unit;
-  return totals;
-}
-
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  const format::UnitTotals totals = totals_of(location);
+  const format::UnitTotals totals = analysis::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);

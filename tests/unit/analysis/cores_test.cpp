@@ -1,4 +1,4 @@
-// Which cores there were, and who shared them.
+// Which cores there were, and which ranks shared them.
 #include "offline/analysis/cores.hpp"
 
 #include <gtest/gtest.h>
