@@ -51,14 +51,6 @@ class CommandLine {
   platform::GrowableArray<const char*> arguments_;
 };
 
-struct Executable {
-  char path[PATH_MAX];
-  Executable() {
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-  }
-};
-
 /// For a single process and one that has started without MPI: rank 0 of 1, until its MPI_Init.
 bool is_alone(const measurement::Peers& peers, const char* mpi_library) { return peers.size == 1 && !mpi_library[0]; }
 

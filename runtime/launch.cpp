@@ -149,14 +149,6 @@ bool is_listed(const char* list, const char* word) {
   return false;
 }
 
-/// strstr is a name that a program may define.
-bool contains(const char* text, const char* part) {
-  const std::size_t size = std::strlen(part);
-  for (; (text = std::strchr(text, *part)) != nullptr; ++text)
-    if (std::strncmp(text, part, size) == 0) return true;
-  return false;
-}
-
 char notes_file[PATH_MAX];
 int forks = 0;  ///< of this process and those that it is a fork of
 
@@ -220,6 +212,11 @@ void remember_run() {
   if (file && std::strlen(file) < sizeof notes_file) std::memcpy(notes_file, file, std::strlen(file) + 1);
 }
 
+Executable::Executable() {
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+}
+
 void note_replacement(const char* file) { leave_note("replaced ", file); }
 void note_experiment(const char* directory) { leave_note("experiment ", directory); }
 void note_said() { leave_note("said ", ""); }
@@ -229,39 +226,16 @@ void count_fork() { ++forks; }
 void note_forked() {
   constexpr int most = 32;
   if (!*notes_file || forks > most) return;
+  const Executable executable;
+  if (!*executable.path) return;
   char text[PATH_MAX + 16];
   config::Line line(text, sizeof text);
-  line << std::int64_t{getpid()} << " ";
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (n <= 0) return;
-  line << std::string_view(path, static_cast<std::size_t>(n));
+  line << std::int64_t{getpid()} << " " << executable.path;
   leave_note("forked ", text);
 }
 
 void note_mpi_unseen() {
-  if (!*notes_file) return;
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  // Names may lie across two pieces; other namespaces of the loader (dlmopen) are in no list but the kernel's.
-  char piece[4096 + 1];
-  std::size_t kept = 0;
-  bool found = false;
-  for (ssize_t n; !found && (n = read(file, piece + kept, sizeof piece - 1 - kept)) > 0;) {
-    const std::size_t size = kept + static_cast<std::size_t>(n);
-    piece[size] = 0;
-    for (char& c : piece)
-      if (&c < piece + size && !c) c = '?';
-    found = contains(piece, "/libmpi.so") || contains(piece, "/libmpich.so");
-    kept = size < 16 ? size : 16;
-    std::memmove(piece, piece + size - kept, kept);
-  }
-  close(file);
-  char path[PATH_MAX];
-  const ssize_t n = found ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
-  if (n <= 0) return;
-  path[n] = 0;
-  leave_note("unseen ", path);
+  if (const Executable executable; *executable.path) leave_note("unseen ", executable.path);
 }
 
 bool mpi_is_loaded() {

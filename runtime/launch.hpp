@@ -1,6 +1,7 @@
 #pragma once
 /// How this process was started, and the traces of that which its children must not see.
 
+#include <climits>
 #include <string_view>
 
 namespace refrain::runtime {
@@ -20,6 +21,12 @@ LaunchMode launch_mode();
 /// fails.
 void become_measured(char** arguments);
 
+/// The file that this process executes; empty: not known. Async-signal-safe.
+struct Executable {
+  char path[PATH_MAX];
+  Executable();
+};
+
 /// Keeps the name of the file of notes, which clean_environment() takes out of the environment.
 void remember_run();
 /// Tells the `refrain run` that waits, if there is one, of this job's results.
@@ -27,7 +34,7 @@ void note_experiment(const char* directory);
 /// ... or that it was said why there are none.
 void note_said();
 
-/// ... or that this process has loaded MPI, if it has, without a call of MPI_Init that came here. At its end.
+/// ... or that this process has loaded MPI without a call of MPI_Init that came here. At its end.
 void note_mpi_unseen();
 /// ... or that this process is a forked child, which is not measured; of the first ones only. Async-signal-safe.
 void note_forked();

@@ -571,8 +571,8 @@ void start_process(char** arguments) {
 
 void end_process() {
   const bool may_be_unseen = platform::process_id() == loaded_process && !mpi_was_initialized;
-  const bool is_unseen = may_be_unseen && state.load() != State::Finished && tell_unseen_mpi();
-  if (state.load() == State::Dormant && !is_unseen) return note_mpi_unseen();
+  const bool is_told = may_be_unseen && state.load() != State::Finished && tell_unseen_mpi();
+  if (may_be_unseen && !is_told && state.load() == State::Dormant && mpi_is_in_a_namespace()) note_mpi_unseen();
   if (state.load() != State::Measuring || !is_home_process()) return;
   const platform::OwnFloatingPoint own_environment;
   // A destructor that runs later may still call MPI_Finalize.

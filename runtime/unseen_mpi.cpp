@@ -45,10 +45,15 @@ int visit(dl_phdr_info*, std::size_t, void* data) {
   return 1;
 }
 
-/// MPI allows the question at any time, also after its end.
-bool an_mpi_was_initialized() {
+LoadedMpi loaded_mpi() {
   LoadedMpi loaded{};
   dl_iterate_phdr(visit, &loaded);
+  return loaded;
+}
+
+/// MPI allows the question at any time, also after its end.
+bool an_mpi_was_initialized() {
+  const LoadedMpi loaded = loaded_mpi();
   for (unsigned i = 0; i < loaded.count; ++i) {
     int flag = 0;
     if (loaded.is_initialized[i](&flag) == 0 && flag) return true;
@@ -57,6 +62,8 @@ bool an_mpi_was_initialized() {
 }
 
 }  // namespace
+
+bool mpi_is_in_a_namespace() { return loaded_mpi().count > 0; }
 
 bool tell_unseen_mpi() {
   // The runtime without MPI was asked for, or nothing told of any.
@@ -72,8 +79,7 @@ bool tell_unseen_mpi() {
         slash ? slash + 1 : "this runtime");
   else
     say("no MPI call is recorded: MPI was called past Refrain (its library was loaded with RTLD_DEEPBIND or dlmopen, "
-        "is "
-        "linked statically, or is called by PMPI_ names)");
+        "is linked statically, or is called by PMPI_ names)");
   note_said();
   return true;
 }

@@ -7,4 +7,7 @@ namespace refrain::runtime {
 /// not seen. Ordinary context.
 bool tell_unseen_mpi();
 
+/// An MPI library is loaded, in any namespace of the dynamic linker (dlmopen). Ordinary context.
+bool mpi_is_in_a_namespace();
+
 }  // namespace refrain::runtime

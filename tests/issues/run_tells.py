@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,6 +85,20 @@ class RunTells(TestCase):
                 outcome = self.run_it(*command)
                 self.assertRegex(outcome.last_line, "no results: no MPI call of .*, or of what it started, was seen; .*refrain exec -- ./app")
                 self.assertFalse(list(self.directory.glob("refrain-*")))
+
+    def test_an_mpi_that_is_loaded_and_never_initialized(self) -> None:
+        """Whatever the name of its library."""
+        libraries = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
+        for mpi in MPIS:
+            loaded = "import ctypes, re; ctypes.CDLL('{}'); print(re.search('/.*{}.*', open('/proc/self/maps').read())[0])"
+            found = self.plain([sys.executable, "-c", loaded.format(libraries[mpi], re.escape(libraries[mpi].split(".")[0]))])
+            self.assertEqual(0, found.code, found.stderr)
+            other_name = self.directory / f"libother_{mpi}.so.9"
+            shutil.copyfile(found.stdout.decode().strip(), other_name)
+            for library in (libraries[mpi], other_name):
+                with self.subTest(mpi=mpi, library=library):
+                    outcome = self.run_it(self.script(f"{sys.executable} -c \"import ctypes; ctypes.CDLL('{library}')\"\nexit 3"))
+                    self.assertRegex(outcome.last_line, "no results: .*python.* loaded MPI, but no MPI_Init was seen: ")
 
     def test_each_process_by_itself(self) -> None:
         for mpi in MPIS:
