@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "apps"))
@@ -72,6 +73,15 @@ class ItselfAgain(Case):
 
 
 class Preloading(Case):
+    def setUp(self) -> None:
+        """Sanitizers work as they do for users: scripts/test gives them options of its own."""
+        super().setUp()
+        environment = unittest.mock.patch.dict(os.environ)
+        environment.start()
+        self.addCleanup(environment.stop)
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+            os.environ.pop(name, None)
+
     def unmeasured(self, why: str, *command: object) -> None:
         outcome = self.run_it(*command)
         self.assertEqual(7, outcome.code, outcome.stderr)
