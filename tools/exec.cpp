@@ -32,13 +32,6 @@ struct ExecOptions {
   std::vector<std::string> settings;
 };
 
-/// The first rank speaks for all, or a process that knows of no others.
-bool is_first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "ALPS_APP_PE"})
-    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
-  return true;
-}
-
 /// One line per job, not per rank.
 void say_once(const std::string& text) {
   if (!is_first_rank()) return;

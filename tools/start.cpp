@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string_view>
 #include <unistd.h>
 
 #include "config/inlined_code.hpp"
@@ -62,6 +63,12 @@ void forget_preload() {
   for (const char* name : {config::mode_variable, config::first_variable, config::asan_added_variable,
                            config::inlined_code_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
     unsetenv(name);
+}
+
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "ALPS_APP_PE"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return true;
 }
 
 std::string quoted(const std::vector<std::string>& command) {

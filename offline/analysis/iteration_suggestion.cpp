@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "offline/analysis/short_names.hpp"
 
@@ -13,6 +15,7 @@ namespace refrain::analysis {
 namespace {
 
 constexpr std::int64_t fewest_calls = 10;
+constexpr double least_cover = 0.8;  ///< of the run
 
 bool is_of_all(std::string_view function) {
   constexpr std::string_view operations[] = {"MPI_Allreduce", "MPI_Barrier",  "MPI_Bcast",          "MPI_Reduce",
@@ -48,10 +51,74 @@ std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   return is_name ? std::optional(std::move(name)) : std::nullopt;
 }
 
+/// The setting counts the calls of a function below any function of a name, wherever they are in the tree.
+using Place = std::pair<std::string, std::string>;
+
+/// How the run goes from one collective operation of all processes to the next, by what the first thread of a rank has
+/// counted of its stretches (docs/events.md). What is on no cycle of these is called only before the main loop or after
+/// it, as operations are that distribute input.
+class Cycles {
+ public:
+  Cycles(const experiment::Rank& rank, const CallTree& tree) {
+    if (!rank.events) return;
+    for (const auto& stretch : rank.events->stretch_classes) {
+      const auto ticks = static_cast<double>(stretch.ticks);
+      all_ += ticks;
+      const auto from = vertex_of(stretch.opened, tree), to = vertex_of(stretch.closed, tree);
+      if (from && to) edges_.push_back({*from, *to, ticks});
+    }
+  }
+
+  /// The part of the run that is spent on the cycles of a place; nothing: it is not known.
+  std::optional<double> share_of(const Place& place) const {
+    const auto found = vertices_.find(place);
+    if (found == vertices_.end() || !(all_ > 0)) return std::nullopt;
+    const std::set<std::size_t> later = reached_from(found->second, false), sooner = reached_from(found->second, true);
+    const auto is_on = [&](std::size_t vertex) { return later.contains(vertex) && sooner.contains(vertex); };
+    double ticks = 0;
+    for (const Edge& edge : edges_)
+      if (is_on(edge.from) && is_on(edge.to)) ticks += edge.ticks;
+    return ticks / all_;
+  }
+
+ private:
+  struct Edge {
+    std::size_t from, to;
+    double ticks;
+  };
+
+  /// Nothing: stretches of several call paths were counted together, or nothing opened the first one.
+  std::optional<std::size_t> vertex_of(std::uint32_t path, const CallTree& tree) {
+    if (path >= tree.node_of.size()) return std::nullopt;
+    const std::uint32_t node = tree.node_of[path];
+    const auto caller = caller_of(tree, node);
+    const Place place = caller ? Place(tree.nodes[node].name, *caller) : Place("", std::to_string(node));
+    return vertices_.try_emplace(place, vertices_.size()).first->second;
+  }
+
+  /// By one edge or more.
+  std::set<std::size_t> reached_from(std::size_t vertex, bool backwards) const {
+    std::set<std::size_t> reached;
+    std::vector<std::size_t> next{vertex};
+    while (!next.empty()) {
+      const std::size_t at = next.back();
+      next.pop_back();
+      for (const Edge& edge : edges_) {
+        const auto [from, to] = backwards ? std::pair(edge.to, edge.from) : std::pair(edge.from, edge.to);
+        if (from == at && reached.insert(to).second) next.push_back(to);
+      }
+    }
+    return reached;
+  }
+
+  double all_ = 0;
+  std::map<Place, std::size_t> vertices_;
+  std::vector<Edge> edges_;
+};
+
 /// By node, how deep it is where it covers the run with what it calls; 0: it does not. A call in a function that is a
 /// part of the run, as one that reads input or multiplies vectors, begins no iteration of the main loop.
 std::vector<int> depths_of_covering(const CallTree& tree) {
-  constexpr double least_cover = 0.8;
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
@@ -71,13 +138,13 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
 }  // namespace
 
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree) {
-  // The setting counts the calls of a function below any function of a name, wherever they are in the tree.
-  using Place = std::pair<std::string, std::string>;
   std::map<Place, std::int64_t> common;
+  std::optional<Cycles> cycles;  // all ranks go through the same operations
   bool is_first = true;
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     const auto rank = experiment.rank(place, experiment::Depth::Run);
     if (!rank) continue;
+    if (!cycles) cycles.emplace(*rank, tree);
     std::map<Place, std::int64_t> calls;
     for (const auto& [node, count] : calls_of(experiment, *rank, tree))
       if (const auto caller = caller_of(tree, node)) calls[{tree.nodes[node].name, *caller}] += count;
@@ -100,6 +167,7 @@ std::optional<IterationSuggestion> suggest_iterations(const experiment::Experime
   std::tuple<int, std::int64_t> most;
   for (const auto& [place, calls] : common) {
     if (calls < fewest_calls || depth[place] == 0) continue;
+    if (cycles->share_of(place).value_or(1) < least_cover) continue;
     const std::tuple<int, std::int64_t> worth(depth[place], -calls);
     if (best && worth <= most) continue;
     most = worth;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 import subprocess
 import unittest
@@ -170,6 +171,13 @@ class Marks(TestCase):
         self.assert_near(wall, good["region"]["wall_s"], 0.1, "the iterations are the loop")
         return report
 
+    def misused_in(self, outcome: Outcome) -> str:
+        """The function of the place that the line names."""
+        place = re.search(r", at (\S+)\+(0x[0-9a-f]+)[ ;]", outcome.stderr)
+        assert place, outcome.stderr
+        command = ["addr2line", "-f", "-e", place[1], place[2]]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0]
+
     def check_counts(self, outcome: Outcome, report: Report, case: str, others: dict[str, int] | None) -> None:
         times = outcome.json_lines()[0]["misused"]
         losses = report.losses_of_calls()
@@ -261,6 +269,7 @@ class Marks(TestCase):
             self.assertEqual(16, len(counts))
             self.assertEqual([23], counts["good"])
             self.assertEqual(1, outcome.stderr.count(MISUSE_LINE), outcome.stderr)
+            self.assertEqual("too_many_loops", self.misused_in(outcome), outcome.stderr)
 
     def test_strange_names(self) -> None:
         for report in self.both("strange_names"):

@@ -51,6 +51,16 @@ class RunTells(TestCase):
             report = self.told(self.run_it(*mpiexec(mpi, 2, PROGRAMS / f"processes_{mpi}", "fork_exit", 0)))
             self.assertEqual({0, 1}, {location["rank"] for location in report.locations})
 
+    def test_behind_the_launcher(self) -> None:
+        """A word in the wrong place: each process starts it, and one of them tells."""
+        for mpi in MPIS:
+            experiment = self.directory / mpi
+            command = mpiexec(mpi, 2, REFRAIN, "run", "--", PROGRAMS / f"processes_{mpi}", "fork_exit", 0)
+            outcome = self.plain(command, {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+            said = outcome.whole_stderr
+            self.assertEqual((0, 1, 0), (outcome.code, said.count("to see them: "), said.count("no results")), said)
+            self.assertEqual({0, 1}, {location["rank"] for location in Report(experiment).locations})
+
     def test_a_script_that_starts_mpi_programs(self) -> None:
         for first in ("#!/bin/sh", "#!/bin/bash", "#!/usr/bin/env bash"):
             for mpi in MPIS:
