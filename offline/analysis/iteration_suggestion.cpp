@@ -40,6 +40,24 @@ std::map<std::uint32_t, std::int64_t> calls_of(const experiment::Experiment& exp
   return calls;
 }
 
+/// The launcher's time is no part of a short run's work.
+bool is_of_launcher(const TreeNode& node) {
+  return node.kind == PathKind::Mpi && (node.name.starts_with("MPI_Init") || node.name == "MPI_Finalize");
+}
+
+/// Of one rank's first thread, the launcher's time before the first operation.
+double ticks_of_init(const experiment::Rank& rank, const CallTree& tree) {
+  double ticks = 0;
+  for (const experiment::Location& location : rank.locations) {
+    if (location.thread != 0 || !location.run) continue;
+    for (const experiment::PathTotals& path : location.run->paths) {
+      const TreeNode& node = tree.nodes[tree.node_of[path.path]];
+      if (is_of_launcher(node) && node.name != "MPI_Finalize") ticks += static_cast<double>(path.ticks);
+    }
+  }
+  return ticks;
+}
+
 /// By a name that the setting takes; nothing: what calls it has none, or it is no operation of all.
 std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   if (node == 0) return std::nullopt;  // outside of what is shown
@@ -61,12 +79,16 @@ class Cycles {
  public:
   Cycles(const experiment::Rank& rank, const CallTree& tree) {
     if (!rank.events) return;
+    double known = 0;
     for (const auto& stretch : rank.events->stretch_classes) {
       const auto ticks = static_cast<double>(stretch.ticks);
       all_ += ticks;
       const auto from = vertex_of(stretch.opened, tree), to = vertex_of(stretch.closed, tree);
-      if (from && to) edges_.push_back({*from, *to, ticks});
+      if (!from || !to) continue;
+      edges_.push_back({*from, *to, ticks});
+      known += ticks;
     }
+    all_ = std::max(all_ - ticks_of_init(rank, tree), known);
   }
 
   /// The part of the run that is spent on the cycles of a place; nothing: it is not known.
@@ -122,10 +144,8 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
-  // The launcher's time is no part of a short run's work.
   for (const TreeNode& node : tree.nodes)
-    if (node.kind == PathKind::Mpi && (node.name.starts_with("MPI_Init") || node.name == "MPI_Finalize"))
-      most_s -= node.exclusive_s;
+    if (is_of_launcher(node)) most_s -= node.exclusive_s;
   std::vector<int> depth(tree.nodes.size()), covering(tree.nodes.size());
   for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
     depth[node] = depth[static_cast<std::size_t>(tree.nodes[node].parent)] + 1;
