@@ -103,7 +103,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     std::vector<std::string> insertion{invocation.executable, "exec"};
     if (!options.library.empty()) insertion.insert(insertion.end(), {"--library", options.library});
     for (std::string& word : settings_in_force()) insertion.push_back(std::move(word));
-    // One that runs below another leaves the last word to that one, and behind a launcher the first rank has it.
+    // A run below another one leaves the last word to that one; behind a launcher the first rank has it.
     const bool is_below = std::getenv(notes_variable) != nullptr;
     if (!options.dry_run && !is_below && is_first_rank() && !notes.emplace().file().empty())
       setenv(notes_variable, notes->file().c_str(), 1);

@@ -1,5 +1,5 @@
 #pragma once
-/// Becoming another program, and what this process is to the job that it was started for.
+/// Becoming another program, and which rank of a job this process is.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ int become(const std::vector<std::string>& command);
 /// may run below a script that was started with them (runtime/launch.hpp).
 void forget_preload();
 
-/// The first rank speaks for all, or a process that knows of no others: by the variables that launchers set.
+/// Whether this process speaks for its job: it is the first rank, or no launcher has given it a rank.
 bool is_first_rank();
 
 /// The command as one would type it into a shell.

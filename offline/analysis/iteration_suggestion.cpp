@@ -25,36 +25,39 @@ bool is_of_all(std::string_view function) {
   return std::ranges::any_of(operations, [&](auto begin) { return function.starts_with(begin); });
 }
 
+/// Calls f(path, run) for the call paths of one rank's first thread.
+template <class F>
+void for_each_path(const experiment::Rank& rank, F&& f) {
+  for (const experiment::Location& location : rank.locations) {
+    if (location.thread != 0 || !location.run) continue;
+    for (const experiment::PathTotals& path : location.run->paths) f(path, *location.run);
+  }
+}
+
 /// By node of the tree, the calls of one rank's first thread.
 std::map<std::uint32_t, std::int64_t> calls_of(const experiment::Experiment& experiment, const experiment::Rank& rank,
                                                const CallTree& tree) {
   std::map<std::uint32_t, std::int64_t> calls;
-  for (const experiment::Location& location : rank.locations) {
-    if (location.thread != 0 || !location.run) continue;
-    for (const experiment::PathTotals& path : location.run->paths) {
-      const std::uint32_t node = tree.node_of[path.path];
-      if (experiment.definitions().paths[path.path].kind == experiment::NodeKind::Region)
-        calls[node] += location.run->columns[path.first + format::column_of(format::MetricId::Visits)];
-    }
-  }
+  for_each_path(rank, [&](const experiment::PathTotals& path, const experiment::RunTotals& run) {
+    if (experiment.definitions().paths[path.path].kind == experiment::NodeKind::Region)
+      calls[tree.node_of[path.path]] += run.columns[path.first + format::column_of(format::MetricId::Visits)];
+  });
   return calls;
 }
 
+bool is_init(const TreeNode& node) { return node.kind == PathKind::Mpi && node.name.starts_with("MPI_Init"); }
+
 /// The launcher's time is no part of a short run's work.
 bool is_of_launcher(const TreeNode& node) {
-  return node.kind == PathKind::Mpi && (node.name.starts_with("MPI_Init") || node.name == "MPI_Finalize");
+  return is_init(node) || (node.kind == PathKind::Mpi && node.name == "MPI_Finalize");
 }
 
-/// Of one rank's first thread, the launcher's time before the first operation.
+/// What one rank's first thread has of MPI_Init.
 double ticks_of_init(const experiment::Rank& rank, const CallTree& tree) {
   double ticks = 0;
-  for (const experiment::Location& location : rank.locations) {
-    if (location.thread != 0 || !location.run) continue;
-    for (const experiment::PathTotals& path : location.run->paths) {
-      const TreeNode& node = tree.nodes[tree.node_of[path.path]];
-      if (is_of_launcher(node) && node.name != "MPI_Finalize") ticks += static_cast<double>(path.ticks);
-    }
-  }
+  for_each_path(rank, [&](const experiment::PathTotals& path, const experiment::RunTotals&) {
+    if (is_init(tree.nodes[tree.node_of[path.path]])) ticks += static_cast<double>(path.ticks);
+  });
   return ticks;
 }
 
@@ -72,9 +75,9 @@ std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
 /// The setting counts the calls of a function below any function of a name, wherever they are in the tree.
 using Place = std::pair<std::string, std::string>;
 
-/// How the run goes from one collective operation of all processes to the next, by what the first thread of a rank has
-/// counted of its stretches (docs/events.md). What is on no cycle of these is called only before the main loop or after
-/// it, as operations are that distribute input.
+/// A graph of collective operations: which one followed which, and how long that took, as the first thread of a rank
+/// has counted it for its stretches (docs/events.md). The main loop is a cycle. An operation on no long cycle, such as
+/// one that distributes input, is called only before the loop or after it.
 class Cycles {
  public:
   Cycles(const experiment::Rank& rank, const CallTree& tree) {
@@ -91,7 +94,7 @@ class Cycles {
     all_ = std::max(all_ - ticks_of_init(rank, tree), known);
   }
 
-  /// The part of the run that is spent on the cycles of a place; nothing: it is not known.
+  /// The part of the run that was spent on cycles through a place; nothing: it is not known.
   std::optional<double> share_of(const Place& place) const {
     const auto found = vertices_.find(place);
     if (found == vertices_.end() || !(all_ > 0)) return std::nullopt;
@@ -118,7 +121,7 @@ class Cycles {
     return vertices_.try_emplace(place, vertices_.size()).first->second;
   }
 
-  /// By one edge or more.
+  /// The vertices that are one edge or more away.
   std::set<std::size_t> reached_from(std::size_t vertex, bool backwards) const {
     std::set<std::size_t> reached;
     std::vector<std::size_t> next{vertex};
@@ -159,21 +162,22 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
 
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree) {
   std::map<Place, std::int64_t> common;
-  std::optional<Cycles> cycles;  // all ranks go through the same operations
-  bool is_first = true;
+  std::optional<Cycles> cycles;  // of the first rank: all go through the same operations
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     const auto rank = experiment.rank(place, experiment::Depth::Run);
     if (!rank) continue;
-    if (!cycles) cycles.emplace(*rank, tree);
     std::map<Place, std::int64_t> calls;
     for (const auto& [node, count] : calls_of(experiment, *rank, tree))
       if (const auto caller = caller_of(tree, node)) calls[{tree.nodes[node].name, *caller}] += count;
-    if (std::exchange(is_first, false)) common = std::move(calls);
-    else
-      std::erase_if(common, [&](const auto& of) {
-        const auto at = calls.find(of.first);
-        return at == calls.end() || at->second != of.second;
-      });
+    if (!cycles) {
+      cycles.emplace(*rank, tree);
+      common = std::move(calls);
+      continue;
+    }
+    std::erase_if(common, [&](const auto& of) {
+      const auto at = calls.find(of.first);
+      return at == calls.end() || at->second != of.second;
+    });
   }
   // The main loop is in the innermost function that covers the run.
   const std::vector<int> covering = depths_of_covering(tree);

@@ -17,8 +17,8 @@ struct IterationSuggestion {
 
 /// A collective operation that the first threads of all ranks call equally often, at one place, many times, in a
 /// function that has 80 % of the run with what it calls, and of those the innermost one; of several the one that is
-/// called least often. Where it is known how the run goes from one operation to the next, 80 % of the run go from one
-/// call of it to the next one: what is called before the main loop begins no iteration. Nothing: there is none.
+/// called least often. Where it is known which operations follow which, it lies on cycles that have 80 % of the run:
+/// what is called only before the main loop begins no iteration. Nothing: there is none.
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree);
 
 }  // namespace refrain::analysis

@@ -172,7 +172,7 @@ class Marks(TestCase):
         return report
 
     def misused_in(self, outcome: Outcome) -> str:
-        """The function of the place that the line names."""
+        """The function that contains the place named in the line."""
         place = re.search(r", at (\S+)\+(0x[0-9a-f]+)[ ;]", outcome.stderr)
         assert place, outcome.stderr
         command = ["addr2line", "-f", "-e", place[1], place[2]]

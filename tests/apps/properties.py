@@ -384,23 +384,25 @@ class Properties(TestCase):
         kinds = {"drift": ("Drift", seconds * n / 2), "outlier": ("OutlierIterations", 4 * (10 * seconds - mean)), "first": ("SlowFirstIteration", 19 * seconds)}
         of_loops = {"Drift", "GrowingWork", "GrowingCommunication", "OutlierIterations", "UnevenIterations", "SlowFirstIteration"}
         for kind, (name, planted) in kinds.items():
-            # Other processes change how long iterations take. A wrong size would be wrong each time, so one run of five decides.
-            for last in [False] * 4 + [True]:
-                found, said = self.planted_loop(kind, n, seconds)
-                changes = {of[0]: size for of, size in found.items() if of[0] in of_loops}
-                largest = max(changes, key=changes.get, default="")
-                if largest == name and abs(changes[name] - planted) <= 0.05 * planted: break
-                self.assertFalse(last, f"{kind}: {name} should be {planted} s\n{said}")
+            with self.subTest(kind=kind):
+                # Other processes change how long iterations take. A wrong size would be wrong each time, so one run of five decides.
+                for last in [False] * 4 + [True]:
+                    found, said = self.planted_loop(kind, n, seconds, "--basis", "main")
+                    changes = {of[0]: size for of, size in found.items() if of[0] in of_loops}
+                    largest = max(changes, key=changes.get, default="")
+                    if largest == name and abs(changes[name] - planted) <= 0.05 * planted: break
+                    self.assertFalse(last, f"{name} should be {planted} s\n{said}")
         found, said = self.planted_loop("even", n, seconds)
         self.assertEqual(set(), {of[0] for of in found} & (of_loops - {"OutlierIterations", "SlowFirstIteration"}), said)
 
-    def planted_loop(self, kind: str, iterations: int, seconds: float) -> tuple[dict[tuple[str, ...], float], dict[str, Any]]:
+    def planted_loop(self, kind: str, iterations: int, seconds: float, *words: Any) -> tuple[dict[tuple[str, ...], float], dict[str, Any]]:
+        """A run of it, as severities() has it."""
         shutil.rmtree(self.directory / kind, ignore_errors=True)
         (self.directory / f"{kind}.sqlite").unlink(missing_ok=True)
         command = [PROGRAMS / "planted_loop", kind, iterations, int(seconds * 1e6)]
         outcome = self.measured(command, {"REFRAIN_EXPERIMENT_DIRECTORY": str(self.directory / kind)})
         self.assertEqual(0, outcome.code, outcome.stderr)
-        return self.severities(self.directory / kind, "--basis", "main")
+        return self.severities(self.directory / kind, *words)
 
     def check_names(self, database: str) -> None:
         """Names of functions that would end a string, or are no UTF-8."""

@@ -1,11 +1,7 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-foreach(mpi ${REFRAIN_MPIS})
-  add_executable(alike_waits_${mpi} ${CMAKE_CURRENT_LIST_DIR}/alike_waits.cpp)
-  target_link_libraries(alike_waits_${mpi} PRIVATE mpi_${mpi})
-  set_target_properties(alike_waits_${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/issues)
-endforeach()
+refrain_mpi_programs(alike_waits ${CMAKE_CURRENT_LIST_DIR}/alike_waits.cpp)
 add_test(NAME issues.alike_waits COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/alike_waits.py -v)
 set_tests_properties(issues.alike_waits PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "issues;unsanitized"
   ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")

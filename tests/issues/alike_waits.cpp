@@ -1,5 +1,5 @@
-// Two call paths that end alike wait: only a frame further out tells them apart. Names are long, as those of templates
-// are.
+// Two waits whose call paths end alike: only a frame further out tells them apart. The functions are templates, so
+// their names are long.
 #include <map>
 #include <mpi.h>
 #include <string>

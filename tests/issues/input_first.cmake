@@ -1,11 +1,7 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-foreach(mpi ${REFRAIN_MPIS})
-  add_executable(input_first_${mpi} ${CMAKE_CURRENT_LIST_DIR}/input_first.c)
-  target_link_libraries(input_first_${mpi} PRIVATE mpi_${mpi})
-  set_target_properties(input_first_${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/issues)
-endforeach()
+refrain_mpi_programs(input_first ${CMAKE_CURRENT_LIST_DIR}/input_first.c)
 add_test(NAME issues.input_first COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/input_first.py -v)
 set_tests_properties(issues.input_first PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "issues;unsanitized"
   ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")

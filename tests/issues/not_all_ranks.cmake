@@ -1,11 +1,7 @@
 if(REFRAIN_SANITIZE)
   return()
 endif()
-foreach(mpi ${REFRAIN_MPIS})
-  add_executable(not_all_ranks_${mpi} ${CMAKE_CURRENT_LIST_DIR}/not_all_ranks.c)
-  target_link_libraries(not_all_ranks_${mpi} PRIVATE mpi_${mpi})
-  set_target_properties(not_all_ranks_${mpi} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${REFRAIN_BUILD}/tests/issues)
-endforeach()
+refrain_mpi_programs(not_all_ranks ${CMAKE_CURRENT_LIST_DIR}/not_all_ranks.c)
 foreach(form "" .full)
   add_test(NAME issues.not_all_ranks${form} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/not_all_ranks.py -v)
   set_tests_properties(issues.not_all_ranks${form} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "issues;unsanitized;short"

@@ -52,7 +52,7 @@ class RunTells(TestCase):
             self.assertEqual({0, 1}, {location["rank"] for location in report.locations})
 
     def test_behind_the_launcher(self) -> None:
-        """A word in the wrong place: each process starts it, and one of them tells."""
+        """`refrain run` after the launcher instead of before it: every process starts it, and the first rank tells."""
         for mpi in MPIS:
             experiment = self.directory / mpi
             command = mpiexec(mpi, 2, REFRAIN, "run", "--", PROGRAMS / f"processes_{mpi}", "fork_exit", 0)

@@ -74,7 +74,7 @@ class ItselfAgain(Case):
 
 class Preloading(Case):
     def setUp(self) -> None:
-        """Sanitizers work as they do for users: scripts/test gives them options of its own."""
+        """Users do not have the options that scripts/test gives to sanitizers."""
         super().setUp()
         environment = unittest.mock.patch.dict(os.environ)
         environment.start()
