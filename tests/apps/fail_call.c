@@ -1,7 +1,7 @@
 /* fail_call WHICH FIRST HOW COUNT COMMAND...: runs COMMAND and lets system calls of Refrain fail in it.
 
-   WHICH  files: what makes, fills and renames files (pwrite, mkdir, rename, open with O_CREAT); memory: pages (mmap as
-          platform/pages.hpp does it, mremap)
+   WHICH  files: what makes, fills and renames files (pwrite, mkdir, rename, open with O_CREAT); memory: pages (mmap and
+          mprotect as platform/pages.hpp does them, mremap)
    FIRST  the first call that fails, counted from 1; 0: none
    HOW    the errno value; behind it a + when all later ones fail, too; 0: the call hangs for ever
    COUNT  a file that receives how many such calls there were
@@ -43,12 +43,15 @@ static struct sock_filter files[] = {LOAD(nr),
                                      ALLOW,
                                      ASK};
 static struct sock_filter memory[] = {LOAD(nr),
-                                      EQUAL(SYS_mremap, 6, 0),
-                                      EQUAL(SYS_mmap, 0, 4),
+                                      EQUAL(SYS_mremap, 9, 0),
+                                      EQUAL(SYS_mprotect, 5, 0),
+                                      EQUAL(SYS_mmap, 0, 6),
                                       LOAD(args[2]),
-                                      EQUAL(PROT_READ | PROT_WRITE, 0, 2),
+                                      EQUAL(PROT_NONE, 0, 4),
                                       LOAD(args[3]),
-                                      HAS(MAP_NORESERVE, 1, 0),
+                                      HAS(MAP_NORESERVE, 3, 2),
+                                      LOAD(args[2]),
+                                      EQUAL(PROT_READ | PROT_WRITE, 1, 0),
                                       ALLOW,
                                       ASK};
 
@@ -77,6 +80,21 @@ static int receive_descriptor(int socket) {
   if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message)) fail("recvmsg");
   memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
   return descriptor;
+}
+
+/* Whether the memory at this address of a process is Refrain's: it alone is mapped without huge pages ("nh"). */
+static int is_ours(pid_t process, unsigned long long address) {
+  char name[64], line[512];
+  snprintf(name, sizeof name, "/proc/%d/smaps", (int)process);
+  FILE* maps = fopen(name, "r");
+  int there = 0, ours = 0;
+  while (maps && !ours && fgets(line, sizeof line, maps)) {
+    unsigned long long from, to;
+    if (sscanf(line, "%llx-%llx ", &from, &to) == 2) there = from <= address && address < to;
+    else if (there && strncmp(line, "VmFlags:", 8) == 0) ours = strstr(line, " nh") != NULL;
+  }
+  if (maps) fclose(maps);
+  return ours;
 }
 
 int main(int argc, char** argv) {
@@ -109,9 +127,10 @@ int main(int argc, char** argv) {
     }
     struct seccomp_notif call = {0};
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) continue;
-    ++calls;
+    const int counts = call.data.nr != SYS_mprotect || is_ours((pid_t)call.pid, call.data.args[0]);
+    calls += counts;
     struct seccomp_notif_resp answer = {.id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-    if (first > 0 && (calls == first || (ever && calls > first))) {
+    if (counts && first > 0 && (calls == first || (ever && calls > first))) {
       if (how == 0) continue;
       answer.flags = 0;
       answer.error = -how;
