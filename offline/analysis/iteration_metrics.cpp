@@ -45,14 +45,11 @@ double selected_value(const IterationProfiles::Selected& selected, MetricId metr
 }
 
 /// Ticks of a metric that the time rules make of the totals of one iteration.
-std::int64_t value_by_rules(const IterationProfiles& profiles, std::int32_t cluster, std::span<const std::int64_t> row,
-                            MetricId metric) {
-  const auto user_times = [&] {
-    return format::user_times(profiles.sums_for_user_times(cluster, row), profiles.constants());
-  };
+std::int64_t value_by_rules(const IterationProfiles& profiles, std::int64_t iteration, std::int32_t cluster,
+                            std::span<const std::int64_t> row, MetricId metric) {
   switch (metric) {
-    case MetricId::User: return user_times().user;
-    case MetricId::Refrain: return user_times().refrain;
+    case MetricId::User: return profiles.user_times(iteration, cluster, row).user;
+    case MetricId::Refrain: return profiles.user_times(iteration, cluster, row).refrain;
     case MetricId::OffCpu: {
       const format::UnitTimes times = format::undivided_times(profiles.sums_of(cluster, row), profiles.constants());
       return std::max<std::int64_t>(times.wall - times.cpu, 0);
@@ -126,8 +123,8 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   const MetricRow* row = row_named(metric);
   if (!row || row->source.from != format::MetricSource::Rules) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
-  return [&profiles, id, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
-    return static_cast<double>(value_by_rules(profiles, cluster, of, id)) / second;
+  return [&profiles, id, second](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> of) {
+    return static_cast<double>(value_by_rules(profiles, iteration, cluster, of, id)) / second;
   };
 }
 

@@ -45,8 +45,15 @@ class IterationProfiles {
                            const std::vector<SampledPath>* recorded = nullptr) const;
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
   format::UnitTotals sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
-  /// What format::user_times() needs of them, and nothing else. Valid until the next call.
-  const format::UnitTotals& sums_for_user_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// format::user_times() of one iteration. Two metrics are asked for one after the other: the last answer is kept.
+  const format::UnitTimes& user_times(std::int64_t iteration, std::int32_t cluster,
+                                      std::span<const std::int64_t> row) const {
+    if (iteration != last_user_times_.iteration || cluster != last_user_times_.cluster ||
+        row.data() != last_user_times_.row)
+      last_user_times_ = {iteration, cluster, row.data(),
+                          format::user_times(sums_for_user_times(cluster, row), constants_)};
+    return last_user_times_.times;
+  }
   /// The same as a unit of that cluster.
   experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
@@ -113,6 +120,8 @@ class IterationProfiles {
   };
 
  private:
+  /// What format::user_times() needs of the totals, and nothing else. Valid until the next call.
+  const format::UnitTotals& sums_for_user_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
   struct Model;
   struct Pool;
   const Model& model(std::int32_t cluster) const;
@@ -137,6 +146,13 @@ class IterationProfiles {
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
   mutable format::UnitTotals sums_for_user_times_{};
+  struct UserTimesOfIteration {
+    std::int64_t iteration = -1;
+    std::int32_t cluster = -1;
+    const std::int64_t* row = nullptr;
+    format::UnitTimes times{};
+  };
+  mutable UserTimesOfIteration last_user_times_;
   // Of mpi_column().
   mutable std::vector<double> estimates_;
   mutable std::vector<std::int64_t> mpi_column_;

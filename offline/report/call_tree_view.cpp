@@ -138,10 +138,21 @@ class CallTreePage : public RunPage {
     const std::ptrdiff_t rows = std::max(fewest_rows, most_lines - lines_below_ - std::ranges::count(out_, '\n'));
     for (const double share : {usual_min_share, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0}) {
       min_share_ = share;
-      if (std::ranges::count_if(d_.tree.nodes, [&](const TreeNode& of) { return of.inclusive_s >= least_time(); }) <=
-          rows)
-        return;
+      if (lines_of_tree() <= rows) return;
     }
+  }
+
+  /// With those that say how much the smaller ones of a call path have together.
+  std::ptrdiff_t lines_of_tree() const {
+    std::ptrdiff_t lines = 0;
+    for (const TreeNode& node : d_.tree.nodes) {
+      if (node.inclusive_s < least_time()) continue;
+      double smaller_s = 0;
+      for (const std::uint32_t child : node.children)
+        if (const double seconds = d_.tree.nodes[child].inclusive_s; seconds < least_time()) smaller_s += seconds;
+      lines += 1 + (smaller_s > 0 && smaller_s >= least_time());
+    }
+    return lines;
   }
 
   void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
