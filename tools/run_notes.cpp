@@ -186,7 +186,7 @@ std::string RunNotes::left_behind() const {
 std::string RunNotes::line() const {
   const Notes notes = read_notes(file_);
   if (notes.experiments.size() == 1) {
-    // What was said is why there are none, but for a directory that somebody has taken away.
+    // The reason has been printed already, unless somebody has removed the directory.
     if (notes.said && !has_profile(notes.experiments[0]) && !state_of(notes.experiments[0]).empty()) return {};
     return line_of_one(notes.experiments[0], notes.said);
   }

@@ -45,7 +45,8 @@ class IterationProfiles {
                            const std::vector<SampledPath>* recorded = nullptr) const;
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
   format::UnitTotals sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
-  /// format::user_times() of one iteration. Two metrics are asked for one after the other: the last answer is kept.
+  /// format::user_times() of one iteration. The last answer is kept, since two metrics of an iteration are computed
+  /// from it, one right after the other. Valid until the next call.
   const format::UnitTimes& user_times(std::int64_t iteration, std::int32_t cluster,
                                       std::span<const std::int64_t> row) const {
     if (iteration != last_user_times_.iteration || cluster != last_user_times_.cluster ||

@@ -142,7 +142,7 @@ class CallTreePage : public RunPage {
     }
   }
 
-  /// With those that say how much the smaller ones of a call path have together.
+  /// As print_children() will print it, including the lines that sum up the smaller children of a call path.
   std::ptrdiff_t lines_of_tree() const {
     std::ptrdiff_t lines = 0;
     for (const TreeNode& node : d_.tree.nodes) {

@@ -82,7 +82,8 @@ static int receive_descriptor(int socket) {
   return descriptor;
 }
 
-/* Whether the memory at this address of a process is Refrain's: it alone is mapped without huge pages ("nh"). */
+/* Whether the memory at this address of a process is Refrain's: nothing else there is mapped without huge pages
+   ("nh"). */
 static int is_ours(pid_t process, unsigned long long address) {
   char name[64], line[512];
   snprintf(name, sizeof name, "/proc/%d/smaps", (int)process);
