@@ -420,6 +420,12 @@ bool encode_all_cores(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+bool encode_cores_taken(const RankRecord& record, Encoder& out) {
+  for (const std::int64_t ns : {record.throttled_ns, record.taken_ns})
+    out.varint(ns < 0 ? 0 : static_cast<std::uint64_t>(ns) + 1);
+  return !out.failed();
+}
+
 /// Members as runs of equal stride: MPI_COMM_WORLD of any size is one run.
 void encode_members(std::span<const std::int32_t> members, Encoder& out) {
   out.varint(members.size());
@@ -529,6 +535,7 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
                        return encode_totals(record, paths, definitions.paths(), ticks_per_second(record), out);
                      }) &&
          add_section(block, Section::Cores, [&](Encoder& out) { return encode_all_cores(record, out); }) &&
+         add_section(block, Section::CoresTaken, [&](Encoder& out) { return encode_cores_taken(record, out); }) &&
          add_section(block, Section::OwnTimes, [&](Encoder& out) { return encode_own_times(record, out); }) &&
          add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
          (!some_stand_for_many(record.communicators) ||

@@ -151,6 +151,9 @@ struct RankRecord {
   std::int64_t begin_epoch_ns;
   platform::Cores cores_at_begin, cores_at_end;  ///< that threads of the process may run on; none: not known
   std::int64_t cpu_quota_in_thousandths;         ///< of a core; 0: no quota
+  std::int64_t
+      throttled_ns;       ///< for which quotas have held back threads of the control group since the begin; -1: unknown
+  std::int64_t taken_ns;  ///< what interrupts and the hypervisor have taken of the cores at the begin, likewise
   CalibratedCost call_cost;
   CalibratedCost tick_cost;
   std::span<const platform::Module> modules;

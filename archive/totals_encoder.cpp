@@ -31,8 +31,9 @@ class LocationSums {
     const auto cost = [&](measurement::OwnTime of, const CalibratedCost& calibrated) {
       return format::cost_of(location.own_times[static_cast<std::size_t>(of)], calibrated.median);
     };
-    const format::TimeConstants constants{cost(measurement::OwnTime::Call, record_.call_cost),
-                                          cost(measurement::OwnTime::Tick, record_.tick_cost), ticks_per_second_};
+    const format::TimeConstants constants{
+        cost(measurement::OwnTime::Call, record_.call_cost), cost(measurement::OwnTime::Tick, record_.tick_cost),
+        ticks_per_second_, true, location.losses[static_cast<std::size_t>(measurement::Loss::RunDelayUnknown)] == 0};
     for (const UnitRecord& unit : location.units)
       if (!collect_unit(unit, location, paths) || !divide_time(unit, constants) || !divide_extras(unit)) return false;
     return true;

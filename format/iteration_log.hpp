@@ -13,7 +13,7 @@ namespace refrain::format {
 enum class Label : std::uint32_t {};
 inline constexpr Label no_label{0xffffffff};
 
-inline constexpr std::size_t max_overall = 32;  ///< overall metrics
+inline constexpr std::size_t max_overall = 36;  ///< overall metrics
 
 /// How an overall metric of every single iteration is kept in the iteration log.
 enum class Precision : std::uint8_t {

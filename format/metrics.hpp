@@ -37,6 +37,8 @@ struct UnitTotals {
   std::int64_t ticks_lost = 0;      ///< ... Refrain itself or nothing to attribute; each tick costs the location's mean
   std::int64_t weight_user_ns = 0;  ///< W_user
   std::int64_t weight_mpi_ns = 0;   ///< W_mpi
+  std::int64_t waited_ns = 0;       ///< the thread did not run, outside of MPI, and was ready to
+  std::int64_t off_mpi_ns = 0;      ///< ... in calls of MPI, ready or not
   double weight_user_squared = 0;   ///< sum of w^2 over user ticks, ns^2, for the standard error
 
   inline UnitTotals& operator+=(const UnitTotals& other);
@@ -160,6 +162,15 @@ constexpr std::size_t logged_place(MetricId metric) {
   }
   return n;
 }
+
+static_assert(
+    [] {
+      for (const auto& row : metric_table)
+        for (const MetricId of : {row.follows, row.also_follows})
+          if (of != MetricId::Nothing && of != MetricId::Self && logged_place(of) == logged_count) return false;
+      return true;
+    }(),
+    "a column follows a metric that single iterations have");
 
 /// The integers of UnitTotals, in the order of the file: first those that every version has, as versions before 1.6
 /// read them by their place, then others in the order of the table (docs/file-format.md).

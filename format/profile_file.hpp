@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 9;
+inline constexpr std::uint16_t minor_version = 10;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;
@@ -53,6 +53,7 @@ enum class Section : std::uint32_t {
   SampledMessages = 31,    ///< since 1.7, when iterations found no room for their events
   Durations = 32,          ///< since 1.8, when calls were made
   Cores = 33,              ///< since 1.9
+  CoresTaken = 34,         ///< since 1.10
 };
 
 inline constexpr std::uint16_t section_version = 1;

@@ -27,10 +27,13 @@ struct UnitTimes {
   std::int64_t cpu = 0;      ///< CPU time, in user code and MPI
   std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
   std::int64_t not_on_cpu = 0;
-  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it
-  std::int64_t no_sample = 0;                            ///< on the CPU, but no tick says where
-  std::int64_t no_path = 0;                              ///< on the CPU, by ticks whose call path was lost
-  std::int64_t mpi_no_path = 0;                          ///< in MPI, but of no call path
+  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it: the same where it was counted
+  /// Of not_on_cpu, where that was counted; else both are 0.
+  std::int64_t waited = 0;       ///< ready to run, for a core
+  std::int64_t blocked = 0;      ///< in the kernel: sleep, locks, files, page faults, stops
+  std::int64_t no_sample = 0;    ///< on the CPU, but no tick says where
+  std::int64_t no_path = 0;      ///< on the CPU, by ticks whose call path was lost
+  std::int64_t mpi_no_path = 0;  ///< in MPI, but of no call path
 
   inline UnitTimes& operator+=(const UnitTimes& other);
 };
@@ -49,6 +52,8 @@ inline constexpr TimeColumn time_columns[] = {{"wall", &UnitTimes::wall},
                                               {"not_on_cpu", &UnitTimes::not_on_cpu},
                                               {"not_on_cpu_low", &UnitTimes::not_on_cpu_low},
                                               {"not_on_cpu_high", &UnitTimes::not_on_cpu_high},
+                                              {"waited_for_core", &UnitTimes::waited},
+                                              {"blocked", &UnitTimes::blocked},
                                               {"no_sample", &UnitTimes::no_sample},
                                               {"no_path", &UnitTimes::no_path},
                                               {"mpi_no_path", &UnitTimes::mpi_no_path}};
@@ -65,6 +70,8 @@ struct TimeConstants {
   double call_cost = 0;  ///< ticks of bookkeeping per MPI call
   double tick_cost = 0;  ///< ... per timer tick
   double ticks_per_second = 1e9;
+  bool off_cpu_is_counted = false;    ///< UnitTotals::off_mpi_ns is known
+  bool run_delay_is_counted = false;  ///< ... and waited_ns, too
 };
 /// A cost by the location's own timing where it has any, else by the rank's calibration.
 constexpr double cost_of(const OwnTimeMean& measured, double calibrated) {
@@ -180,10 +187,11 @@ inline UnitTimes stopped_times(const UnitTotals& unit) {
   return times;
 }
 
-/// What user_times() reads of a unit.
-inline constexpr std::int64_t UnitTotals::*inputs_of_user_times[] = {
-    &UnitTotals::wall,       &UnitTotals::mpi,       &UnitTotals::own,       &UnitTotals::mpi_calls,
-    &UnitTotals::ticks_user, &UnitTotals::ticks_mpi, &UnitTotals::ticks_lost};
+/// What undivided_times() reads of a unit.
+inline constexpr std::int64_t UnitTotals::*inputs_of_undivided_times[] = {
+    &UnitTotals::wall,       &UnitTotals::mpi,       &UnitTotals::own,        &UnitTotals::mpi_calls,
+    &UnitTotals::ticks_user, &UnitTotals::ticks_mpi, &UnitTotals::ticks_lost, &UnitTotals::cpu_ns,
+    &UnitTotals::waited_ns,  &UnitTotals::off_mpi_ns};
 
 /// Wall, MPI, own and user time of any other leaf unit; nothing else. As in undivided_times().
 inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constants) {
@@ -207,10 +215,20 @@ inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& co
   using namespace time_rules;
   UnitTimes times = user_times(unit, constants);
   const std::int64_t rate = fixed_point(constants.ticks_per_second, bits_of_rate);
-  const std::int64_t cpu =
-      narrow(nearest(Wide{at_least_zero(unit.cpu_ns)} * rate, Wide{1'000'000'000} << bits_of_rate));
-  times.cpu = cpu;
-  const Wide wall_beyond_cpu = Wide{times.wall} - cpu;
+  const auto ticks_of = [&](std::int64_t ns) {
+    return narrow(nearest(Wide{at_least_zero(ns)} * rate, Wide{1'000'000'000} << bits_of_rate));
+  };
+  times.cpu = ticks_of(unit.cpu_ns);
+  const Wide wall_beyond_cpu = Wide{times.wall} - times.cpu;
+  if (constants.off_cpu_is_counted) {
+    const std::int64_t off_mpi = std::min(ticks_of(unit.off_mpi_ns), times.mpi);
+    times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - off_mpi), times.user);
+    times.not_on_cpu_high = times.not_on_cpu_low;
+    if (!constants.run_delay_is_counted) return times;
+    times.waited = std::min(ticks_of(unit.waited_ns), times.not_on_cpu_low);
+    times.blocked = times.not_on_cpu_low - times.waited;
+    return times;
+  }
   times.not_on_cpu_low = std::min(narrow(wall_beyond_cpu - times.mpi), times.user);
   times.not_on_cpu_high = std::max(std::min(narrow(wall_beyond_cpu), times.user), times.not_on_cpu_low);
   return times;

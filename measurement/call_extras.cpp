@@ -54,7 +54,8 @@ BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, cons
   if (l.calls_around == most_calls_around || !enter(l, Inside::Call)) return {nullptr, false};
   push_call(l);
   const NodeId around = l.call.node;
-  l.call = {.sp = caller.sp, .pc = caller.pc, .node = unrecorded_call, .region = region, .time = time};
+  const platform::Ticks begun = l.call.begin;  // of the call around, until this one begins
+  l.call = {.sp = caller.sp, .pc = caller.pc, .begin = begun, .node = unrecorded_call, .region = region, .time = time};
   if (around != unrecorded_call) {
     bool full = false;
     l.call.node = l.tree.child(around, NodeKind::Region, static_cast<std::uint64_t>(region), full);

@@ -25,19 +25,24 @@ void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Lab
 
 using PassedOnes = std::span<const PassedIteration>;
 
+/// What PassedIteration::off_ns is a value of.
+constexpr MetricId off_metric(bool in_call) { return in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore; }
+
 /// What some passed iterations have in all.
 class PassedSum {
  public:
-  PassedSum(PassedOnes ones, bool any_cpu, bool in_call) {
+  PassedSum(PassedOnes ones, bool any_cpu, bool any_off, bool in_call) : off_(off_metric(in_call)) {
     if (ones.empty()) return;
     untouched_ = {ones.size(), ones.front().number, ones.back().number, sum_, minimum_, maximum_, squares_};
     set(MetricId::Wall, ones, &PassedIteration::wall);
     if (any_cpu) set(MetricId::Cpu, ones, &PassedIteration::cpu_ns);
+    if (any_off) set(off_, ones, &PassedIteration::off_ns);
     if (in_call) set(MetricId::Time, ones, &PassedIteration::wall);
   }
   PassedSum(const PassedSum&) = delete;
   Ticks wall() const { return sum_[at(MetricId::Wall)]; }
   std::int64_t cpu_ns() const { return sum_[at(MetricId::Cpu)]; }
+  std::int64_t off_ns() const { return sum_[at(off_)]; }
   const clustering::Untouched& untouched() const { return untouched_; }
 
  private:
@@ -61,6 +66,7 @@ class PassedSum {
     squares_[at(metric)] = std::max(0.0, squares - count * mean_from_first * mean_from_first);
   }
 
+  const MetricId off_;
   IterationRow sum_ = {}, minimum_ = {}, maximum_ = {};
   double squares_[most_logged] = {};
   clustering::Untouched untouched_{};
@@ -113,15 +119,17 @@ class Taker {
     const Passed& passed = unit_.passed;
     wall_left_ = passed.wall;
     cpu_left_ = passed.cpu_ns;
+    off_left_ = passed.off_ns;
     if (passed.wall == 0 || !spans_are_kept_since(passed.first)) return true;
     if (!f_.passed_ones.reserve(unit_.span - passed.first)) return false;
-    CpuShares cpu(passed.cpu_ns, passed.wall);
+    WallShares cpu(passed.cpu_ns, passed.wall), off(passed.off_ns, passed.wall);
     Span span = span_at(passed.first);
     for (std::uint64_t i = passed.first; i < unit_.span; ++i) {
       const Span next = span_at(i + 1);
       if (span.of != outside_of_iterations) {
         const Ticks wall = next.begin - span.begin;
-        (void)f_.passed_ones.push_back({iteration_of_span(span.of), wall, cpu.of(wall), loop_of_span(span.of)});
+        (void)f_.passed_ones.push_back(
+            {iteration_of_span(span.of), wall, cpu.of(wall), off.of(wall), loop_of_span(span.of)});
       }
       span = next;
     }
@@ -142,11 +150,14 @@ class Taker {
     return begin;
   }
 
-  PassedSum sum_of(PassedOnes ones) const { return PassedSum(ones, unit_.passed.cpu_ns > 0, in_call()); }
+  PassedSum sum_of(PassedOnes ones) const {
+    return PassedSum(ones, unit_.passed.cpu_ns > 0, unit_.passed.off_ns > 0, in_call());
+  }
 
   void count_off(const PassedSum& sum) {
     wall_left_ -= sum.wall();
     cpu_left_ -= sum.cpu_ns();
+    off_left_ -= sum.off_ns();
   }
 
   /// The call path of the MPI call in which the iterations were passed, with all their time.
@@ -202,6 +213,7 @@ class Taker {
     count_off(others);
     wall_left_ -= ones[0].wall;
     cpu_left_ -= ones[0].cpu_ns;
+    off_left_ -= ones[0].off_ns;
     log(*loop, ones, label);
     spill_if_much(l_, *loop);
   }
@@ -210,6 +222,7 @@ class Taker {
     std::fill_n(row, most_logged, 0);
     row[at(MetricId::Wall)] = one.wall;
     row[at(MetricId::Cpu)] = one.cpu_ns;
+    row[at(off_metric(in_call()))] = one.off_ns;
     if (in_call()) row[at(MetricId::Time)] = one.wall;
   }
 
@@ -218,7 +231,8 @@ class Taker {
     const PassedIteration* before = nullptr;
     for (const PassedIteration& one : ones) {
       // Most differ in their wall time alone.
-      const bool alike = before && before->cpu_ns == one.cpu_ns && !in_call() && loop.iterations == one.number;
+      const bool alike = before && before->cpu_ns == one.cpu_ns && before->off_ns == one.off_ns && !in_call() &&
+                         loop.iterations == one.number;
       before = &one;
       if (alike && log_again(loop, one.wall)) continue;
       fill(one, row);
@@ -231,6 +245,7 @@ class Taker {
     counted_at_.count_loss(Loss::IterationUnclustered);
     f_.outside.wall += wall_left_;
     f_.outside.cpu_ns += cpu_left_;
+    (in_call() ? f_.outside.off_mpi_ns : f_.outside.waited_ns) += off_left_;
     if (in_call()) f_.outside.mpi += wall_left_;
   }
 
@@ -239,7 +254,7 @@ class Taker {
   Location& counted_at_;
   const FollowedUnit& unit_;
   Ticks wall_left_ = 0;
-  std::int64_t cpu_left_ = 0;  ///< of what was passed and is in no cluster yet
+  std::int64_t cpu_left_ = 0, off_left_ = 0;  ///< of what was passed and is in no cluster yet
   Label label_ = no_label;
   IterationRow row_ = {};
   std::int64_t call_values_[columns_of(NodeKind::Region) + most_extra_metrics] = {};

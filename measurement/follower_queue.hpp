@@ -20,7 +20,8 @@ struct Passed {
   std::uint64_t first;  ///< the last one is that before FollowedUnit::span
   platform::Ticks wall;
   std::int64_t cpu_ns;
-  NodeId call;  ///< MPI call in which the spans were passed, else the root
+  std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
+  NodeId call;          ///< MPI call in which the spans were passed, else the root
 };
 
 /// An item of the queue: this, then per call path a FollowedPath and its values.

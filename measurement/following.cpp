@@ -55,18 +55,22 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   const bool in_call = alive && was == Inside::Call;
   const Ticks passed = alive ? now_in.begin - next.begin : 0;
   const Ticks passed_outside = alive ? now_in.outside - next.outside : 0;
-  std::int64_t cpu_now = 0;
-  Ticks elapsed = 0;
-  if (alive) {
-    cpu_now = platform::thread_cpu_ns_of(l.os_thread_id);
-    if (cpu_now < l.cpu_begin_ns) cpu_now = l.cpu_begin_ns;
-    elapsed = platform::now() - l.begin;
-  }
-  CpuShares cpu(cpu_now - l.cpu_begin_ns, elapsed);
+  // What came since the last look is shared out; what came before it belongs to the unit in progress.
+  const bool looked = alive && l.off_cpu.at > l.begin;
+  Ticks since = looked ? l.off_cpu.at : l.begin;
+  if (since > next.begin) since = next.begin;
+  const std::int64_t cpu_since = looked && l.off_cpu.cpu_ns > l.cpu_begin_ns ? l.off_cpu.cpu_ns : l.cpu_begin_ns;
+  const OffCpuTimes off_cpu = alive ? take_off_cpu(l, in_call) : OffCpuTimes{};
+  const std::int64_t cpu_now = alive && l.off_cpu.cpu_ns > cpu_since ? l.off_cpu.cpu_ns : cpu_since;
+  const Ticks elapsed = alive ? platform::now() - since : 0;
+  std::int64_t UnitTotals::*const of_off = in_call ? &UnitTotals::off_mpi_ns : &UnitTotals::waited_ns;
+  WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.mpi : off_cpu.waited, elapsed);
 
   if (alive) {
     l.unit.wall += next.begin - l.begin;
-    l.unit.cpu_ns += cpu.of(next.begin - l.begin);
+    l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
+    l.unit.*of_off += off.of(next.begin - since);
+    if (in_call) l.unit.waited_ns += off_cpu.waited;  // before the call
   }
   if (in_call) cut_open_calls(l, next.begin, now_in.begin);
   l.call.values = nullptr;
@@ -88,14 +92,18 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   l.settled.wall += passed_outside;
   l.settled.cpu_ns += cpu.of(passed_outside);
+  l.settled.*of_off += off.of(passed_outside);
   const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
   if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside);
   if (passed > passed_outside) {
     const Ticks wall = passed - passed_outside;
-    f.passed = {from + 1, wall, cpu.of(wall), call};
+    const std::int64_t share = off.of(wall);
+    // A call that began while the measurement was stopped has no path: what it did not run is not told apart.
+    f.passed = {from + 1, wall, cpu.of(wall), in_call && call == root_node ? 0 : share, call};
   }
   if (alive) {
     l.unit.cpu_ns = cpu.rest();
+    l.unit.*of_off = off.rest();
     l.cpu_begin_ns = cpu_now;
     l.begin = now_in.begin;
   }
@@ -134,7 +142,9 @@ void notice_boundaries(Location& l, Inside was) {
 void settle_passed(Location& l, const Passed& passed) {
   l.settled.wall += passed.wall;
   l.settled.cpu_ns += passed.cpu_ns;
-  if (passed.call != root_node) settle_call(l, passed.call, passed.wall);
+  const bool in_call = passed.call != root_node;
+  (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += passed.off_ns;
+  if (in_call) settle_call(l, passed.call, passed.wall);
 }
 
 void keep_up(Location& l, Inside was) {

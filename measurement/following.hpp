@@ -29,6 +29,7 @@ struct PassedIteration {
   std::uint64_t number;
   platform::Ticks wall;
   std::int64_t cpu_ns;
+  std::int64_t off_ns;  ///< see Passed
   RegionId loop;
 };
 
@@ -55,10 +56,10 @@ inline bool follows(const Location& location) {
   return location.following && !location.following->stopped.load(std::memory_order_relaxed);
 }
 
-/// Shares the CPU time of a stretch of wall time among the parts of the stretch, in proportion to their wall time.
-class CpuShares {
+/// Shares what was counted in a stretch of wall time among the parts of the stretch, in proportion to their wall time.
+class WallShares {
  public:
-  CpuShares(std::int64_t cpu_ns, platform::Ticks wall) : left_(cpu_ns > 0 ? cpu_ns : 0), wall_(wall) {}
+  WallShares(std::int64_t all, platform::Ticks wall) : left_(all > 0 ? all : 0), wall_(wall) {}
   std::int64_t of(platform::Ticks part) {
     if (part <= 0 || wall_ <= 0) return 0;
     const auto exact = static_cast<double>(left_) * (static_cast<double>(part) / static_cast<double>(wall_));

@@ -11,6 +11,7 @@
 #include "measurement/call_tree.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
+#include "measurement/off_cpu.hpp"
 #include "measurement/open_call.hpp"
 #include "measurement/own_location.hpp"
 #include "measurement/own_time.hpp"
@@ -63,6 +64,7 @@ struct OpenMark {
   std::uintptr_t sp;      ///< stack pointer of the function at the mark
   std::uintptr_t iteration_begins, iteration_ends;  ///< of a loop: where its iterations were marked last
   platform::Ticks begin;
+  OffCpuTimes off_before;          ///< of the thread by then
   platform::Ticks stopped_before;  ///< time for which the measurement had been stopped by then
   NodeId node;                     ///< call path of the mark
   std::uint32_t index;             ///< of the function's frame, from the outermost
@@ -151,11 +153,12 @@ struct alignas(64) Location {
   std::int32_t thread = 0;  ///< 0 is the thread that the process began with
   int os_thread_id = 0;
   char name[32]{};
-  platform::ThreadCpuClock cpu_clock;
-  platform::Ticks first_begin = 0;  ///< of the location's first thread
-  platform::Ticks end = 0;          ///< of its last thread
-  std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
-  Location* next = nullptr;         ///< all locations of the process, newest first
+  OffCpu off_cpu;
+  platform::ThreadCpuClock cpu_clock;  ///< begins with what tells calls that the thread has kept its processor
+  platform::Ticks first_begin = 0;     ///< of the location's first thread
+  platform::Ticks end = 0;             ///< of its last thread
+  std::atomic<bool> in_use{false};     ///< a thread owns it now; else it waits in the pool
+  Location* next = nullptr;            ///< all locations of the process, newest first
 
   // Async-signal-safe.
   void count_loss(Loss loss) { add_loss(loss, 1); }
@@ -194,6 +197,22 @@ inline OwnTimeBegin begin_own_time(Location& location) {
   timing.begin = {at, location.own_times_left_out, location.cpu_clock.watch().begin()};
 }
 TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of_, begin_); }
+
+/// Since the last look at its time off the CPU.
+[[gnu::always_inline]] inline bool has_kept_processor(const Location& location) {
+  return location.cpu_clock.watch().holds(location.off_cpu.watch);
+}
+/// The thread itself leaves user code for a call, which begins at the time that is returned. The previous call has
+/// already looked at its own time if it was long enough; if not, it counts as part of this stretch.
+[[gnu::always_inline]] inline platform::Ticks end_user_stretch(Location& location) {
+  const platform::Ticks now = platform::now();
+  if (now - shortest_with_switch < location.call.begin || has_kept_processor(location)) return now;
+  return begin_after_look(location, now);
+}
+/// The same where a unit, a loop or a region begins or ends.
+inline void end_user_part(Location& location, platform::Ticks now) {
+  end_off_cpu_part(location, now - location.call.begin);
+}
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
 void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);

@@ -42,6 +42,7 @@ Location* from_pool() {
 /// counts as time outside of iterations. An iteration that the location follows goes on.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
+  count_off_cpu(l, false);
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
   hand_over_end_of_thread(l);
@@ -57,6 +58,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 std::int64_t threads_measured() { return lives.load(std::memory_order_relaxed); }
 Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() {
+  for (Location* l = first_location(); l; l = l->next) l->off_cpu.run_delay.close_copy();
   all.store(nullptr, std::memory_order_release);
   hand_over_fork();
   forget_durations();
@@ -73,6 +75,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 }
 
 void free_detached_location(Location* l) {
+  end_off_cpu(*l);
   platform::unmake_on_pages(l->following);
   free_durations(*l);
   forget_marks(*l);
@@ -118,6 +121,7 @@ bool enter_location(Location& l) {
   if (l.following) l.following->alive = true;
   begin_readings(l);
   begin_own_times(l);
+  begin_off_cpu(l);
   l.begin = platform::now();
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
@@ -134,6 +138,8 @@ void end_location(Location& l) {
   if (!pass_gate(l, inside)) return;
   l.call.sp = no_scope;
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
+    if (l.following) keep_up(l, inside);
+    count_off_cpu_of_call(l, l.call_seen);
     end_open_calls(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
     messages_go_uncounted.store(true, std::memory_order_relaxed);
@@ -143,6 +149,7 @@ void end_location(Location& l) {
   set_own_location(nullptr);
   prctl(PR_GET_NAME, l.name);
   end_lifetime(l, platform::thread_cpu_ns());
+  end_off_cpu(l);
   l.cpu_clock.detach();
   leave(l, Inside::Closed);
   l.in_use.store(false, std::memory_order_release);
@@ -224,10 +231,12 @@ void close_location(Location& l) {
   const Inside inside = own ? end_unfinished_bookkeeping(l) : l.inside.load(std::memory_order_acquire);
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Call) {
+    count_off_cpu(l, true);
     end_open_calls(l, platform::now());
     l.count_loss(Loss::ThreadStillRunning);
   }
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));
+  end_off_cpu(l);
   if (own) {
     l.cpu_clock.detach();
     leave(l, Inside::Closed);

@@ -77,10 +77,15 @@ void drop(Location& l) {
 /// Closes the innermost mark and counts its time.
 void close(Location& l, Ticks now) {
   const OpenMark& mark = top(l);
+  end_user_part(l, now);
   tell(l, mark, MarkRecord::Kind::End, true, now);
   const Ticks time = now - mark.begin - (stopped_until(l, now, 0).wall - mark.stopped_before);
-  if (time > 0 && l.tree.node(mark.node).kind == NodeKind::Marked)
-    l.tree.values(mark.node)[column_of(MetricId::MarkTime)] += time;
+  if (time > 0 && l.tree.node(mark.node).kind == NodeKind::Marked) {
+    std::int64_t* const values = l.tree.values(mark.node);
+    values[column_of(MetricId::MarkTime)] += time;
+    values[column_of(MetricId::MarkOffCpu)] += l.off_cpu.sum.user - mark.off_before.user;
+    values[column_of(MetricId::MarkWaited)] += l.off_cpu.sum.waited - mark.off_before.waited;
+  }
   take_back(l);
 }
 
@@ -213,13 +218,16 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .iteration_begins = 0,
           .iteration_ends = 0,
           .begin = 0,
+          .off_before = {},
           .stopped_before = 0,
           .node = node,
           .index = place.activation.index,
           .region = name,
           .is_loop = is_loop};
   l.walker.forget(mark.index);
+  end_user_part(l, platform::now());
   mark.begin = platform::now();
+  mark.off_before = l.off_cpu.sum;
   mark.stopped_before = stopped_until(l, mark.begin, 0).wall;
   tell(l, mark, MarkRecord::Kind::Begin, true, mark.begin);
   return true;
@@ -324,6 +332,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
+  end_user_part(l, entry);
   if (!l.stopped) settle_unit(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();

@@ -69,11 +69,11 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   if (begun.within) [[unlikely]]
     return {call.values, 0};
   const platform::Ticks time = uncharged_time(call, end);
+  if (time >= shortest_with_switch && !has_kept_processor(l)) look_after_call(l, time, end);
   ++call.values[column_of(MetricId::Visits)];
   call.values[column_of(MetricId::Time)] += time;
   l.unit.mpi += time;
-  if (l.calls_around == 0) [[likely]]
-    ++l.unit.mpi_calls;
+  ++l.unit.mpi_calls;  // taken back where the call lies within another one
   if (l.extra) [[unlikely]]
     charge_reading(l, false, {end, true}, call.values + columns_of(NodeKind::Region));
   return {call.values, end};
@@ -93,6 +93,7 @@ REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end, waits::Tr
   if (is_wanted(l, Wish::Calls)) [[unlikely]]
     hand_over_call(l, end, true);
   if (l.calls_around > 0) [[unlikely]] {
+    --l.unit.mpi_calls;
     pop_call(l, end);
     return leave(l, Inside::Call);
   }

@@ -195,7 +195,7 @@ template <class Before, class Call, class After>
   const std::uintptr_t sp = location.call.sp;
   if (!begun.within) [[likely]] {
     location.call.taken_out = 0;
-    location.call.begin = location.call.charged_until = platform::now();
+    location.call.begin = location.call.charged_until = end_user_stretch(location);
   }
   leave(location, Inside::Call);
   auto result = call();

@@ -90,7 +90,10 @@ void end_abandoned_call(Location& l) {
   // Nobody saw when the call was left. The time after the last tick in the call is the program's own: a jump is made by
   // code that runs, and the next tick is not far from there.
   const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
-  end_open_call(l, l.call_verified > charged ? l.call_verified : charged);
+  const Ticks until = l.call_verified > charged ? l.call_verified : charged;
+  if (l.calls_around > 0) count_off_cpu(l, true);
+  else count_off_cpu_of_call(l, until);
+  end_open_call(l, until);
   l.count_loss(Loss::CallAbandoned);
   messages_go_uncounted.store(true, std::memory_order_relaxed);
 }

@@ -27,6 +27,7 @@ void stop(Location& l, Inside inside, Ticks now) {
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Call) stop_open_calls(l, now);
   if (l.extra) take_reading(l, false);
+  count_off_cpu(l, inside == Inside::Call);
   const std::int64_t cpu = cpu_of(l);
   l.unit.wall += now - l.begin;
   if (cpu > l.cpu_begin_ns) l.unit.cpu_ns += cpu - l.cpu_begin_ns;
@@ -42,6 +43,7 @@ void resume(Location& l, Inside inside, Ticks now) {
   l.while_stopped.cpu_ns = until_now.cpu_ns;
   l.unit = l.while_stopped.unit;
   l.while_stopped.unit = {};
+  (void)take_off_cpu(l, inside == Inside::Call);
   l.stopped = false;
   if (follows(l)) {
     keep_up(l, Inside::Closed);

@@ -21,6 +21,14 @@ struct Cores {
 /// thread. False: the thread is gone. Async-signal-safe.
 bool add_cores_of(int os_thread_id, Cores& cores);
 
+/// For how long quotas have held back threads of the process's control group and of those around it so far, ns, all of
+/// them together (cpu.stat: v2 throttled_usec, v1 throttled_time); -1: no such file tells. Opens a few files. Ordinary
+/// context.
+std::int64_t throttled_ns();
+/// What interrupts and the hypervisor have taken of these cores since the machine was started, ns, as the kernel counts
+/// them in its ticks (/proc/stat: irq, softirq, steal); -1: that file does not tell. Ordinary context.
+std::int64_t taken_ns(const Cores& cores);
+
 /// How much CPU time the process may use per second of wall time, by the quotas of its control groups (cgroup v2
 /// cpu.max, v1 cpu.cfs_quota_us), in thousandths; 0: no quota. Opens a few files. Ordinary context.
 std::int64_t cpu_quota_in_thousandths();

@@ -17,7 +17,7 @@ struct Places {
   rlim_t part, most;
   std::atomic<rlim_t> taken;
 };
-Places places[] = {{16, 256, 0}, {8, RLIM_INFINITY, 0}};
+Places places[] = {{16, 256, 0}, {8, RLIM_INFINITY, 0}, {64, 64, 0}};
 Places& places_for(DescriptorUse use) { return places[static_cast<unsigned>(use)]; }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace refrain::platform {
 enum class DescriptorUse : std::uint8_t {
   TaskClock,  ///< all threads together: a sixteenth of what the process is allowed (RLIMIT_NOFILE), and 256 at most
   Metric,     ///< the user asks for it: an eighth
+  RunDelay,   ///< of all threads together a sixty-fourth, and 64 at most: the others ask less often
 };
 
 /// A place among the descriptors for this use. The rest is the program's: one with 1,024 descriptors that opens 900

@@ -33,6 +33,7 @@ class ThreadCpuClock {
 
   /// Of the thread, for others who want to know whether it has kept its processor.
   SwitchWatch& watch() { return watch_; }
+  const SwitchWatch& watch() const { return watch_; }
 
  private:
   static constexpr int fraction_bits = 31;

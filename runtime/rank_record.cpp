@@ -7,6 +7,7 @@
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
+#include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
 #include "measurement/stopping.hpp"
 #include "measurement/unseen_threads.hpp"
@@ -180,6 +181,16 @@ bool RankRecordBuilder::add(const Location& l) {
     cpu_end = platform::thread_cpu_ns_of(l.os_thread_id);
   }
   if (threads_ != Threads::Ended && has_thread && !l.stopped) {
+    const measurement::OffCpuTimes off = measurement::off_cpu_since_look(l, inside == Inside::Call);
+    if (inside == Inside::Call && threads_ != Threads::Cut) {
+      // The CPU time since the call was charged last is left out with the call.
+      const double ticks_per_ns = platform::ticks_per_second(record_.first_anchor, record_.last_anchor) * 1e-9;
+      const auto call_ns = static_cast<std::int64_t>(static_cast<double>(end - l.call.charged_until) / ticks_per_ns);
+      cpu_end -= std::clamp<std::int64_t>(call_ns - off.mpi, 0, std::max<std::int64_t>(cpu_end - l.cpu_begin_ns, 0));
+    } else {
+      in_progress.off_mpi_ns += off.mpi;
+    }
+    in_progress.waited_ns += off.waited;
     if (inside == Inside::Call) {
       // Without a cut the innermost open call is left out, with all time since it was charged last.
       if (threads_ != Threads::Cut) end = l.call.charged_until;

@@ -64,8 +64,13 @@ platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
 platform::Cores cores_at_begin;
 std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
-int loaded_process = 0;      ///< process id of the process that this library was loaded into
-int home_process = 0;        ///< process id of the measured process: a child of vfork shares our memory, not our duty
+/// What the kernel does not count is below 0.
+struct CoresTaken {
+  std::int64_t throttled_ns = -1, taken_ns = -1;
+};
+CoresTaken taken_at_begin, taken_so_far;
+int loaded_process = 0;  ///< process id of the process that this library was loaded into
+int home_process = 0;    ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
 bool mpi_was_initialized = false;
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
@@ -209,6 +214,8 @@ bool begin_measurement() {
   begin_epoch_ns = platform::wall_clock_ns();
   platform::add_cores_of(0, cores_at_begin);
   cpu_quota = platform::cpu_quota_in_thousandths();
+  read_cores_taken();
+  taken_at_begin = taken_so_far;
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
@@ -321,6 +328,9 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.cores_at_begin = cores_at_begin;
   frame.cores_at_end = cores_now();
   frame.cpu_quota_in_thousandths = cpu_quota;
+  const auto since = [](std::int64_t begin, std::int64_t now) { return begin < 0 || now < begin ? -1 : now - begin; };
+  frame.throttled_ns = since(taken_at_begin.throttled_ns, taken_so_far.throttled_ns);
+  frame.taken_ns = since(taken_at_begin.taken_ns, taken_so_far.taken_ns);
   frame.region_names = measurement::mpi_region_names;
   if (adapter_in_use.communicators) {
     // Each refers to the next, and other threads may be adding to them.
@@ -368,6 +378,7 @@ measurement::Peers finish_events(Ending ending) {
 
 void write_everything(Ending ending) {
   platform::refresh_modules();
+  read_cores_taken();
   const measurement::Peers peers = finish_events(ending);
   RankRecordBuilder builder;
   if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
@@ -504,6 +515,8 @@ void on_mpi_aborting() {
 }
 
 }  // namespace
+
+void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::taken_ns(cores_at_begin)}; }
 
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
   const archive::RankRecord frame = make_frame(spilled);

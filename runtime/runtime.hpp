@@ -39,6 +39,9 @@ bool is_one_of_several();
 /// first snapshot, or at its end, and so does one that leaves without having initialized MPI. One thread at a time.
 bool have_experiment(Ending reason);
 
+/// Reads a few files for the next record, which tells what quotas, interrupts and the hypervisor have taken until now.
+/// Before other threads are held.
+void read_cores_taken();
 /// The record of this rank (rank_record.hpp), of everything or of what running threads have come to.
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads);
 

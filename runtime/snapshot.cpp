@@ -238,6 +238,7 @@ void on_snapshot_is_due(Location& location) {
   const platform::Ticks begin = platform::now();
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   unwind::refresh_tables();
+  read_cores_taken();
   const bool can_be = have_experiment(Ending::Warned);
   // A handler that jumps out would leave the others paused for ever.
   std::optional<platform::NoSignals> quiet(std::in_place);
@@ -313,6 +314,7 @@ bool write_as_it_is(Ending ending) {
   // The loader's lock may be held by a thread that waits for this one: only a process that ends, and so has a deadline,
   // may ask for it.
   if (ending != Ending::Warned) platform::try_refresh_modules();
+  read_cores_taken();
   bool good = have_experiment(ending);
   for (int i = 0; good && !measurement::pause_others(); ++i) {
     good = i < longest_wait;

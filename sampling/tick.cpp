@@ -8,6 +8,7 @@
 #include "measurement/abandoned_scope.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/off_cpu.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
 #include "sampling/thread_sampler.hpp"
@@ -276,6 +277,7 @@ void take_no_sample(Location& location, Inside inside, const void* context) {
   }
   ++location.unit.ticks_lost;
   if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
+  else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location);
 }
 
 /// A tick that stands for CPU time. False: the measurement of this location is ending.
@@ -292,6 +294,7 @@ bool take_sample(Location& location, Inside inside, Weight weight, const void* c
     location.unit.weight_mpi_ns += weight.here;
     location.call.taken_out += tick_settings.tick_cost;
   } else {
+    measurement::count_off_cpu_in_tick(location);
     sample(location, weight.here, context);
   }
   location.unit.weight_mpi_ns += weight.in_mpi;

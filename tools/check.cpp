@@ -80,7 +80,26 @@ const char* verdict(const analysis::RunDifference& of) {
 
 struct Run {
   std::int32_t processes = 0;
+  bool off_cpu_is_told_apart = true;
   std::vector<analysis::RunSeries> series;
+
+  /// Of a run without loops: its time off the CPU becomes one series. False: it has been one, or there is none.
+  bool fold_off_cpu() {
+    analysis::RunSeries all;
+    std::erase_if(series, [&](const analysis::RunSeries& of) {
+      if (!of.loop.empty() || !analysis::is_off_cpu(of.path)) return false;
+      const double seconds = all.mean.value + of.mean.value, error = std::hypot(all.mean.error, of.mean.error);
+      all = of;
+      all.mean.value = all.lower.value = seconds;
+      all.mean.error = all.lower.error = all.sampling_s = error;
+      return true;
+    });
+    if (all.path.empty()) return false;
+    const bool is_folded = all.path != analysis::not_on_cpu_name;
+    all.path = analysis::not_on_cpu_name;
+    series.push_back(std::move(all));
+    return is_folded;
+  }
   bool has_loop(const std::string& name) const {
     return std::ranges::any_of(series, [&](const auto& of) { return of.loop == name; });
   }
@@ -90,7 +109,8 @@ Run read_run(const std::string& directory, double least_share) {
   const auto experiment = experiment::Experiment::open(directory);
   analysis::Symbolizer symbolizer;
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer);
-  Run run{experiment->definitions().ranks_expected, series_of_run(*experiment, tree, least_share)};
+  Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
+          series_of_run(*experiment, tree, least_share)};
   if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
   return run;
 }
@@ -134,18 +154,25 @@ void compare(const Request& request, Outcome& outcome) {
   if (request.against.empty()) return;
   const double tolerance = request.tolerance_percent / 100;
   constexpr double part = 0.1;  // of what is tolerated may be left out
-  const Run now = read_run(request.experiment, tolerance);
+  Run now = read_run(request.experiment, tolerance);
   std::vector<Run> before;
-  std::vector<std::vector<analysis::RunSeries>> series;
   for (const std::string& other : request.against) {
     before.push_back(read_run(other, part * tolerance));
-    series.push_back(before.back().series);
     if (before.back().processes != now.processes) {
       outcome.not_checked.push_back(fmt::format("{} has {} processes and {} has {}: their times are not compared",
                                                 request.experiment, now.processes, other, before.back().processes));
       return;
     }
   }
+  if (!now.off_cpu_is_told_apart || !std::ranges::all_of(before, &Run::off_cpu_is_told_apart)) {
+    bool is_folded = now.fold_off_cpu();
+    for (Run& run : before) is_folded |= run.fold_off_cpu();
+    if (is_folded)
+      outcome.notes.emplace_back(
+          "time off the CPU is compared as a whole: not all runs tell waiting for a core from being blocked");
+  }
+  std::vector<std::vector<analysis::RunSeries>> series;
+  for (const Run& run : before) series.push_back(run.series);
   outcome.comparisons = compare_runs(now.series, series, {.tolerance = tolerance});
   std::set<std::string> loops;
   for (const auto& of : now.series) loops.insert(of.loop);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "offline/analysis/named_paths.hpp"
 #include "offline/analysis/run_totals.hpp"
@@ -45,18 +46,20 @@ void prune(CallTree& tree) {
 }  // namespace
 
 bool is_exact(PathKind kind, std::string_view name) {
-  return kind == PathKind::Mpi || (kind == PathKind::Other && (name == refrain_name || name == stopped_name));
+  if (kind != PathKind::Other) return kind == PathKind::Mpi;
+  return name == refrain_name || name == stopped_name || name == waited_name || name == blocked_name;
 }
 
 ByPseudo<std::int64_t> pseudo_ticks(const format::UnitTimes& times, const experiment::Location& location) {
-  const auto arena_full = static_cast<std::size_t>(format::Loss::ArenaFull);
-  const bool lost = arena_full < location.losses.size() && location.losses[arena_full] > 0;
-  return {times.not_on_cpu,
+  const bool lost = location.has(format::Loss::ArenaFull);
+  return {times.not_on_cpu - times.waited - times.blocked,
           lost ? times.no_sample : add_saturating(times.no_sample, times.no_path),
           lost ? times.no_path : 0,
           times.refrain,
           times.stopped,
-          times.mpi_no_path};
+          times.mpi_no_path,
+          times.waited,
+          times.blocked};
 }
 
 const char* name_of(PathKind kind) { return kind == PathKind::User ? "user" : kind == PathKind::Mpi ? "mpi" : "other"; }
@@ -111,6 +114,8 @@ class CallTreeBuilder::Impl {
     sampled_.assign(tree_.nodes.size(), 0);
     const auto put = [&](std::uint32_t node, std::int64_t t) { ticks_[node] = add_saturating(ticks_[node], t); };
     LocationSummary summary{location.rank, location.thread, location.name};
+    constexpr double s_per_ns = 1e-9;
+    const bool tells_waiting = rank.off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown);
     for (const auto& row : of.paths) {
       const NodeKind kind = definitions_.paths[row.path].kind;
       const std::uint32_t node = tree_.node_of[row.path];
@@ -128,6 +133,13 @@ class CallTreeBuilder::Impl {
       weights_[node] += static_cast<double>(value(MetricId::Weight));
       at.mark_visits = add_saturating(at.mark_visits, value(MetricId::MarkVisits));
       at.mark_s += seconds(value(MetricId::MarkTime));
+      if (!tells_waiting && value(MetricId::MarkVisits) > 0) untold_marks_.insert(node);
+      if (tells_waiting && value(MetricId::MarkVisits) > 0) {
+        const double off_s = std::max(0.0, static_cast<double>(value(MetricId::MarkOffCpu)) * s_per_ns),
+                     waited_s = std::clamp(static_cast<double>(value(MetricId::MarkWaited)) * s_per_ns, 0.0, off_s);
+        at.mark_waited_s = at.mark_waited_s.value_or(0) + waited_s;
+        at.mark_blocked_s = at.mark_blocked_s.value_or(0) + off_s - waited_s;
+      }
     }
     const format::UnitTimes& times = of.times;
     const auto of_no_path = pseudo_ticks(times, location);
@@ -139,23 +151,28 @@ class CallTreeBuilder::Impl {
     summary.refrain_s = seconds(times.refrain);
     summary.stopped_s = seconds(times.stopped);
     summary.not_on_cpu_s = seconds(times.not_on_cpu);
+    summary.waited_for_core_s = seconds(times.waited);
+    summary.blocked_s = seconds(times.blocked);
+    summary.off_untold_s = seconds(times.not_on_cpu - times.waited - times.blocked);
+    summary.off_cpu_is_counted = rank.off_cpu_is_counted;
+    summary.off_cpu_is_told_apart = tells_waiting;
+    if (rank.off_cpu_is_counted)
+      summary.mpi_off_cpu_s = std::clamp(static_cast<double>(of.totals.off_mpi_ns) * s_per_ns, 0.0, summary.mpi_s);
     summary.not_on_cpu_low_s = seconds(times.not_on_cpu_low);
     summary.not_on_cpu_high_s = seconds(times.not_on_cpu_high);
     summary.samples = of.totals.ticks_user;
     add_asked_for(rank, of, summary);
 
     Totals& totals = tree_.totals;
+    totals.off_cpu_is_counted &= rank.off_cpu_is_counted;
+    totals.off_cpu_is_told_apart &= tells_waiting;
     totals.not_on_cpu_low_s += summary.not_on_cpu_low_s;
     totals.not_on_cpu_high_s += summary.not_on_cpu_high_s;
-    const std::int64_t user_cpu = times.user - times.not_on_cpu;
-    const std::int64_t at_stake =
-        std::min({user_cpu, times.cpu - user_cpu, times.not_on_cpu_high - times.not_on_cpu_low});
-    totals.not_on_cpu_at_stake_s += seconds(std::max<std::int64_t>(at_stake, 0));
     totals.mpi_calls = add_saturating(totals.mpi_calls, of.totals.mpi_calls);
     totals.ticks_user = add_saturating(totals.ticks_user, of.totals.ticks_user);
     totals.ticks_mpi = add_saturating(totals.ticks_mpi, of.totals.ticks_mpi);
     totals.ticks_without_sample = add_saturating(totals.ticks_without_sample, of.totals.ticks_lost);
-    totals.weight_s += static_cast<double>(of.totals.weight_user_ns) * 1e-9;
+    totals.weight_s += static_cast<double>(of.totals.weight_user_ns) * s_per_ns;
     totals.weight_squares_s2 += of.totals.weight_user_squared * 1e-18;
     for (std::size_t i = 0; i < location.losses.size() && i < totals.losses.size(); ++i)
       totals.losses[i] = add_saturating(totals.losses[i], location.losses[i]);
@@ -166,6 +183,9 @@ class CallTreeBuilder::Impl {
     totals.refrain_s += summary.refrain_s;
     totals.stopped_s += summary.stopped_s;
     totals.not_on_cpu_s += summary.not_on_cpu_s;
+    totals.waited_for_core_s += summary.waited_for_core_s;
+    totals.blocked_s += summary.blocked_s;
+    totals.mpi_off_cpu_s += summary.mpi_off_cpu_s;
     tree_.locations.push_back(std::move(summary));
 
     inclusive_.resize(tree_.nodes.size());
@@ -182,6 +202,8 @@ class CallTreeBuilder::Impl {
   CallTree finish() {
     if (!tree_.spread_over_threads) end_rank();
     const std::size_t size = tree_.nodes.size();
+    for (const std::uint32_t node : untold_marks_)
+      tree_.nodes[node].mark_waited_s = tree_.nodes[node].mark_blocked_s = std::nullopt;
     for (TreeNode& node : tree_.nodes) {
       node.inclusive_s = node.exclusive_s;
       node.inclusive = node.exclusive;
@@ -261,6 +283,7 @@ class CallTreeBuilder::Impl {
   Spreader spreader_{0};
   ByPseudo<std::uint32_t> pseudo_{};           ///< their nodes
   std::vector<double> weights_, sampled_s_;    ///< by node, of all locations
+  std::set<std::uint32_t> untold_marks_;       ///< of threads whose time off the CPU is not told apart
   std::vector<double> rank_inclusive_;         ///< of the rank in hand
   std::vector<std::int64_t> ticks_, sampled_;  ///< of the location in hand
   std::vector<double> inclusive_;

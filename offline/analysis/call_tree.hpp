@@ -25,7 +25,14 @@ enum class PathKind : std::uint8_t { User, Mpi, Other };
 const char* name_of(PathKind kind);
 
 /// Names of the paths that are no functions.
+inline constexpr const char* waited_name = "(waited for a core)";  ///< ready to run
+inline constexpr const char* blocked_name = "(blocked)";           ///< sleep, locks, files, page faults, stops
+/// What is not known to be one of the two: of formats before 1.10, where it is uncertain, too, and of kernels that do
+/// not count how long a thread is ready.
 inline constexpr const char* not_on_cpu_name = "(not on CPU)";
+inline bool is_off_cpu(std::string_view name) {
+  return name == waited_name || name == blocked_name || name == not_on_cpu_name;
+}
 inline constexpr const char* no_sample_name = "(no sample)";
 inline constexpr const char* refrain_name = "(refrain)";
 inline constexpr const char* stopped_name = "(measurement off)";
@@ -38,10 +45,20 @@ struct PseudoPath {
   const char* name;
   PathKind kind;
 };
-enum class Pseudo : std::uint8_t { NotOnCpu, NoSample, ArenaFull, Refrain, Stopped, MpiWithoutPath };
+enum class Pseudo : std::uint8_t {
+  NotOnCpu,
+  NoSample,
+  ArenaFull,
+  Refrain,
+  Stopped,
+  MpiWithoutPath,
+  WaitedForCore,
+  Blocked
+};
 inline constexpr PseudoPath pseudo_paths[] = {
     {not_on_cpu_name, PathKind::Other}, {no_sample_name, PathKind::Other}, {arena_full_name, PathKind::Other},
-    {refrain_name, PathKind::Other},    {stopped_name, PathKind::Other},   {mpi_without_path_name, PathKind::Mpi}};
+    {refrain_name, PathKind::Other},    {stopped_name, PathKind::Other},   {mpi_without_path_name, PathKind::Mpi},
+    {waited_name, PathKind::Other},     {blocked_name, PathKind::Other}};
 /// One value for each of them.
 template <class Value>
 using ByPseudo = std::array<Value, std::size(pseudo_paths)>;
@@ -82,8 +99,8 @@ class Counts {
 
 /// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
 bool is_exact(PathKind kind, std::string_view name);
-/// Time that was not on a CPU has none: how far it may be wrong is not a matter of how many samples there are (see the
-/// bounds in Totals).
+/// Time off the CPU of versions that did not count it has none: how far it may be wrong is not a matter of how many
+/// samples there are (see the bounds in Totals).
 inline bool has_standard_error(std::string_view name) { return name != not_on_cpu_name; }
 
 struct Spread {
@@ -104,9 +121,11 @@ struct TreeNode {
   double exclusive_error_s = 0;                 ///< of exclusive_s
   double weight_s = 0, exclusive_weight_s = 0;  ///< of samples, what both errors are from
   Counts exclusive, inclusive;
-  std::int64_t mark_visits = 0;  ///< of a marked one: times that it was begun
-  double mark_s = 0;             ///< ... and wall time between its begin and its end, exactly
-  Spread spread;                 ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::int64_t mark_visits = 0;          ///< of a marked one: times that it was begun
+  double mark_s = 0;                     ///< ... and wall time between its begin and its end, exactly
+  std::optional<double> mark_waited_s;   ///< of that user code that waited for a core; nothing: not of all threads
+  std::optional<double> mark_blocked_s;  ///< ... that was blocked
+  Spread spread;                         ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children;
 };
 
@@ -117,21 +136,26 @@ struct LocationSummary {
   std::int64_t samples = 0;
   Counts counts;
   double not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
+  double waited_for_core_s = 0, blocked_s = 0;  ///< of not_on_cpu_s, where they are told apart
+  double off_untold_s = 0;                      ///< the rest of it
+  double mpi_off_cpu_s = 0;                     ///< of mpi_s, where it was counted
+  bool off_cpu_is_counted = true;               ///< else bounds are all that is known of time off the CPU
+  bool off_cpu_is_told_apart = true;
 };
 
 struct Totals {
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
   double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
+  double waited_for_core_s = 0, blocked_s = 0;  ///< of not_on_cpu_s, where they are told apart
+  double mpi_off_cpu_s = 0;                     ///< of mpi_s: the thread had given up its core, or lost it
+  bool off_cpu_is_counted = true;               ///< of all threads: else bounds are all that is known
+  bool off_cpu_is_told_apart = true;            ///< of all threads
   std::int64_t mpi_calls = 0;
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_without_sample = 0;
   double weight_s = 0, weight_squares_s2 = 0;  ///< of ticks in user code: sum and sum of squares
   std::vector<std::int64_t> losses;            ///< by format::Loss
   Counts counts;
-  /// What an error of the samples can do to not_on_cpu_s. They divide a thread's CPU time between user code and MPI;
-  /// where threads wait for a core they may see one of the two too rarely by a factor of two. So this is the smaller
-  /// one's CPU time, or the distance of the bounds where that is less; added up over threads.
-  double not_on_cpu_at_stake_s = 0;
 };
 
 struct CallTree {

@@ -78,6 +78,8 @@ CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std:
     const std::string& name = tree.nodes[child].name;
     if (tree.nodes[child].parent != 0) continue;
     match.selection.not_on_cpu |= name == not_on_cpu_name;
+    match.selection.waited |= name == waited_name;
+    match.selection.blocked |= name == blocked_name;
     match.selection.no_sample |= name == no_sample_name;
     match.selection.refrain |= name == refrain_name;
     match.selection.mpi_without_path |= name == mpi_without_path_name;

@@ -112,7 +112,9 @@ Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_
   own.weight_squares = unit->weight_user_squared;
   for (const auto* of_paths : {&times.mpi_paths, &times.user_paths})
     for (const auto& [path, ticks] : *of_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
-  own.ticks[top_node(tree, not_on_cpu_name)] += static_cast<double>(times.not_on_cpu);
+  own.ticks[top_node(tree, not_on_cpu_name)] += static_cast<double>(times.not_on_cpu - times.waited - times.blocked);
+  own.ticks[top_node(tree, waited_name)] += static_cast<double>(times.waited);
+  own.ticks[top_node(tree, blocked_name)] += static_cast<double>(times.blocked);
   for (const auto& row : unit->values) {
     const auto value = [&](MetricId metric) {
       return static_cast<double>(value_of(*unit, row, paths[row.path].kind, metric));

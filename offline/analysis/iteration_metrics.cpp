@@ -47,13 +47,13 @@ double selected_value(const IterationProfiles::Selected& selected, MetricId metr
 /// Ticks of a metric that the time rules make of the totals of one iteration.
 std::int64_t value_by_rules(const IterationProfiles& profiles, std::int64_t iteration, std::int32_t cluster,
                             std::span<const std::int64_t> row, MetricId metric) {
+  const format::UnitTimes& times = profiles.undivided_times(iteration, cluster, row);
   switch (metric) {
-    case MetricId::User: return profiles.user_times(iteration, cluster, row).user;
-    case MetricId::Refrain: return profiles.user_times(iteration, cluster, row).refrain;
-    case MetricId::OffCpu: {
-      const format::UnitTimes times = format::undivided_times(profiles.sums_of(cluster, row), profiles.constants());
-      return std::max<std::int64_t>(times.wall - times.cpu, 0);
-    }
+    case MetricId::User: return times.user;
+    case MetricId::Refrain: return times.refrain;
+    case MetricId::OffCpu: return std::max<std::int64_t>(times.wall - times.cpu, 0);
+    case MetricId::WaitedForCore: return times.waited;
+    case MetricId::Blocked: return times.blocked;
     default: throw std::invalid_argument("a metric without a rule");
   }
 }
@@ -66,6 +66,15 @@ IterationValue known_of_clusters(const IterationProfiles& profiles, const PathSe
                                                std::span<const std::int64_t> row) mutable {
     return profiles.cluster_unit(cluster) ? value(iteration, cluster, row) : std::numeric_limits<double>::quiet_NaN();
   };
+}
+
+bool is_part_of_off_cpu(std::string_view metric) {
+  return metric == format::row_of(MetricId::WaitedForCore).total_name ||
+         metric == format::row_of(MetricId::Blocked).total_name;
+}
+
+double unknown(std::int64_t, std::int32_t, std::span<const std::int64_t>) {
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 const format::MetricRow* row_named(std::string_view total_name) {
@@ -82,9 +91,13 @@ std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop) {
     const auto at = std::ranges::find(loop.metrics, name, &experiment::OverallMetric::name);
     return at != loop.metrics.end() && at->precision != format::Precision::NotKept ? &*at : nullptr;
   };
+  const bool tells_waiting = logged(format::row_of(MetricId::WaitedForCore).total_name);
+  const auto has_rule = [&](const MetricRow& row) {
+    return row.source.from == format::MetricSource::Rules &&
+           (tells_waiting || &row != &format::row_of(MetricId::Blocked));
+  };
   for (const MetricRow& row : format::metric_table)
-    if (row.total_name && row.total_name != own_name &&
-        (row.source.from == format::MetricSource::Rules || logged(row.total_name)))
+    if (row.total_name && row.total_name != own_name && (has_rule(row) || logged(row.total_name)))
       metrics.push_back(metric_of(row.total_name, row.unit));
   for (const auto& metric : loop.metrics)  // those of REFRAIN_METRICS, and what later versions have
     if (!row_named(metric.name) && metric.precision != format::Precision::NotKept)
@@ -110,18 +123,25 @@ std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraM
   return metrics;
 }
 
+bool is_untold(const IterationProfiles& profiles, const PathSelection* selection, std::string_view metric) {
+  if (profiles.constants().run_delay_is_counted) return false;
+  return selection && !selection->everything ? selection->waited || selection->blocked : is_part_of_off_cpu(metric);
+}
+
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric) {
   const experiment::Loop& loop = profiles.loop();
   const int index = overall_index(loop, metric);
   const double second = profiles.constants().ticks_per_second;
-  if (index >= 0) {
+  if (is_untold(profiles, nullptr, metric)) return unknown;
+  const bool is_part = is_part_of_off_cpu(metric);
+  if (index >= 0 && !is_part) {
     const auto column = static_cast<std::size_t>(index);
     const std::string& unit = loop.metrics[column].unit;
     const double divisor = unit == "ticks" ? second : divisor_of(unit);
     return IterationValue::of_row(column, divisor);
   }
   const MetricRow* row = row_named(metric);
-  if (!row || row->source.from != format::MetricSource::Rules) return nullptr;
+  if (!row || (row->source.from != format::MetricSource::Rules && !is_part)) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
   return [&profiles, id, second](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> of) {
     return static_cast<double>(value_by_rules(profiles, iteration, cluster, of, id)) / second;
@@ -131,6 +151,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
   if (selection.everything) return value_of_metric(profiles, metric);
+  if (is_untold(profiles, &selection, metric)) return unknown;
   const auto& extra = profiles.rank().extra_metrics;
   for (std::size_t m = 0; m < extra.size(); ++m)
     if (extra[m].name == metric)
@@ -180,15 +201,22 @@ bool has_sampled(const IterationProfiles& profiles, const PathSelection& selecti
   const auto& paths = profiles.profile().paths;
   for (std::size_t path = 0; path < std::min(paths.size(), selection.paths.size()); ++path)
     if (selection.paths[path] && format::is_sampled(paths[path].kind)) return true;
-  return selection.not_on_cpu || selection.no_sample;
+  return (selection.not_on_cpu && !profiles.constants().off_cpu_is_counted) || selection.no_sample;
 }
 
 }  // namespace
+
+bool is_by_rules(const PathSelection& selection) {
+  return !selection.everything && !selection.mpi_without_path &&
+         std::ranges::find(selection.paths, true) == selection.paths.end();
+}
 
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
   if (selection.everything) return [](auto...) { return static_cast<double>(Known::Exact); };
   const bool is_time = metric == "wall" || metric == "user", is_samples = metric == "samples";
+  if (is_by_rules(selection) && is_time && !has_sampled(profiles, selection))
+    return [](auto...) { return static_cast<double>(Known::Exact); };
   const bool sampled = is_time && has_sampled(profiles, selection);
   const IterationValue of_cluster = known_of_clusters(
       profiles, selection, [&profiles, sampled, is_samples](std::int64_t, std::int32_t cluster, auto) {

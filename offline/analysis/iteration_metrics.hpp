@@ -74,10 +74,15 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
 /// Samples are those that were recorded in the iteration, where they were kept.
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
+/// Whether that value, or without call paths that of a metric, tells waiting for a core from being blocked at a
+/// location where the kernel did not: then it is NaN.
+bool is_untold(const IterationProfiles& profiles, const PathSelection* selection, std::string_view metric);
 /// The standard error of that value, for times in user code. Null: the metric is exact, or its error is not known.
 /// Where the value is 0 it is not the error but a third of what the value is below (95 %).
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
+/// Whether only the time rules define the selected call paths: then nothing is reconstructed.
+bool is_by_rules(const PathSelection& selection);
 /// How well that value is known, as the number of a Known (severities.hpp).
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);

@@ -219,25 +219,25 @@ format::UnitTotals IterationProfiles::sums_of(std::int32_t cluster, std::span<co
 
 namespace {
 
-/// The totals among the inputs of user_times().
-constexpr auto columns_for_user_times = [] {
-  std::array<format::TotalColumn, std::size(format::inputs_of_user_times)> columns{};
+/// The totals among the inputs of undivided_times().
+constexpr auto columns_for_undivided_times = [] {
+  std::array<format::TotalColumn, std::size(format::inputs_of_undivided_times)> columns{};
   std::size_t n = 0;
   for (const format::TotalColumn& column : format::total_columns)
-    for (const auto input : format::inputs_of_user_times)
+    for (const auto input : format::inputs_of_undivided_times)
       if (column.total == input) columns[n++] = column;
   return columns;
 }();
 
 }  // namespace
 
-const format::UnitTotals& IterationProfiles::sums_for_user_times(std::int32_t cluster,
-                                                                 std::span<const std::int64_t> row) const {
+const format::UnitTotals& IterationProfiles::sums_for_undivided_times(std::int32_t cluster,
+                                                                      std::span<const std::int64_t> row) const {
   const experiment::Unit* sums = cluster_unit(cluster);
   if (sums != nullptr && members(cluster) == 1) return *sums;
-  for (const auto& column : columns_for_user_times)
-    sums_for_user_times_.*column.total = columns_.of(row, column.metric);
-  return sums_for_user_times_;
+  for (const auto& column : columns_for_undivided_times)
+    sums_for_undivided_times_.*column.total = columns_.of(row, column.metric);
+  return sums_for_undivided_times_;
 }
 
 experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const {
@@ -306,16 +306,24 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
       out[samples_column] = sampled.samples;
     }
 
+  // What the values of loops and regions follow: of the cluster, and of the iteration.
+  const auto followed = [&](std::size_t column) -> std::pair<std::int64_t, std::int64_t> {
+    if (column == format::column_of(MetricId::MarkWaited)) return {sums->waited_ns, unit.waited_ns};
+    if (column != format::column_of(MetricId::MarkOffCpu)) return {sums->wall, unit.wall};
+    return {format::undivided_times(*sums, constants_).not_on_cpu_low,
+            format::undivided_times(unit, constants_).not_on_cpu_low};
+  };
   for (const auto& value : sums->values) {
     if (profile_.paths[value.path].kind != NodeKind::Marked) continue;
     auto& out = rows[value.path];
     for (std::size_t c = 0; c < format::columns_of(NodeKind::Marked); ++c) {
+      const auto [of_cluster, of_iteration] = followed(c);
       ReconstructionInput in;
       in.sum = sums->columns[value.first + c];
       in.members = static_cast<std::uint64_t>(members(cluster));
-      in.overall_sum = sums->wall;
-      in.overall_value = static_cast<double>(unit.wall);
-      in.scales = c == format::column_of(MetricId::MarkTime);
+      in.overall_sum = of_cluster;
+      in.overall_value = static_cast<double>(of_iteration);
+      in.scales = c != format::column_of(MetricId::MarkVisits);
       out.push_back(to_count(reconstruct(in)));
     }
   }

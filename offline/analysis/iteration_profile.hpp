@@ -28,6 +28,7 @@ struct PathSelection {
   std::vector<bool> paths;  ///< by archive path
   bool not_on_cpu = false, no_sample = false, refrain = false, mpi_without_path = false;
   bool everything = false;  ///< values are those of the whole
+  bool waited = false, blocked = false;
 };
 
 /// Of one loop of one location, which must outlive it. Not thread-safe: what a cluster needs is made when it is asked
@@ -45,15 +46,14 @@ class IterationProfiles {
                            const std::vector<SampledPath>* recorded = nullptr) const;
   /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
   format::UnitTotals sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
-  /// format::user_times() of one iteration. The last answer is kept, since two metrics of an iteration are computed
-  /// from it, one right after the other. Valid until the next call.
-  const format::UnitTimes& user_times(std::int64_t iteration, std::int32_t cluster,
-                                      std::span<const std::int64_t> row) const {
-    if (iteration != last_user_times_.iteration || cluster != last_user_times_.cluster ||
-        row.data() != last_user_times_.row)
-      last_user_times_ = {iteration, cluster, row.data(),
-                          format::user_times(sums_for_user_times(cluster, row), constants_)};
-    return last_user_times_.times;
+  /// format::undivided_times() of one iteration. The last answer is kept, since several metrics of an iteration are
+  /// computed from it, one right after the other. Valid until the next call.
+  const format::UnitTimes& undivided_times(std::int64_t iteration, std::int32_t cluster,
+                                           std::span<const std::int64_t> row) const {
+    if (iteration != last_times_.iteration || cluster != last_times_.cluster || row.data() != last_times_.row)
+      last_times_ = {iteration, cluster, row.data(),
+                     format::undivided_times(sums_for_undivided_times(cluster, row), constants_)};
+    return last_times_.times;
   }
   /// The same as a unit of that cluster.
   experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
@@ -121,8 +121,8 @@ class IterationProfiles {
   };
 
  private:
-  /// What format::user_times() needs of the totals, and nothing else. Valid until the next call.
-  const format::UnitTotals& sums_for_user_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// What format::undivided_times() needs of the totals, and nothing else. Valid until the next call.
+  const format::UnitTotals& sums_for_undivided_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
   struct Model;
   struct Pool;
   const Model& model(std::int32_t cluster) const;
@@ -146,14 +146,14 @@ class IterationProfiles {
   const RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
-  mutable format::UnitTotals sums_for_user_times_{};
-  struct UserTimesOfIteration {
+  mutable format::UnitTotals sums_for_undivided_times_{};
+  struct TimesOfIteration {
     std::int64_t iteration = -1;
     std::int32_t cluster = -1;
     const std::int64_t* row = nullptr;
     format::UnitTimes times{};
   };
-  mutable UserTimesOfIteration last_user_times_;
+  mutable TimesOfIteration last_times_;
   // Of mpi_column().
   mutable std::vector<double> estimates_;
   mutable std::vector<std::int64_t> mpi_column_;

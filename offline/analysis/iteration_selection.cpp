@@ -44,7 +44,8 @@ const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::sha
 
 /// Of the call paths that only the time rules define, but for MPI's.
 double IterationProfiles::Selected::other_ticks(const UnitTimes& times) const {
-  return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu : 0) +
+  return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu - times.waited - times.blocked : 0) +
+                             (selection_.waited ? times.waited : 0) + (selection_.blocked ? times.blocked : 0) +
                              (selection_.no_sample ? times.no_sample : 0) + (selection_.refrain ? times.refrain : 0));
 }
 

@@ -53,7 +53,7 @@ void iteration_values::round_to_total(std::int64_t total, std::span<const double
 
 /// MPI time of the iteration, as the time rules have it.
 std::int64_t IterationProfiles::mpi_ticks(std::int32_t cluster, std::span<const std::int64_t> row) const {
-  return format::user_times(sums_for_user_times(cluster, row), constants_).mpi;
+  return format::user_times(sums_for_undivided_times(cluster, row), constants_).mpi;
 }
 
 /// Each for itself, into estimates_, never negative. Returns their sum.

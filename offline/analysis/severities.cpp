@@ -36,11 +36,24 @@ const TimeMetric times[] = {
     {"mpi_io", "mpi", "files", {"file", "file_io"}},
     {"mpi_other", "mpi", "all other MPI functions", {""}},
     {"user", "wall", "user code"},
-    {"not_on_cpu", "user", "user code in which the thread did not run"},
+    {"not_on_cpu", "user", "time in user code in which the thread did not run"},
+    {"waited_for_core", "not_on_cpu", "time in user code in which the thread was ready to run and had no core"},
+    {"blocked", "not_on_cpu", "time in user code in which the thread slept or waited for a lock, a file or a page"},
     {"refrain", "wall", "Refrain's own bookkeeping"},
     {"measurement_off", "wall", "stopped by the program (MPI_Pcontrol)"}};
 constexpr std::size_t time_metrics = std::size(times);
-enum TimeMetricId : std::size_t { wall, mpi, first_class, last_class = 7, user, not_on_cpu, refrain, measurement_off };
+enum TimeMetricId : std::size_t {
+  wall,
+  mpi,
+  first_class,
+  last_class = 7,
+  user,
+  not_on_cpu,
+  waited_for_core,
+  blocked,
+  refrain,
+  measurement_off
+};
 static_assert(measurement_off + 1 == time_metrics);
 
 std::string_view class_of(std::string_view function) {
@@ -234,7 +247,9 @@ bool Severities::has_time(std::size_t metric, const NodeValues::Row& row, bool i
     case wall: return true;
     case mpi: return in_mpi;
     case user: return !in_mpi && !(by_rules && (name == refrain_name || name == stopped_name));
-    case not_on_cpu: return by_rules && name == not_on_cpu_name;
+    case not_on_cpu: return by_rules && is_off_cpu(name);
+    case waited_for_core: return by_rules && name == waited_name;
+    case blocked: return by_rules && name == blocked_name;
     case refrain: return by_rules && name == refrain_name;
     case measurement_off: return by_rules && name == stopped_name;
     default: return in_mpi && class_[row.node] == metric;
@@ -325,15 +340,17 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
   const double second = values->rank->ticks_per_second;
   std::vector<Severity> severities(metrics.size());
   double weight = 0, sampled = 0, all_sampled = 0;  // of the chosen call paths, and of all
-  bool has_not_on_cpu = false;
+  const bool is_counted = values->rank->off_cpu_is_counted;
+  bool has_bounds = false;
   for (const NodeValues::Row& row : values->rows) {
     const bool by_rules = row.path == NodeValues::none;
     const NodeKind kind = by_rules ? NodeKind::Root : paths[values->totals.paths[row.path].path].kind;
     const bool is_sampled = format::is_sampled(kind);
     if (is_sampled) all_sampled += static_cast<double>(row.ticks);
     if (!nodes.has(row.node)) continue;
-    has_not_on_cpu |= by_rules && row.ticks > 0 && !has_standard_error(tree_.nodes[row.node].name);
-    const bool in_mpi = by_rules ? tree_.nodes[row.node].name == mpi_without_path_name : kind == NodeKind::Region;
+    const std::string& name = tree_.nodes[row.node].name;
+    has_bounds |= by_rules && row.ticks > 0 && !is_counted && !has_standard_error(name);
+    const bool in_mpi = by_rules ? name == mpi_without_path_name : kind == NodeKind::Region;
     if (is_sampled) {
       sampled += static_cast<double>(row.ticks);
       weight += static_cast<double>(format::value_of(
@@ -346,8 +363,8 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
         if (!by_rules) severity.value += count_of(metrics[m], *values, row);
       } else if (has_time(metrics[m], row, in_mpi)) {
         severity.value += static_cast<double>(row.ticks) / second;
-        const bool divided =
-            is_sampled || (by_rules && !is_exact(tree_.nodes[row.node].kind, tree_.nodes[row.node].name));
+        const bool divided = is_sampled || (by_rules && !is_exact(tree_.nodes[row.node].kind, name) &&
+                                            !(is_counted && is_off_cpu(name)));
         if (divided) severity.known = Known::Sampled;
       }
     }
@@ -364,11 +381,11 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
       severity = saved(metrics[m], nodes, *values->rank, values->rank->locations[location.location]);
       continue;
     }
-    // Of everything no time was divided but that between user code and what was not on a CPU.
-    if (nodes.all() && metrics[m] != not_on_cpu) severity.known = Known::Exact;
+    // Of everything no time was divided but, by old versions, that between user code and what was not on a CPU.
+    if (nodes.all() && (is_counted || metrics[m] != not_on_cpu)) severity.known = Known::Exact;
     if (!values->exact && severity.known == Known::Exact && !nodes.all()) severity.known = Known::Reconstructed;
     if ((metrics[m] == wall || metrics[m] == user) && !nodes.all()) severity.standard_error = error;
-    if (has_not_on_cpu && (metrics[m] == not_on_cpu || (metrics[m] == wall && !nodes.all())))
+    if (has_bounds && (metrics[m] == not_on_cpu || (metrics[m] == wall && !nodes.all())))
       severity.standard_error.reset();
     if (metrics[m] == not_on_cpu && nodes.all())
       severity.bounds = {static_cast<double>(values->totals.times.not_on_cpu_low) / second,

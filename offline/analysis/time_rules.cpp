@@ -12,7 +12,8 @@ RankConstants constants_of(const experiment::Rank& rank, const experiment::Locat
     return format::cost_of(location.own_times[static_cast<std::size_t>(of)], calibrated.median);
   };
   return {cost(format::OwnTime::Call, rank.call_cost), cost(format::OwnTime::Tick, rank.tick_cost),
-          rank.ticks_per_second > 0 ? rank.ticks_per_second : 1e9};
+          rank.ticks_per_second > 0 ? rank.ticks_per_second : 1e9, rank.off_cpu_is_counted,
+          rank.off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown)};
 }
 
 namespace {

@@ -60,8 +60,8 @@ class Loader {
   };
   /// What the times that are looked at are called.
   struct Columns {
-    std::ptrdiff_t wall = -1, mpi = -1, user = -1, not_on_cpu = -1, refrain = -1, visits = -1, messages = -1, sent = -1,
-                   received = -1, read = -1, written = -1;
+    std::ptrdiff_t wall = -1, mpi = -1, user = -1, not_on_cpu = -1, waited = -1, blocked = -1, refrain = -1,
+                   visits = -1, messages = -1, sent = -1, received = -1, read = -1, written = -1;
   };
 
   std::int64_t enumerator(const char* enumeration, std::string_view name) const {
@@ -76,9 +76,19 @@ class Loader {
       const auto at = std::ranges::find(metrics, name, &RunMetric::name);
       return at == metrics.end() ? std::ptrdiff_t{-1} : at - metrics.begin();
     };
-    columns_ = {find("wall"),           find("mpi"),        find("user"),          find("not_on_cpu"),
-                find("refrain"),        find("visits"),     find("messages_sent"), find("bytes_sent"),
-                find("bytes_received"), find("bytes_read"), find("bytes_written")};
+    columns_ = {find("wall"),
+                find("mpi"),
+                find("user"),
+                find("not_on_cpu"),
+                find("waited_for_core"),
+                find("blocked"),
+                find("refrain"),
+                find("visits"),
+                find("messages_sent"),
+                find("bytes_sent"),
+                find("bytes_received"),
+                find("bytes_read"),
+                find("bytes_written")};
     if (columns_.wall < 0) throw std::logic_error("a run without wall time");
   }
   static double at(std::span<const double> values, std::ptrdiff_t column) {
@@ -224,12 +234,12 @@ class Loader {
     const std::int64_t rank = locations[first].rank;
     std::vector<double> time(nodes_.size()), visits(nodes_.size());
     std::vector<bool> has(nodes_.size());
-    auto& location_table = tables_.of(
-        "Location", {"TestRun_Locations", "Rank", "Thread", "Name", "Wall", "Mpi", "User", "NotOnCpu", "Refrain"});
+    auto& location_table = tables_.of("Location", {"TestRun_Locations", "Rank", "Thread", "Name", "Wall", "Mpi", "User",
+                                                   "NotOnCpu", "WaitedForCore", "Blocked", "Refrain"});
     auto& severities = tables_.of("Severity", {"CallPath_Severities", "Run", "Of", "At", "Value"});
     std::size_t i = first;
     for (; i < locations.size() && locations[i].rank == rank; ++i) {
-      double wall = 0, mpi = 0, user = 0, off = 0, refrain = 0;
+      double wall = 0, mpi = 0, user = 0, off = 0, waited = 0, blocked = 0, refrain = 0;
       std::vector<std::tuple<std::uint32_t, std::size_t, double>> cells;
       source_.for_each_node(i, [&](std::uint32_t node, std::span<const double> values) {
         const double here = at(values, columns_.wall);
@@ -237,6 +247,8 @@ class Loader {
         mpi += at(values, columns_.mpi);
         user += at(values, columns_.user);
         off += at(values, columns_.not_on_cpu);
+        waited += at(values, columns_.waited);
+        blocked += at(values, columns_.blocked);
         refrain += at(values, columns_.refrain);
         time[node] += here;
         visits[node] += at(values, columns_.visits);
@@ -252,9 +264,12 @@ class Loader {
         for (std::size_t m = 0; m < values.size(); ++m)
           if (values[m] != 0) cells.emplace_back(node, m, values[m]);
       });
+      const bool is_told_apart = locations[i].off_cpu_is_told_apart;
+      off_cpu_is_told_apart_ &= is_told_apart;
       const std::int64_t location =
           location_table.add({run_, rank, locations[i].thread, clean_text(locations[i].name), wall, mpi, user,
-                              if_known(off, columns_.not_on_cpu), if_known(refrain, columns_.refrain)});
+                              if_known(off, columns_.not_on_cpu), is_told_apart ? value_of(waited) : Value(),
+                              is_told_apart ? value_of(blocked) : Value(), if_known(refrain, columns_.refrain)});
       location_ids_.push_back(location);
       for (const auto& [node, m, value] : cells)
         severities.add({places_[node].path, run_, metrics_[m], location, value_of(value)});
@@ -262,6 +277,8 @@ class Loader {
       run_mpi_ += mpi;
       run_user_ += user;
       run_off_ += off;
+      run_waited_ += waited;
+      run_blocked_ += blocked;
       run_refrain_ += refrain;
       elapsed_ = std::max(elapsed_, wall);
       options_.progress(i + 1, locations.size());
@@ -399,10 +416,12 @@ class Loader {
     const RunFacts& facts = source_.facts();
     tables_
         .of("TestRun", {"ProgVersion_Runs", "Version", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall",
-                        "Mpi", "User", "NotOnCpu", "Refrain", "Complete"})
+                        "Mpi", "User", "NotOnCpu", "WaitedForCore", "Blocked", "Refrain", "Complete"})
         .add({version_, version_, value_of(facts.start_us), facts.processes, clean_text(facts.experiment), facts.source,
               elapsed_, run_wall_, run_mpi_, run_user_, if_known(run_off_, columns_.not_on_cpu),
-              if_known(run_refrain_, columns_.refrain), std::int64_t{facts.complete}});
+              off_cpu_is_told_apart_ ? value_of(run_waited_) : Value(),
+              off_cpu_is_told_apart_ ? value_of(run_blocked_) : Value(), if_known(run_refrain_, columns_.refrain),
+              std::int64_t{facts.complete}});
   }
 
   struct Place {
@@ -431,7 +450,9 @@ class Loader {
   std::vector<std::int64_t> metrics_, location_ids_, processes_;
   std::vector<NodeSum> sums_;
   std::map<std::int64_t, CallSum> call_sums_;
-  double run_wall_ = 0, run_mpi_ = 0, run_user_ = 0, run_off_ = 0, run_refrain_ = 0, elapsed_ = 0;
+  double run_wall_ = 0, run_mpi_ = 0, run_user_ = 0, run_off_ = 0, run_waited_ = 0, run_blocked_ = 0;
+  double run_refrain_ = 0, elapsed_ = 0;
+  bool off_cpu_is_told_apart_ = true;
   std::vector<std::string> notes_;
 };
 

@@ -85,7 +85,9 @@ class NativeRun : public RunTables {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       if (!rank) continue;
       for (std::size_t i = 0; i < rank->locations.size(); ++i) {
-        locations_.push_back({rank->rank, rank->locations[i].thread, rank->locations[i].name});
+        const experiment::Location& location = rank->locations[i];
+        locations_.push_back({rank->rank, location.thread, location.name,
+                              rank->off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown)});
         places_.push_back({place, i});
       }
     }

@@ -36,6 +36,7 @@ struct RunNode {
 struct RunLocation {
   std::int64_t rank = 0, thread = 0;
   std::string name;
+  bool off_cpu_is_told_apart = false;  ///< waiting for a core from being blocked
 };
 
 struct RunMetric {

@@ -1,6 +1,7 @@
 #pragma once
 /// Reads manifest.json.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,12 @@ struct Manifest {
   std::string mpi_library;
   std::vector<std::pair<std::string, std::string>> configuration;  ///< REFRAIN_* in force
 };
+
+/// Samples came by wall time, also while threads did not run.
+inline bool is_sampled_by_wall_time(const Manifest& manifest) {
+  const std::pair<std::string, std::string> setting("REFRAIN_SAMPLING_CLOCK", "wall");
+  return std::ranges::find(manifest.configuration, setting) != manifest.configuration.end();
+}
 
 /// Members that are missing keep their defaults; unknown ones are skipped. Throws ReadError when it is no JSON object,
 /// a member has the wrong type, or a newer Refrain wrote it.

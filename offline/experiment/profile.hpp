@@ -164,6 +164,11 @@ struct LocationDefinition {
   std::vector<std::int64_t> losses;                                     ///< by format::Loss
   std::array<format::OwnTimeMean, format::own_time_count> own_times{};  ///< ticks; 0 timed: not known
   std::vector<CallDurations> durations;                                 ///< ascending by path, then by class
+
+  bool has(format::Loss loss) const {
+    const auto at = static_cast<std::size_t>(loss);
+    return at < losses.size() && losses[at] > 0;
+  }
 };
 
 struct Location : LocationDefinition {
@@ -234,8 +239,10 @@ struct Cores {
     std::uint32_t first, count;
     bool operator==(const Run&) const = default;
   };
-  std::vector<Run> at_begin, at_end;      ///< ascending; none: not known
-  std::int64_t quota_in_thousandths = 0;  ///< of a core, by the control group; 0: no quota
+  std::vector<Run> at_begin, at_end;         ///< ascending; none: not known
+  std::int64_t quota_in_thousandths = 0;     ///< of a core, by the control group; 0: no quota
+  std::optional<std::int64_t> throttled_ns;  ///< for which quotas have held back threads of the control group
+  std::optional<std::int64_t> taken_ns;  ///< what interrupts and the hypervisor have taken of the cores at the begin
 
   bool known() const { return !at_begin.empty() || !at_end.empty(); }
   /// What the rank could use at its end: a program that binds its threads does that after the start.
@@ -327,6 +334,7 @@ struct Rank : RankDefinition {
   std::optional<EventsOfRank> events;          ///< none: no events were kept
   FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
+  bool off_cpu_is_counted = false;             ///< what of the time off the CPU was in MPI, and waiting for a core
 };
 
 /// What all ranks share.

@@ -57,6 +57,13 @@ void read_cores(SectionReader& in, Rank& rank) {
   rank.cores = std::move(cores);
 }
 
+void read_cores_taken(SectionReader& in, Rank& rank) {
+  for (auto* const ns : {&rank.cores.throttled_ns, &rank.cores.taken_ns})
+    if (const std::uint64_t above = in.varint(); above > 0)
+      *ns = static_cast<std::int64_t>((above - 1) & std::numeric_limits<std::int64_t>::max());
+  in.finish();
+}
+
 /// Classes of own time that this reader does not know are skipped.
 void read_own_times(SectionReader& in, Rank& rank) {
   std::vector<std::optional<std::size_t>> known(in.count(1));
@@ -365,6 +372,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   for (const ColumnPlace& place : schema_.columns[static_cast<std::size_t>(NodeKind::Function)])
     rank.function_columns.push_back(place.own);
   rank.extra_metrics = schema_.later;
+  rank.off_cpu_is_counted = std::ranges::any_of(schema_.totals, [](const std::optional<std::size_t>& total) {
+    return total && format::total_columns[*total].metric == format::MetricId::OffCpuMpi;
+  });
   for (ExtraMetric& metric : rank.extra_metrics)
     if (metric.unit == "ticks") metric.unit = "ns";
   read_locations(rank, depth);
@@ -372,6 +382,9 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   if (block_.has(Section::Cores))
     survives(Section::Cores, "cores", "which cores there were" + on + " is missing",
              [&](SectionReader& in) { read_cores(in, rank); });
+  if (block_.has(Section::CoresTaken))
+    survives(Section::CoresTaken, "cores taken", "what quotas and interrupts took of the cores" + on + " is missing",
+             [&](SectionReader& in) { read_cores_taken(in, rank); });
   if (block_.has(Section::OwnTimes))
     survives(Section::OwnTimes, "own times", "Refrain's own time" + on + " is as calibrated",
              [&](SectionReader& in) { read_own_times(in, rank); });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "offline/analysis/cluster_differences.hpp"
@@ -17,10 +18,11 @@ namespace {
 
 /// Of the others, and of the chosen iterations.
 struct Halves {
-  double iterations[2] = {}, user_s[2] = {};
+  double iterations[2] = {}, user_s[2] = {}, waited_s[2] = {}, blocked_s[2] = {};
 
-  double more_s() const {
-    return iterations[0] > 0 && iterations[1] > 0 ? user_s[1] / iterations[1] - user_s[0] / iterations[0] : 0;
+  double more_s() const { return more(user_s); }
+  double more(const double (&seconds)[2]) const {
+    return iterations[0] > 0 && iterations[1] > 0 ? seconds[1] / iterations[1] - seconds[0] / iterations[0] : 0;
   }
 };
 
@@ -35,7 +37,9 @@ OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, 
   OfRank of;
   of.members.resize(profiles.loop().clusters.size());
   of.sampled.assign(2, analysis::SampledTimes(facts.tree.nodes.size()));
-  const auto user = analysis::value_of_metric(profiles, "user");
+  const auto user = analysis::value_of_metric(profiles, "user"),
+             waited = analysis::value_of_metric(profiles, "waited_for_core"),
+             blocked = analysis::value_of_metric(profiles, "blocked");
   const bool has_samples = profiles.samples_stride() > 0;
   analysis::for_each_iteration(profiles.loop(),
                                [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -45,6 +49,8 @@ OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, 
                                  if (!choice) return;
                                  const bool is_chosen = *choice;
                                  of.all.user_s[is_chosen] += value;
+                                 of.all.waited_s[is_chosen] += waited(i, cluster, row);
+                                 of.all.blocked_s[is_chosen] += blocked(i, cluster, row);
                                  ++of.all.iterations[is_chosen];
                                  if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
                                    ++of.members[static_cast<std::size_t>(cluster)];
@@ -85,6 +91,21 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
   return *innermost;
 }
 
+OffCpu off_cpu_of(std::string_view name) {
+  return name == analysis::waited_name       ? OffCpu::Waited
+         : name == analysis::blocked_name    ? OffCpu::Blocked
+         : name == analysis::not_on_cpu_name ? OffCpu::Unknown
+                                             : OffCpu::No;
+}
+
+std::string in_words(OffCpu off_cpu) {
+  switch (off_cpu) {
+    case OffCpu::Waited: return "; the difference is time spent waiting for a core";
+    case OffCpu::Blocked: return "; the difference is time blocked in user code (sleep, locks or files)";
+    default: return "; the difference is time that was not on a CPU (a shared core, sleep or files)";
+  }
+}
+
 }  // namespace
 
 std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
@@ -120,6 +141,13 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
     blame.is_of_changing_ranks = is_user && !blame.is_of_all_ranks && loop.ranks.size() > 1;
   }
   if (is_user) {
+    // What was counted explains more than samples, which a thread has only while it runs. Not a number where it was
+    // not.
+    const double waited_s = most->all.more(most->all.waited_s), blocked_s = most->all.more(most->all.blocked_s);
+    if (std::max(waited_s, blocked_s) > most_of_it * more_s) {
+      blame.off_cpu = waited_s > blocked_s ? OffCpu::Waited : OffCpu::Blocked;
+      return blame;
+    }
     if (const std::uint32_t node = node_of_difference(facts.tree, most->sampled[1], most->sampled[0], more_s);
         node != 0) {
       blame.path = analysis::short_path(path_to(facts.tree, node));
@@ -143,8 +171,11 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
       const analysis::TreeNode& node = facts.tree.nodes[of.node];
       if (of.metric != "time" || of.node == 0 || node.kind != kind || !(more(of) > 0) || more(of) < part * largest_s)
         continue;
-      blame.is_not_on_cpu = node.name == analysis::not_on_cpu_name;
-      if (kind == analysis::PathKind::Other && !blame.is_not_on_cpu) continue;
+      if (kind == analysis::PathKind::Other) {
+        blame.off_cpu = off_cpu_of(node.name);
+        if (blame.off_cpu == OffCpu::No) continue;
+        return blame;
+      }
       blame.is_user = kind == analysis::PathKind::User;
       blame.path = analysis::short_path(path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node));
       return blame;
@@ -152,14 +183,25 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
   return blame;
 }
 
+const char* because(OffCpu off_cpu) {
+  switch (off_cpu) {
+    case OffCpu::Waited: return ", because it waited for a core";
+    case OffCpu::Blocked: return ", because it was blocked (sleep, locks or files)";
+    case OffCpu::Unknown: return ", because it was not on a CPU (a shared core, sleep or files)";
+    default: return "";
+  }
+}
+
 std::string text_of(const Facts& facts, const std::optional<Blame>& blame) {
-  if (!blame || blame->path.empty()) return {};
-  if (!blame->is_user && !blame->is_not_on_cpu) return ", most of that in " + blame->path;
-  const std::string path =
-      blame->is_not_on_cpu ? "because a thread was not on a CPU (a shared core, sleep or files)" : "in " + blame->path;
-  if (blame->is_of_changing_ranks) return ", " + path + ", now on one rank and now on another";
-  if (facts.first_threads().size() < 2 || blame->is_of_all_ranks || !blame->rank) return ", " + path;
-  return fmt::format(", {} on rank {}", path, *blame->rank);
+  if (!blame) return {};
+  const bool one_rank = facts.first_threads().size() > 1 && !blame->is_of_all_ranks && blame->rank;
+  const std::string on_rank = blame->is_of_changing_ranks ? ", now on one rank and now on another"
+                              : one_rank                  ? fmt::format(" on rank {}", *blame->rank)
+                                                          : "";
+  if (blame->off_cpu != OffCpu::No) return in_words(blame->off_cpu) + on_rank;
+  if (blame->path.empty()) return {};
+  if (!blame->is_user) return ", most of that in " + blame->path;
+  return ", in " + blame->path + on_rank;
 }
 
 }  // namespace refrain::findings

@@ -184,13 +184,15 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
           return std::optional(piece >= late->begin && piece < late->end);
         },
         spot->main_rank);
+    const OffCpu off_cpu = cause ? cause->off_cpu : OffCpu::No;
     found.push_back(
         {"", share, share_of(facts, loop, late->error_s),
-         fmt::format("rank {} computes longer than the others from about iteration {} to {} of {}, {} each against "
-                     "their mean of {}{}",
-                     loop.ranks[spot->main_rank].rank, human_count(first), human_count(last), name_of(loop),
-                     human_time(own_s), human_time(others_s), cause && cause->is_user ? ", in " + cause->path : ""),
-         more_of(facts, loop, "user")});
+         fmt::format("rank {} {} from about iteration {} to {} of {}, {} each against their mean of {}{}",
+                     loop.ranks[spot->main_rank].rank,
+                     off_cpu == OffCpu::No ? "computes longer than the others" : "takes longer than the others",
+                     human_count(first), human_count(last), name_of(loop), human_time(own_s), human_time(others_s),
+                     cause && cause->is_user ? ", in " + cause->path : because(off_cpu)),
+         more_of(facts, loop, metric_of(off_cpu))});
   }
 }
 
@@ -212,12 +214,13 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
     for (const HotSpot::Piece& piece : spot->pieces) is_of_main[piece.number] = piece.halves[0].rank == spot->main_rank;
     const auto is_hot = [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); };
     const auto cause = blame(facts, loop, 0, is_hot, spot->main_rank);
-    found.push_back(
-        {"", share, share_of(facts, loop, spot->error_s),
-         fmt::format("in {} the rank that takes longest outside of MPI changes as the iterations go ({}), "
-                     "and the others wait for it{}",
-                     name_of(loop), ranks_text(hot), cause && cause->is_user ? ", mostly in " + cause->path : ""),
-         more_of(facts, loop, "user")});
+    const OffCpu off_cpu = cause ? cause->off_cpu : OffCpu::No;
+    found.push_back({"", share, share_of(facts, loop, spot->error_s),
+                     fmt::format("in {} the rank that takes longest outside of MPI changes as the iterations go ({}), "
+                                 "and the others wait for it{}",
+                                 name_of(loop), ranks_text(hot),
+                                 cause && cause->is_user ? ", mostly in " + cause->path : because(off_cpu)),
+                     more_of(facts, loop, metric_of(off_cpu))});
   }
 }
 

@@ -170,7 +170,7 @@ std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
   ranks->error_s = std::hypot(deviation_of(doubt_s(*ranks->latest)), deviation_of(mean_doubt_s));
   if (is_on_cpu) return ranks;
   constexpr double least_ratio = 2;
-  // A rank that sleeps or reads files has another sentence (shared_core).
+  // A rank that sleeps or reads files has another sentence (blocked).
   if (!is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
   ranks = late_ranks_by(threads, [](const analysis::LocationSummary& of) { return of.user_s; });
   if (!ranks || !is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
@@ -210,47 +210,128 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
 
 namespace {
 
-/// Why user code was not on a CPU, as far as that is known.
-std::string why_not_on_cpu(const experiment::Experiment& experiment) {
+/// Which ranks had too few cores, and how long quotas have held threads back.
+struct CoresOfRun {
+  struct OfHost {
+    double waited_s = 0;     ///< for a core, in user code
+    double throttled_s = 0;  ///< by quotas: what ranks tell of one control group is the same
+  };
+  std::vector<analysis::SharedCores> shared;  ///< worst first
+  std::map<std::string, OfHost> hosts;
+
+  std::string sentence(const analysis::SharedCores& of) const { return analysis::sentence(of, hosts.size() > 1); }
+};
+
+CoresOfRun cores_of(const Facts& facts) {
+  CoresOfRun all;
   constexpr std::size_t most_ranks_read = 4096;
-  const std::size_t ranks = experiment.ranks().size();
+  std::map<std::int32_t, double> waited_s;
+  for (const auto* of : facts.first_threads()) waited_s[of->rank] = of->waited_for_core_s;
+  const std::size_t ranks = facts.experiment.ranks().size();
   analysis::CoreUse cores;
-  std::set<std::string> hosts;
   for (std::size_t place = 0; place < std::min(ranks, most_ranks_read); ++place)
-    if (const auto rank = experiment.rank(place, experiment::Depth::Run)) {
+    if (const auto rank = facts.experiment.rank(place, experiment::Depth::Run)) {
       cores.add(*rank);
-      hosts.insert(rank->host);
+      CoresOfRun::OfHost& host = all.hosts[rank->host];
+      host.waited_s += waited_s[rank->rank];
+      host.throttled_s = std::max(host.throttled_s, static_cast<double>(rank->cores.throttled_ns.value_or(0)) * 1e-9);
     }
-  const auto shared = cores.shared();
-  if (shared.empty()) return "threads share cores, sleep, or read and write files";
-  return analysis::sentence(shared[0], hosts.size() > 1);
+  all.shared = cores.shared();
+  return all;
 }
+
+/// Why the ranks of the host with most of the waiting had no core, as far as that is known.
+std::string why_no_core(const CoresOfRun& cores) {
+  const auto waited_s = [](const auto& host) { return host.second.waited_s; };
+  const auto most = std::ranges::max_element(cores.hosts, {}, waited_s);
+  if (most == cores.hosts.end()) return "";
+  constexpr double worth_a_word = 0.25;
+  const auto& [host, of] = *most;
+  const bool is_throttled = of.throttled_s > worth_a_word * of.waited_s;
+  const auto here = std::ranges::find(cores.shared, host, &analysis::SharedCores::host);
+  if (here != cores.shared.end()) {
+    const bool tells_quota = is_throttled && here->quota > 0;
+    return ", because " + cores.sentence(*here) +
+           (tells_quota ? fmt::format(", which held threads back for {}", human_time(of.throttled_s)) : "");
+  }
+  if (is_throttled)
+    return fmt::format(", because the quota of the control group held threads back for {}", human_time(of.throttled_s));
+  return cores.shared.empty() ? "; other threads or processes had it" : "; " + cores.sentence(cores.shared[0]);
+}
+
+/// A part of the time of the first threads.
+struct PartOfTime {
+  double seconds = 0, low_s = 0, high_s = 0;
+  std::string of_one;  ///< ", mostly on rank 3"; empty: it is not one rank's
+};
+
+PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const analysis::LocationSummary&)>& part) {
+  constexpr double most_of_it = 0.75;
+  PartOfTime all;
+  double most_s = -1;
+  std::int32_t rank = 0;
+  const auto threads = facts.first_threads();
+  for (const auto* of : threads) {
+    const PartOfTime here = part(*of);
+    all.seconds += here.seconds;
+    all.low_s += here.low_s;
+    all.high_s += here.high_s;
+    if (here.low_s <= most_s) continue;
+    most_s = here.low_s;
+    rank = of->rank;
+  }
+  // The others may have up to what they are uncertain by.
+  if (threads.size() > 1 && most_s > most_of_it * all.high_s) all.of_one = fmt::format(", mostly on rank {}", rank);
+  return all;
+}
+
+PartOfTime exact(double seconds) { return {seconds, seconds, seconds, {}}; }
 
 }  // namespace
 
-void shared_core(const Facts& facts, std::vector<Finding>& found) {
-  double seconds = 0, low_s = 0, high_s = 0;
-  const analysis::LocationSummary* most = nullptr;
-  const auto threads = facts.first_threads();
-  for (const auto* of : threads) {
-    if (!most || of->not_on_cpu_s > most->not_on_cpu_s) most = of;
-    seconds += of->not_on_cpu_s;
-    low_s += of->not_on_cpu_low_s;
-    high_s += of->not_on_cpu_high_s;
-  }
+void waiting_for_core(const Facts& facts, std::vector<Finding>& found) {
+  const PartOfTime part =
+      part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.waited_for_core_s); });
   const double all_s = facts.elapsed_s();
-  if (low_s < least_share * all_s) return;
-  constexpr double percent = 100, most_of_it = 0.75;
-  // The others may have up to what they are uncertain by.
-  const bool is_of_one = threads.size() > 1 && most->not_on_cpu_low_s > most_of_it * high_s;
-  found.push_back(
-      {"",
-       seconds / all_s,
-       deviation_of((high_s - low_s) / 2) / all_s,
-       fmt::format("in user code the program was not on a CPU ({}){}: {}",
-                   bounds_text(percent * low_s / all_s, percent * high_s / all_s),
-                   is_of_one ? fmt::format(", mostly on rank {}", most->rank) : "", why_not_on_cpu(facts.experiment)),
-       {"--locations", "--metric", "not_on_cpu"}});
+  if (part.seconds < least_share * all_s) return;
+  found.push_back({"",
+                   part.seconds / all_s,
+                   0,
+                   "user code waited for a core" + part.of_one + why_no_core(cores_of(facts)),
+                   {"--locations", "--metric", "waited_for_core"}});
+}
+
+void blocked(const Facts& facts, std::vector<Finding>& found) {
+  const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.blocked_s); });
+  const double all_s = facts.elapsed_s();
+  if (part.seconds < least_share * all_s) return;
+  found.push_back({"",
+                   part.seconds / all_s,
+                   0,
+                   fmt::format("user code was blocked{} (sleep, locks, files or page faults)", part.of_one),
+                   {"--locations", "--metric", "blocked"}});
+}
+
+void shared_core(const Facts& facts, std::vector<Finding>& found) {
+  const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) {
+    const double told_apart_s = of.waited_for_core_s + of.blocked_s;
+    return PartOfTime{of.off_untold_s,
+                      std::max(of.not_on_cpu_low_s - told_apart_s, 0.0),
+                      std::max(of.not_on_cpu_high_s - told_apart_s, 0.0),
+                      {}};
+  });
+  const double all_s = facts.elapsed_s();
+  if (part.low_s < least_share * all_s) return;
+  constexpr double percent = 100;
+  const CoresOfRun cores = cores_of(facts);
+  found.push_back({"",
+                   part.seconds / all_s,
+                   deviation_of((part.high_s - part.low_s) / 2) / all_s,
+                   fmt::format("in user code the program was not on a CPU ({}){}: {}",
+                               bounds_text(percent * part.low_s / all_s, percent * part.high_s / all_s), part.of_one,
+                               cores.shared.empty() ? "threads share cores, sleep, or read and write files"
+                                                    : cores.sentence(cores.shared[0])),
+                   {"--locations", "--metric", "not_on_cpu"}});
 }
 
 }  // namespace refrain::findings

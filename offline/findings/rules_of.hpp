@@ -19,6 +19,8 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found);
 void moving_hot_spot(const Facts& facts, std::vector<Finding>& found);
 // ranks.cpp
 void late_rank(const Facts& facts, std::vector<Finding>& found);
+void waiting_for_core(const Facts& facts, std::vector<Finding>& found);
+void blocked(const Facts& facts, std::vector<Finding>& found);
 void shared_core(const Facts& facts, std::vector<Finding>& found);
 // threads.cpp
 void uneven_threads(const Facts& facts, std::vector<Finding>& found);

@@ -95,7 +95,8 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   if (by_body.empty()) return;
   const std::uint32_t largest = std::ranges::max_element(by_body, {}, [](const auto& of) { return of.second; })->first;
   for (const analysis::LocationSummary& of : tree.locations)
-    if (of.thread != 0 && works_somewhere[of.rank].contains(of.thread)) waiting_s[of.rank] += of.not_on_cpu_s;
+    if (of.thread != 0 && works_somewhere[of.rank].contains(of.thread))
+      waiting_s[of.rank] += of.not_on_cpu_s - of.waited_for_core_s;
   std::map<std::int32_t, double> excess_s;  // by rank
   double squares = 0;
   std::uint32_t worst_node = 0;

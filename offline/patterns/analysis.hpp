@@ -22,6 +22,7 @@ struct Naming {
   std::function<std::uint32_t(std::uint32_t path)> node_of;
   std::function<std::vector<std::string>(std::uint32_t node)> names_of;  ///< from the root
   std::uint32_t not_on_cpu = 0;  ///< node for time of which no call path is known, as the thread did not run
+  std::uint32_t blocked = 0;     ///< the same where the thread is known not to have waited for a core
 };
 
 struct Request {

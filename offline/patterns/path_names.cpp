@@ -10,8 +10,23 @@ PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions&
               [this](std::uint32_t node) { return names_of(node); }} {
   if (trace.archive()) return;
   tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_, options);
-  const auto at = std::ranges::find(tree_.nodes, analysis::not_on_cpu_name, &analysis::TreeNode::name);
-  if (at != tree_.nodes.end()) naming_.not_on_cpu = static_cast<std::uint32_t>(at - tree_.nodes.begin());
+  // The profile tells waiting for a core from being blocked; events and samples do not.
+  naming_.not_on_cpu = node_for(analysis::not_on_cpu_name);
+  naming_.blocked = node_for(analysis::blocked_name);
+}
+
+/// Of a path that only the time rules define; it is made where the profile has no time of it.
+std::uint32_t PathNames::node_for(const char* name) {
+  const auto at = std::ranges::find(tree_.nodes, name, &analysis::TreeNode::name);
+  const auto node = static_cast<std::uint32_t>(at - tree_.nodes.begin());
+  if (at != tree_.nodes.end()) return node;
+  analysis::TreeNode made;
+  made.name = name;
+  made.kind = analysis::PathKind::Other;
+  made.parent = 0;
+  tree_.nodes[0].children.push_back(node);
+  tree_.nodes.push_back(std::move(made));
+  return node;
 }
 
 std::uint32_t PathNames::node_of(std::uint32_t path) const {

@@ -22,6 +22,8 @@ class PathNames {
   std::vector<std::string> names_of(std::uint32_t node) const;
 
  private:
+  std::uint32_t node_for(const char* name);
+
   const trace::Trace& trace_;
   analysis::Symbolizer symbolizer_;
   analysis::CallTree tree_;

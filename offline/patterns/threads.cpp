@@ -241,8 +241,11 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       const bool is_first = thread == 0;
       OfProfile& to = is_first ? serial : idle;
       const experiment::RunTotals totals = analysis::totals_of_run(*rank, *at, paths);
-      if (!is_first && (!is_wanted || is_wanted(naming.not_on_cpu)))
-        idle.add(naming.not_on_cpu, location, static_cast<double>(totals.times.not_on_cpu) * ns_per_tick, 0);
+      const bool is_told_apart = rank->off_cpu_is_counted && !at->has(format::Loss::RunDelayUnknown);
+      const std::uint32_t idle_node = is_told_apart ? naming.blocked : naming.not_on_cpu;
+      if (!is_first && (!is_wanted || is_wanted(idle_node)))
+        idle.add(idle_node, location, static_cast<double>(totals.times.not_on_cpu - totals.times.waited) * ns_per_tick,
+                 0);
       const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
       double all_ns = 0, weight = 0;
       const auto error_of = [&](double of_weight) {

@@ -243,10 +243,20 @@ PROPERTY NotRunning(TestRun t, Region Basis) {
   CONDITION: t.NotOnCpu > 0; CONFIDENCE: 0.8; SEVERITY: t.NotOnCpu / Duration(Basis, t);
 }
 
-// The same on one process much more than on others: its node is shared, or slow.
+// They were ready to run and had no core: others ran on it, or a quota held them.
+PROPERTY WaitingForCore(TestRun t, Region Basis) REFINES NotRunning {
+  CONDITION: t.WaitedForCore > 0; CONFIDENCE: 1; SEVERITY: t.WaitedForCore / Duration(Basis, t);
+}
+
+// They slept in user code, or waited for a lock, a file or a page.
+PROPERTY Blocking(TestRun t, Region Basis) REFINES NotRunning {
+  CONDITION: t.Blocked > 0; CONFIDENCE: 1; SEVERITY: t.Blocked / Duration(Basis, t);
+}
+
+// One process waits for a core much more than others: its node is shared.
 PROPERTY SharedCore(Location l, TestRun t, Region Basis) {
-  LET float Mean = AVG(o.NotOnCpu WHERE o IN t.Locations AND o.Thread == l.Thread AND o != l);
-  IN CONDITION: l.NotOnCpu > OutlierFactor * Mean; CONFIDENCE: 0.8; SEVERITY: (l.NotOnCpu - Mean) / Duration(Basis, t);
+  LET float Mean = AVG(o.WaitedForCore WHERE o IN t.Locations AND o.Thread == l.Thread AND o != l);
+  IN CONDITION: l.WaitedForCore > OutlierFactor * Mean; CONFIDENCE: 0.8; SEVERITY: (l.WaitedForCore - Mean) / Duration(Basis, t);
 }
 
 // What Refrain itself has cost.

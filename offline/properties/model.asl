@@ -34,6 +34,8 @@ class TestRun {
   float Mpi;
   float User;
   float NotOnCpu;              // of User
+  float WaitedForCore;         // of NotOnCpu: ready to run; missing where it is not told
+  float Blocked;               // of NotOnCpu: the rest
   float Refrain;               // measuring it
   bool Complete;
   ProgVersion Version;         // whose
@@ -100,7 +102,7 @@ class Location {
   int Rank;
   int Thread;
   String Name;
-  float Wall; float Mpi; float User; float NotOnCpu; float Refrain;
+  float Wall; float Mpi; float User; float NotOnCpu; float WaitedForCore; float Blocked; float Refrain;
 }
 
 // What is marked is a loop or region of the program; others are times that no function has.

@@ -161,7 +161,8 @@ class CallTreePage : public RunPage {
     std::string text = name, remark;
     if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
     if (node.mark_visits > 0)
-      remark += fmt::format("  [{}, {}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s));
+      remark += fmt::format("  [{}, {}{}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s),
+                            off_cpu_of(node));
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
     if (node.name == analysis::not_on_cpu_name && node.parent == 0)
@@ -187,12 +188,24 @@ class CallTreePage : public RunPage {
     line(row_ + "  " + paint(style_.faint, shown_lines) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  /// In words where they are so wide that the split says nothing.
+  /// What is worth a word of a region's time off the CPU.
+  static std::string off_cpu_of(const TreeNode& node) {
+    constexpr double least = 0.01;
+    std::string text;
+    if (node.mark_waited_s.value_or(0) > least * node.mark_s)
+      text += fmt::format(", {} waiting for a core", human_time(*node.mark_waited_s));
+    if (node.mark_blocked_s.value_or(0) > least * node.mark_s)
+      text += fmt::format(", {} blocked", human_time(*node.mark_blocked_s));
+    return text;
+  }
+
+  /// Of versions that did not count it.
   std::string bounds_of_not_on_cpu() const {
     const analysis::Totals& totals = d_.tree.totals;
-    if (!(totals.not_on_cpu_high_s > 0)) return {};
-    if (d_.overview.not_on_cpu_uncertain) return "  [cannot be told from user code]";
-    return fmt::format("  [{} to {}]", human_time(totals.not_on_cpu_low_s), human_time(totals.not_on_cpu_high_s));
+    if (totals.off_cpu_is_counted || !(totals.not_on_cpu_high_s > 0)) return {};
+    const double told_s = totals.waited_for_core_s + totals.blocked_s;
+    return fmt::format("  [{} to {}]", human_time(std::max(totals.not_on_cpu_low_s - told_s, 0.0)),
+                       human_time(std::max(totals.not_on_cpu_high_s - told_s, 0.0)));
   }
 
   void print_row(std::uint32_t index) {
@@ -351,6 +364,8 @@ Table call_paths_table(const Document& d) {
   add_asked_for_columns(columns, tree, InJson, {"metrics", "inclusive"});
   columns.push_back({"visits", Kind::Count, InJson, "", {"region"}});
   columns.push_back({"wall_s", Kind::Seconds, InJson, "", {"region"}});
+  columns.push_back({"waited_for_core_s", Kind::Seconds, InJson, "", {"region"}});
+  columns.push_back({"blocked_s", Kind::Seconds, InJson, "", {"region"}});
   if (sites)
     for (const auto& [name, kind] :
          {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Id}, {"offset", Kind::Id}})
@@ -374,8 +389,11 @@ Table call_paths_table(const Document& d) {
       if (analysis::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
-      if (node.marked) row.cells.insert(row.cells.end(), {node.mark_visits, node.mark_s});
-      else row.cells.resize(row.cells.size() + 2);
+      const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };
+      if (node.marked)
+        row.cells.insert(row.cells.end(),
+                         {node.mark_visits, node.mark_s, known(node.mark_waited_s), known(node.mark_blocked_s)});
+      else row.cells.resize(row.cells.size() + 4);
       if (sites)
         row.cells.insert(row.cells.end(),
                          {node.module, node.file, std::int64_t{node.line}, static_cast<std::int64_t>(node.offset)});

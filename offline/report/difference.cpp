@@ -74,10 +74,12 @@ double error_of(const Side& side, const analysis::TreeNode& node) {
 /// Per rank. The largest difference first.
 std::vector<Changed> changes(const Side& before, const Side& now) {
   std::map<std::pair<std::vector<std::string>, PathKind>, Changed> all;
+  const bool are_told_apart = before.tree.totals.off_cpu_is_told_apart && now.tree.totals.off_cpu_is_told_apart;
   const auto add = [&](const Side& side, OfRun Changed::*part) {
     for (std::uint32_t i = 1; i < side.tree.nodes.size(); ++i) {
       const analysis::TreeNode& node = side.tree.nodes[i];
       std::vector<std::string> path = path_to(side.tree, i);
+      if (!are_told_apart && path.size() == 1 && analysis::is_off_cpu(path[0])) path[0] = analysis::not_on_cpu_name;
       Changed& to = all[{path, node.kind}];
       to.path = std::move(path);
       to.kind = node.kind;
@@ -178,6 +180,8 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
 
 /// The same kind of finding at the same place: without its figures and what stands for more of them.
 std::string kind_of(const findings::Finding& of) {
+  constexpr const char* of_the_whole_run[] = {"waiting_for_core", "blocked", "shared_core", "measurement_cost"};
+  if (std::ranges::find(of_the_whole_run, of.rule) != std::end(of_the_whole_run)) return of.rule;
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   std::string kind = of.rule;
   std::istringstream words(of.text);
@@ -190,6 +194,13 @@ std::string kind_of(const findings::Finding& of) {
     if (!is_figure && !is_unit && std::ranges::any_of(word, is_letter)) kind += " " + word;
   }
   return kind;
+}
+
+/// Whether a run can have that finding: time off the CPU is in others where it was not told apart.
+bool is_told(const Side& side, const findings::Finding& of) {
+  const bool is_part = of.rule == "waiting_for_core" || of.rule == "blocked", is_whole = of.rule == "shared_core";
+  const bool is_told_apart = side.tree.totals.off_cpu_is_told_apart;
+  return is_part ? is_told_apart : !is_whole || !is_told_apart;
 }
 
 /// Findings of both runs, with the share in each; below 0: it does not stand out there.
@@ -310,11 +321,19 @@ class DifferencePage : TextPage {
     const auto all = findings_of_both(before_, now_);
     if (all.empty()) return;
     line(paint(style_.faint, right("before", 10) + right("now", 10) + "  what stands out, with its share of the time"));
-    const auto share = [](double value, const Side& side) {
-      return right(value >= 0 ? fmt::format("{:.1f} %", 100 * value) : side.is_searched ? "-" : "?", 10);
+    bool some_are_untold = false;
+    const auto share = [&](double value, const Side& side, const findings::Finding& of) {
+      const bool is_untold = value < 0 && !is_told(side, of);
+      some_are_untold |= is_untold;
+      const bool is_known = side.is_searched && !is_untold;
+      return right(value >= 0 ? fmt::format("{:.1f} %", 100 * value) : is_known ? "-" : "?", 10);
     };
-    for (std::size_t i = 0; i < all.size() && i < most; ++i)
-      wrapped(share(all[i].before, before_) + share(all[i].now, now_) + "  ", all[i].of->text, 22);
+    for (std::size_t i = 0; i < all.size() && i < most; ++i) {
+      const findings::Finding& of = *all[i].of;
+      wrapped(share(all[i].before, before_, of) + share(all[i].now, now_, of) + "  ", of.text, 22);
+    }
+    if (some_are_untold)
+      wrapped("", "?: one of the runs does not tell waiting for a core from being blocked.", 0, style_.faint);
     if (!before_.is_searched || !now_.is_searched)
       wrapped("", "?: the search for what stands out did not come to its end; there may be more.", 0, style_.faint);
     if (all.size() > most)

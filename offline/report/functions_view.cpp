@@ -28,8 +28,10 @@ Table functions_table(const Document& d) {
               Row row{{f.name, name_of(f.kind), f.exclusive_s, f.inclusive_s}};
               add_counts(row, f.exclusive);
               add_asked_for(row, d.tree, f.exclusive);
-              for (const double error : {f.exclusive_error_s, f.inclusive_error_s})
-                row.cells.push_back(analysis::has_standard_error(f.name) ? Cell(error) : Cell());
+              for (const double error : {f.exclusive_error_s, f.inclusive_error_s}) {
+                row.cells.emplace_back();
+                if (analysis::has_standard_error(f.name)) row.cells.back() = error;
+              }
               row.cells.emplace_back(precision_of(d, f.kind, f.name));
               take(row);
             }

@@ -14,9 +14,22 @@ namespace {
 
 using analysis::short_path;
 
-/// Of a computation the function that takes most of it. Time that was not on a CPU has no call path: it may be that
-/// function's, too.
-std::string function_text(const patterns::CauseResult& of, const patterns::Naming& naming) {
+/// Time of the location off the CPU. Events do not say which of the two a part of it was: it is named by what most of
+/// it was in the run.
+std::string off_cpu_text(const analysis::CallTree& tree, const trace::LocationOfTrace& location) {
+  constexpr double most_of_it = 0.75;
+  const auto at = std::ranges::find_if(tree.locations, [&](const analysis::LocationSummary& of) {
+    return of.rank == location.rank && of.thread == location.thread;
+  });
+  if (at == tree.locations.end() || !(at->waited_for_core_s + at->blocked_s > 0)) return "time not on a CPU";
+  if (at->waited_for_core_s > most_of_it * at->not_on_cpu_s) return "time spent waiting for a core";
+  return at->blocked_s > most_of_it * at->not_on_cpu_s ? "time spent blocked (sleep, locks or files)"
+                                                       : "time spent waiting for a core or blocked";
+}
+
+/// Of a computation the function that takes most of it. Time off the CPU has no call path: it may be that function's,
+/// too.
+std::string function_text(const patterns::CauseResult& of, const patterns::Naming& naming, const std::string& off_cpu) {
   constexpr double worth_a_word = 0.25;
   patterns::CauseResult on_cpu = of;
   double all_ns = 0, not_on_cpu_ns = 0;
@@ -30,17 +43,16 @@ std::string function_text(const patterns::CauseResult& of, const patterns::Namin
   const auto function = main_function(on_cpu, naming);
   const bool has_function = !function.empty() && all_ns - not_on_cpu_ns >= worth_a_word * all_ns,
              has_other = not_on_cpu_ns >= worth_a_word * all_ns && not_on_cpu_ns > 0;
-  constexpr const char* other = "time not on a CPU";
-  if (has_function) return short_path(function) + (has_other ? std::string(" and ") + other : "");
-  return has_other ? other : std::string();
+  if (has_function) return short_path(function) + (has_other ? " and " + off_cpu : "");
+  return has_other ? off_cpu : std::string();
 }
 
-std::string activity_text(const patterns::CauseResult& of, const patterns::Naming& naming) {
+std::string activity_text(const patterns::CauseResult& of, const patterns::Naming& naming, const std::string& off_cpu) {
   const auto path = [&](const std::optional<std::uint32_t>& node) {
     return node ? short_path(naming.names_of(*node)) : std::string("the begin");
   };
   if (of.activity.is_call) return path(of.activity.before);
-  if (std::string text = function_text(of, naming); !text.empty()) return text;
+  if (std::string text = function_text(of, naming, off_cpu); !text.empty()) return text;
   return fmt::format("computation between {} and {}", path(of.activity.before), path(of.activity.after));
 }
 
@@ -60,7 +72,7 @@ std::string path_text(const patterns::Headline& of, const std::vector<patterns::
 }
 
 std::string text_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all, const trace::Trace& trace,
-                    const patterns::Naming& naming) {
+                    const patterns::Naming& naming, const analysis::CallTree& tree) {
   constexpr double nearly_all = 0.75;
   std::string pattern = of.pattern;
   std::ranges::replace(pattern, '_', ' ');
@@ -70,8 +82,9 @@ std::string text_of(const patterns::Headline& of, const std::vector<patterns::He
   if (!of.cause) return line;
   const std::string part = of.cause_share < nearly_all ? fmt::format("caused for {:.0f} % by", 100 * of.cause_share)
                                                        : std::string("caused by");
-  return line + fmt::format("; {} {} on {}", part, activity_text(*of.cause, naming),
-                            place_of(trace.locations()[of.cause->activity.location]));
+  const trace::LocationOfTrace& location = trace.locations()[of.cause->activity.location];
+  return line + fmt::format("; {} {} on {}", part, activity_text(*of.cause, naming, off_cpu_text(tree, location)),
+                            place_of(location));
 }
 
 /// Of a headline's call paths.
@@ -161,7 +174,7 @@ std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, c
     findings::Finding finding{.rule = of.pattern,
                               .share = of.severity.ns / 1e9 / run.elapsed_s,
                               .error = of.severity.error_ns / 1e9 / run.elapsed_s,
-                              .text = text_of(of, analysis.headlines, trace, naming),
+                              .text = text_of(of, analysis.headlines, trace, naming, run.tree),
                               .more = more_of_waiting()};
     if (const OfPaths paths = of_paths(of, analysis, run); !paths.are_all_told) {
       finding.share = paths.seconds / run.elapsed_s;

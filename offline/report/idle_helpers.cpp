@@ -6,6 +6,13 @@
 namespace refrain::report {
 namespace {
 
+/// A thread that waits for a core is not idle.
+double idle_s(const analysis::LocationSummary& of) { return of.not_on_cpu_s - of.waited_for_core_s; }
+/// The time of idle threads is one of the two: blocked, or of old versions all time off the CPU.
+bool has_idle_time(const analysis::TreeNode& node) {
+  return node.parent == 0 && (node.name == analysis::blocked_name || node.name == analysis::not_on_cpu_name);
+}
+
 analysis::Spread spread_of(const std::map<std::int32_t, double>& by_number) {
   if (by_number.empty()) return {};
   analysis::Spread spread{by_number.begin()->second, 0, by_number.begin()->second};
@@ -23,37 +30,44 @@ double idle_helpers_s(const analysis::CallTree& tree) {
   if (!(elapsed_s(tree) > 0)) return 0;
   double seconds = 0;
   for (const analysis::LocationSummary& of : tree.locations)
-    if (of.thread != 0) seconds += of.not_on_cpu_s;
+    if (of.thread != 0) seconds += idle_s(of);
   return seconds;
 }
 
 std::optional<analysis::CallTree> without_idle_helpers(const analysis::CallTree& tree) {
-  const double idle_s = idle_helpers_s(tree);
-  if (!(idle_s > 0)) return std::nullopt;
-  std::map<std::int32_t, double> busy_s, not_on_cpu_s;  // by what the tree's times are spread over
+  const double all_idle_s = idle_helpers_s(tree);
+  if (!(all_idle_s > 0)) return std::nullopt;
+  double blocked_s = 0;                                                   // of what is idle
+  std::map<std::int32_t, double> busy_s, of_first_s, of_first_blocked_s;  // by what the tree's times are spread over
   for (const analysis::LocationSummary& of : tree.locations) {
     const std::int32_t number = tree.spread_over_threads ? of.thread : of.rank;
-    busy_s[number] += of.thread == 0 ? of.wall_s : of.wall_s - of.not_on_cpu_s;
-    not_on_cpu_s[number] += of.thread == 0 ? of.not_on_cpu_s : 0;
+    const bool is_first = of.thread == 0;
+    busy_s[number] += is_first ? of.wall_s : of.wall_s - idle_s(of);
+    of_first_blocked_s[number] += is_first ? of.blocked_s : 0;
+    of_first_s[number] += is_first ? idle_s(of) - of.blocked_s : 0;
+    if (!is_first) blocked_s += of.blocked_s;
   }
   analysis::CallTree without = tree;
   analysis::TreeNode& root = without.nodes[0];
-  root.inclusive_s -= idle_s;
+  root.inclusive_s -= all_idle_s;
   root.spread = spread_of(busy_s);
   for (const std::uint32_t child : root.children) {
     analysis::TreeNode& node = without.nodes[child];
-    if (node.name != analysis::not_on_cpu_name) continue;
-    node.exclusive_s = std::max(node.exclusive_s - idle_s, 0.0);
-    node.inclusive_s = std::max(node.inclusive_s - idle_s, 0.0);
-    node.spread = spread_of(not_on_cpu_s);
+    if (!has_idle_time(node)) continue;
+    const bool is_blocked = node.name == analysis::blocked_name;
+    const double out_s = is_blocked ? blocked_s : all_idle_s - blocked_s;
+    node.exclusive_s = std::max(node.exclusive_s - out_s, 0.0);
+    node.inclusive_s = std::max(node.inclusive_s - out_s, 0.0);
+    node.spread = spread_of(is_blocked ? of_first_blocked_s : of_first_s);
   }
-  without.totals.wall_s -= idle_s;
-  without.totals.not_on_cpu_s = without.totals.not_on_cpu_low_s = without.totals.not_on_cpu_high_s = 0;
+  analysis::Totals& totals = without.totals;
+  totals.wall_s -= all_idle_s;
+  totals.not_on_cpu_s -= all_idle_s;
+  totals.blocked_s -= blocked_s;
+  totals.not_on_cpu_low_s = totals.not_on_cpu_high_s = 0;
   for (const analysis::LocationSummary& of : tree.locations) {
-    if (of.thread != 0) continue;
-    without.totals.not_on_cpu_s += of.not_on_cpu_s;
-    without.totals.not_on_cpu_low_s += of.not_on_cpu_low_s;
-    without.totals.not_on_cpu_high_s += of.not_on_cpu_high_s;
+    totals.not_on_cpu_low_s += of.thread == 0 ? of.not_on_cpu_low_s : of.waited_for_core_s;
+    totals.not_on_cpu_high_s += of.thread == 0 ? of.not_on_cpu_high_s : of.waited_for_core_s;
   }
   return without;
 }

@@ -56,6 +56,7 @@ struct Picture {
   Place least{infinity}, largest{-infinity};
   std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
   std::int64_t undivided = 0;  ///< their clusters cannot be read, or events of them were not kept
+  std::int64_t untold = 0;     ///< waiting for a core was not told from being blocked
   double largest_error = 0;    ///< of values above 0
   double largest_unseen = 0;   ///< what values of 0 are below
   std::size_t clusters = 0;
@@ -77,6 +78,10 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     }
     const experiment::Loop& loop = open->loop();
     const auto value = shown_value(*d.loops, *open), error = shown_error(*d.loops, *open);
+    const bool is_untold =
+        !d.loops->source &&
+        analysis::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
+                            d.loops->metric.name);
     const std::uint64_t stride = open->profiles->samples_stride();
     picture.samples_kept |= stride > 0;
     picture.samples_everywhere &= stride == 1;
@@ -87,7 +92,7 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
           picture.without_cluster += cluster < 0;
           const double v = value ? value(i, cluster, row) : std::numeric_limits<double>::quiet_NaN();
           if (!std::isfinite(v)) {
-            picture.undivided += d.loops->source || cluster >= 0;
+            (is_untold ? picture.untold : picture.undivided) += d.loops->source || cluster >= 0;
             return;
           }
           bins[static_cast<std::size_t>(i) * columns / static_cast<std::size_t>(group.iterations)].add(v);
@@ -146,6 +151,8 @@ class LoopGraphs : TextPage {
     const Picture picture = take_picture(d_, group, std::max<std::size_t>(columns, 1));
     if (picture.all.count == 0) {
       line(view_.source ? view_.source->why_none()
+           : picture.untold > 0
+               ? "waiting for a core was not told from being blocked: run_delay_unknown, or sampling by wall time"
            : picture.undivided > 0
                ? "the clusters of this loop could not be read: call paths of its iterations are not known"
                : "no iteration of this loop has been recorded");
@@ -167,6 +174,10 @@ class LoopGraphs : TextPage {
     if (picture.unreadable > 0)
       warning(fmt::format("{} of this loop could not be read: its log is damaged or incomplete",
                           plural(picture.unreadable, "iteration", "iterations")));
+    if (picture.untold > 0)
+      warning(fmt::format(
+          "of {} waiting for a core was not told from being blocked: run_delay_unknown, or sampling by wall time",
+          plural(picture.untold, "iteration", "iterations")));
     if (picture.undivided > 0 && !view_.source)
       warning(fmt::format("the clusters of {} could not be read: their call paths are not known",
                           plural(picture.undivided, "iteration", "iterations")));
@@ -179,6 +190,7 @@ class LoopGraphs : TextPage {
 
   void reconstructed(const Picture& picture) {
     if (view_.metric.name == "samples" && recorded(picture)) return;
+    if (analysis::is_by_rules(view_.callpath->selection)) return;
     wrapped("",
             fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by "
                         "the exact totals of the iteration.",

@@ -18,14 +18,19 @@ using analysis::LocationRef;
 using analysis::Severities;
 using analysis::Severity;
 
-constexpr const char* usual_metrics[] = {"wall", "mpi", "user", "not_on_cpu", "refrain", "visits", "samples"};
+/// Of these not_on_cpu is shown in text only where it is not told apart.
+constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
+                                         "blocked", "refrain", "visits", "samples"};
 
 Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
 
 /// What is shown of each location.
 class Shown {
  public:
-  explicit Shown(const Document& d) : severities_(d.experiment, d.tree) {
+  explicit Shown(const Document& d)
+      : severities_(d.experiment, d.tree),
+        is_told_of_all_(d.tree.totals.off_cpu_is_told_apart),
+        is_told_of_any_(std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart)) {
     std::vector<std::uint32_t> nodes{0};
     if (!d.options.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.options.callpath).nodes;
     nodes_ = severities_.select(nodes, true);
@@ -40,6 +45,10 @@ class Shown {
       throw UsageError(
           fmt::format("--metric {}: a call path of a location has {}", d.options.metric, fmt::join(names, ", ")));
     }
+    if (is_part_of_off_cpu(d.options.metric) && !is_told_of_any_)
+      throw UsageError(fmt::format(
+          "--metric {}: this experiment does not tell waiting for a core from being blocked; not_on_cpu is both",
+          d.options.metric));
     metrics_.push_back(*metric);
   }
 
@@ -50,7 +59,7 @@ class Shown {
       const analysis::MetricNode& metric = severities_.metrics()[m];
       const Kind kind = kind_of(metric.unit);
       const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
-      columns.push_back({name, kind, Everywhere, metric.name});
+      columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;
       columns.push_back({name.substr(0, name.size() - 2) + "_standard_error_s", kind,
                          metrics_.size() == 1 ? Everywhere : ForPrograms, "std error"});
@@ -84,7 +93,10 @@ class Shown {
     const std::vector<Severity> values = severities_.of(metrics_, nodes_, at);
     for (std::size_t m = 0; m < metrics_.size(); ++m) {
       const Severity& of = values[m];
-      if (severities_.metrics()[metrics_[m]].unit == "s") add_time(row, of, has_bounds(metrics_[m]));
+      const bool is_unknown = is_part_of_off_cpu(severities_.metrics()[metrics_[m]].name) &&
+                              (!rank.off_cpu_is_counted || location.has(format::Loss::RunDelayUnknown));
+      if (is_unknown) row.cells.resize(row.cells.size() + 3);
+      else if (severities_.metrics()[metrics_[m]].unit == "s") add_time(row, of, has_bounds(metrics_[m]));
       else row.cells.emplace_back(static_cast<std::int64_t>(std::clamp(of.value, -9e18, 9e18)));
     }
     row.cells.emplace_back(analysis::core_list(rank.cores.at_begin));
@@ -93,6 +105,13 @@ class Shown {
     return row;
   }
 
+  bool is_in_text(std::string_view metric) const {
+    if (metrics_.size() == 1) return true;
+    if (metric == "not_on_cpu") return !is_told_of_all_;
+    return is_told_of_any_ || !is_part_of_off_cpu(metric);
+  }
+  static bool is_part_of_off_cpu(std::string_view metric) { return metric == "waited_for_core" || metric == "blocked"; }
+  static std::string heading_of(const std::string& metric) { return metric == "waited_for_core" ? "waited" : metric; }
   bool has_bounds(std::size_t metric) const {
     return nodes_.all() && severities_.metrics()[metric].name == "not_on_cpu";
   }
@@ -105,6 +124,7 @@ class Shown {
   }
 
   Severities severities_;
+  bool is_told_of_all_, is_told_of_any_;
   analysis::NodeSet nodes_;
   std::vector<std::size_t> metrics_;
 };
@@ -139,14 +159,18 @@ std::string locations_page(const Document& document, const Terminal& terminal) {
 
 Table threads_table(const Document& d) {
   std::vector<Column> columns = {{"rank", Kind::Id}, {"thread", Kind::Id}, {"name"}};
-  for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s"})
+  for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s",
+                           "waited_for_core_s", "blocked_s", "mpi_off_cpu_s"})
     columns.push_back({name, Kind::Seconds});
   columns.push_back({"samples", Kind::Count});
   add_asked_for_columns(columns, d.tree, InJson, {"metrics"});
   return {"locations", std::move(columns), [&d](const TakeRow& take) {
+            const auto if_known = [](bool known, double seconds) { return known ? Cell(seconds) : Cell(); };
             for (const auto& l : d.tree.locations) {
               Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
-                       l.stopped_s, l.not_on_cpu_s, l.samples}};
+                       l.stopped_s, l.not_on_cpu_s, if_known(l.off_cpu_is_told_apart, l.waited_for_core_s),
+                       if_known(l.off_cpu_is_told_apart, l.blocked_s), if_known(l.off_cpu_is_counted, l.mpi_off_cpu_s),
+                       l.samples}};
               add_asked_for(row, d.tree, l.counts);
               take(row);
             }

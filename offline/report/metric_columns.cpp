@@ -36,7 +36,8 @@ void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Cou
 }
 
 std::string precision_of(const Document& document, analysis::PathKind kind, std::string_view name) {
-  if (!analysis::is_exact(kind, name)) return "sampled";
+  const bool is_counted = name == analysis::not_on_cpu_name && document.tree.totals.off_cpu_is_counted;
+  if (!is_counted && !analysis::is_exact(kind, name)) return "sampled";
   return kind == analysis::PathKind::Mpi && document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
 }
 

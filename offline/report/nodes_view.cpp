@@ -9,14 +9,19 @@ namespace {
 
 struct OfNode {
   std::vector<std::int32_t> ranks;
-  double wall_s = 0, mpi_s = 0, user_s = 0, not_on_cpu_s = 0;
+  double wall_s = 0, mpi_s = 0, user_s = 0, not_on_cpu_s = 0, waited_s = 0, blocked_s = 0;
+  bool is_told_apart = true;
 };
 
 Table nodes_table(const Document& d) {
+  const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
+  const unsigned parts = is_told ? Everywhere : ForPrograms;
   std::vector<Column> columns = {{"wall_s", Kind::Seconds, Everywhere, "wall"},
                                  {"mpi_share", Kind::Share, Everywhere, "MPI %"},
                                  {"user_share", Kind::Share, Everywhere, "user %"},
-                                 {"not_on_cpu_share", Kind::Share, Everywhere, "not on CPU %"},
+                                 {"not_on_cpu_share", Kind::Share, Everywhere, "off CPU %"},
+                                 {"waited_for_core_share", Kind::Share, parts, "waited %"},
+                                 {"blocked_share", Kind::Share, parts, "blocked %"},
                                  {"ranks", Kind::Count},
                                  {"threads", Kind::Count},
                                  {"cores", Kind::Count},
@@ -37,6 +42,9 @@ Table nodes_table(const Document& d) {
           to.mpi_s += of.mpi_s;
           to.user_s += of.user_s;
           to.not_on_cpu_s += of.not_on_cpu_s;
+          to.waited_s += of.waited_for_core_s;
+          to.blocked_s += of.blocked_s;
+          to.is_told_apart &= of.off_cpu_is_told_apart;
         }
         std::map<std::string, analysis::NodeCores> cores_of;
         for (const analysis::NodeCores& of : d.overview.nodes) cores_of[of.host] = of;
@@ -44,8 +52,10 @@ Table nodes_table(const Document& d) {
           if (!(of.wall_s > 0)) continue;
           const analysis::NodeCores& there = cores_of[name];
           take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
-                 static_cast<std::int64_t>(of.ranks.size()), there.threads, there.cores ? Cell(*there.cores) : Cell(),
-                 there.quota > 0 ? Cell(there.quota) : Cell(), rank_list(of.ranks), name}});
+                 of.is_told_apart ? Cell(of.waited_s / of.wall_s) : Cell(),
+                 of.is_told_apart ? Cell(of.blocked_s / of.wall_s) : Cell(), static_cast<std::int64_t>(of.ranks.size()),
+                 there.threads, there.cores ? Cell(*there.cores) : Cell(), there.quota > 0 ? Cell(there.quota) : Cell(),
+                 rank_list(of.ranks), name}});
         }
       }};
 }

@@ -36,8 +36,8 @@ double count_of(const experiment::Location& location, std::size_t of) {
 void look_at_sampling(const experiment::Manifest& manifest, Overview& overview) {
   for (const auto& [name, value] : manifest.configuration) {
     if (name == "REFRAIN_SAMPLING_FREQUENCY" && value == "0") overview.sampling_source = "none";
-    if (name == "REFRAIN_SAMPLING_CLOCK" && value == "wall") overview.sampling_source = "wall";
   }
+  if (experiment::is_sampled_by_wall_time(manifest)) overview.sampling_source = "wall";
   if (!overview.sampling_source.empty()) return;
   for (const auto& [name, value] : manifest.configuration) {
     if (name != "REFRAIN_SAMPLING_SOURCE") continue;
@@ -72,6 +72,18 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
       own_[of].squares += here * mean.error * ns * here * mean.error * ns;
     }
   const double end = end_of(rank);
+  constexpr double s_per_ns = 1e-9;
+  if (rank.cores.throttled_ns) {
+    double& throttled_s = throttled_s_[rank.host];
+    throttled_s = std::max(throttled_s, static_cast<double>(*rank.cores.throttled_ns) * s_per_ns);
+  }
+  double cores = 0;
+  for (const auto& run : rank.cores.at_begin) cores += run.count;
+  if (rank.cores.taken_ns && cores > 0 && end > 0) {
+    constexpr std::int64_t least_ns = 100'000'000;  // the kernel counts in ticks of 10 ms
+    const auto taken_s = static_cast<double>(*rank.cores.taken_ns >= least_ns ? *rank.cores.taken_ns : 0) * s_per_ns;
+    overview_.taken_share = std::max(overview_.taken_share.value_or(0), taken_s / (cores * end));
+  }
   overview_.first_end_s = ranks_ == 0 ? end : std::min(overview_.first_end_s, end);
   overview_.last_end_s = std::max(overview_.last_end_s, end);
   ++ranks_;
@@ -106,7 +118,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     if (tree.totals.losses[i] != 0)
       overview.losses.push_back({format::loss_table[i].name, format::loss_table[i].help, tree.totals.losses[i],
                                  format::loss_table[i].is_time});
-  overview.not_on_cpu_uncertain = tree.totals.not_on_cpu_at_stake_s > tree.totals.user_s / 10;
+  for (const auto& [host, seconds] : throttled_s_) overview.throttled_s = overview.throttled_s.value_or(0) + seconds;
   overview.without_mpi = overview.ranks <= 1 && experiment.manifest().mpi_library.empty() && tree.totals.mpi_calls == 0;
   look_at_sampling(experiment.manifest(), overview);
   overview.nodes = cores_.nodes();

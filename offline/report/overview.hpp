@@ -42,13 +42,12 @@ struct Overview {
   std::vector<std::string> hosts;
   std::vector<analysis::NodeCores> nodes;     ///< by host
   std::vector<analysis::SharedCores> shared;  ///< where there were fewer cores than ranks or threads, worst first
-  /// Whether the split of user code and (not on CPU) cannot be trusted: more than a tenth of the user code's time
-  /// rests on the division of samples.
-  bool not_on_cpu_uncertain = false;
-  bool without_mpi = false;      ///< one process, and no MPI was loaded
-  std::string sampling_source;   ///< "task_clock", "timer", "wall", "none"; empty: older versions do not tell
-  std::string sampling_reason;   ///< why it is the timer, when the program's run says so
-  std::vector<LossLine> losses;  ///< those that happened
+  std::optional<double> throttled_s;          ///< by quotas, of the control group of each host that was held back most
+  std::optional<double> taken_share;  ///< of the cores' time, by interrupts and the hypervisor, of the rank with most
+  bool without_mpi = false;           ///< one process, and no MPI was loaded
+  std::string sampling_source;        ///< "task_clock", "timer", "wall", "none"; empty: older versions do not tell
+  std::string sampling_reason;        ///< why it is the timer, when the program's run says so
+  std::vector<LossLine> losses;       ///< those that happened
   experiment::Cost call_cost_ns, tick_cost_ns;  ///< calibrated: mean over ranks of the median, extremes of the rest
   std::array<OwnTimeLine, format::own_time_count> own_times{};  ///< over all locations
 };
@@ -69,6 +68,7 @@ class OverviewBuilder {
   std::set<std::string> hosts_;
   analysis::CoreUse cores_;
   std::array<Own, format::own_time_count> own_{};
+  std::map<std::string, double> throttled_s_;  ///< by host
   int ranks_ = 0;
 };
 

@@ -13,6 +13,16 @@
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
+namespace {
+
+std::string words_of(const std::string& name, const analysis::ReadableNames& names) {
+  if (name == analysis::waited_name) return "waiting for a core";
+  if (name == analysis::blocked_name) return "time spent blocked";
+  return name == analysis::not_on_cpu_name ? "threads not on a CPU" : names.of(name);
+}
+
+}  // namespace
+
 std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
@@ -65,6 +75,13 @@ std::string RunPage::how_sampled() const {
   return source == "timer" ? ", by the kernel's tick" : "";
 }
 
+/// A rank that yields while it waits for a message does not wait for a core.
+std::string RunPage::mpi_off_cpu() const {
+  constexpr double least = 0.01;
+  const analysis::Totals& t = d_.tree.totals;
+  return t.mpi_off_cpu_s > least * t.mpi_s ? fmt::format(", off the CPU for {}", human_time(t.mpi_off_cpu_s)) : "";
+}
+
 /// Threads that wait for work most of the time say little by their share of all: the ranks' first threads stand beside
 /// the sum.
 bool RunPage::has_helper_threads() const {
@@ -78,14 +95,19 @@ void RunPage::shares() {
   analysis::LocationSummary all, first;
   for (const auto& of : d_.tree.locations) {
     all.wall_s += of.wall_s;
-    all.not_on_cpu_s += of.not_on_cpu_s;
-    all.not_on_cpu_low_s += of.not_on_cpu_low_s;
-    all.not_on_cpu_high_s += of.not_on_cpu_high_s;
+    all.waited_for_core_s += of.waited_for_core_s;
+    all.blocked_s += of.blocked_s;
+    const double told_s = of.waited_for_core_s + of.blocked_s;
+    all.off_untold_s += of.off_untold_s;
+    all.not_on_cpu_low_s += std::max(of.not_on_cpu_low_s - told_s, 0.0);
+    all.not_on_cpu_high_s += std::max(of.not_on_cpu_high_s - told_s, 0.0);
     if (of.thread != 0) continue;
     first.wall_s += of.wall_s;
     first.mpi_s += of.mpi_s;
     first.user_s += of.user_s;
-    first.not_on_cpu_s += of.not_on_cpu_s;
+    first.waited_for_core_s += of.waited_for_core_s;
+    first.blocked_s += of.blocked_s;
+    first.off_untold_s += of.off_untold_s;
     first.refrain_s += of.refrain_s;
     first.stopped_s += of.stopped_s;
   }
@@ -98,13 +120,19 @@ void RunPage::shares() {
              count > 1 ? fmt::format("sum of {} threads, the longest {}", count, human_time(longest)) : "");
   const Overview& o = d_.overview;
   if (!o.without_mpi)
-    share_line("  MPI", t.mpi_s, first.mpi_s, t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") : "");
+    share_line("  MPI", t.mpi_s, first.mpi_s,
+               t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") + mpi_off_cpu() : "");
   share_line("  user code", t.user_s, first.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
-  share_line("    not on CPU", all.not_on_cpu_s, first.not_on_cpu_s,
-             human_time(all.not_on_cpu_low_s) != human_time(all.not_on_cpu_high_s)
-                 ? fmt::format("{}between {} and {}", o.not_on_cpu_uncertain ? "uncertain: " : "",
-                               human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
-                 : "");
+  if (all.waited_for_core_s > 0 || all.blocked_s > 0) {
+    share_line("    waiting", all.waited_for_core_s, first.waited_for_core_s, "for a core");
+    share_line("    blocked", all.blocked_s, first.blocked_s, "sleep, locks, files, page faults");
+  }
+  if (!t.off_cpu_is_counted || all.off_untold_s > 0)
+    share_line(
+        "    not on CPU", all.off_untold_s, first.off_untold_s,
+        human_time(all.not_on_cpu_low_s) != human_time(all.not_on_cpu_high_s)
+            ? fmt::format("between {} and {}", human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
+            : "");
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
     if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);
@@ -132,14 +160,14 @@ void RunPage::where_time_goes() {
   for (const auto& of : functions) {
     if (parts.size() == most || of.exclusive_s < least * wall()) break;
     const std::string error = error_in_percent(of.exclusive_error_s, wall());
-    parts.push_back(fmt::format(
-        "{} ({}{} %)", of.name == analysis::not_on_cpu_name ? "threads not on a CPU" : names.of(of.name),
-        percent(of.exclusive_s, wall(), of.exclusive_error_s), error.empty() ? "" : fmt::format(" +- {}", error)));
+    parts.push_back(fmt::format("{} ({}{} %)", words_of(of.name, names),
+                                percent(of.exclusive_s, wall(), of.exclusive_error_s),
+                                error.empty() ? "" : fmt::format(" +- {}", error)));
   }
   if (parts.empty())
     wrapped("",
             fmt::format("No function has {:.0f} % of the time; {} has most of it.", 100 * least,
-                        names.of(functions[0].name)),
+                        words_of(functions[0].name, names)),
             2);
   else
     wrapped("",
@@ -201,19 +229,21 @@ void RunPage::footnotes() {
   }
   if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.options.nodes)
     wrapped("",
-            fmt::format("Threads beside the first one of each rank were not on a CPU for {}: that is in no share below "
-                        "the head.{}",
+            fmt::format("Threads other than the first of each rank were idle for {}; shares below the head leave that "
+                        "out.{}",
                         human_time(idle_s),
                         d_.options.findings.empty() ? "" : " What stands out has shares of the first threads' time."),
             0, style_.faint);
   folded_runtimes();
   totals_of_extra();
-  if (d_.overview.not_on_cpu_uncertain)
-    wrapped("",
-            "How much of the user code's time was not on a CPU cannot be trusted: threads waited for cores, or in "
-            "MPI, and "
-            "samples alone tell where. Shares of functions among themselves and all times of MPI are not touched.",
-            0, style_.warning);
+  constexpr double worth_a_word = 0.01, percent_of_share = 100;
+  if (const double share = d_.overview.taken_share.value_or(0); share > worth_a_word)
+    wrapped(
+        "",
+        fmt::format("Interrupts and the hypervisor took {:.1f} % of the cores' time. The part that hit these threads "
+                    "counts as CPU time or, where the kernel tells it apart, as blocked.",
+                    percent_of_share * share),
+        0, style_.faint);
   if (!d_.overview.sampling_reason.empty())
     wrapped("",
             "Samples came at the kernel's tick (" + d_.overview.sampling_reason +

@@ -36,6 +36,7 @@ class RunPage : protected TextPage {
   void share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark = "");
   bool has_helper_threads() const;
   std::string how_sampled() const;
+  std::string mpi_off_cpu() const;
   void shares();
   void where_time_goes();
   void findings();

@@ -83,9 +83,14 @@ Table totals_table(const Document& d) {
   table.add("overhead_s", t.refrain_s);
   table.add("measurement_off_s", t.stopped_s);
   table.add("not_on_cpu_s", t.not_on_cpu_s);
+  const auto if_known = [](bool known, double seconds) { return known ? Cell(seconds) : Cell(); };
+  table.add("waited_for_core_s", if_known(t.off_cpu_is_told_apart, t.waited_for_core_s));
+  table.add("blocked_s", if_known(t.off_cpu_is_told_apart, t.blocked_s));
+  table.add("mpi_off_cpu_s", if_known(t.off_cpu_is_counted, t.mpi_off_cpu_s));
+  table.add("throttled_s", if_known(d.overview.throttled_s.has_value(), d.overview.throttled_s.value_or(0)));
+  table.add("taken_of_cores", if_known(d.overview.taken_share.has_value(), d.overview.taken_share.value_or(0)));
   table.add("not_on_cpu_low_s", t.not_on_cpu_low_s);
   table.add("not_on_cpu_high_s", t.not_on_cpu_high_s);
-  table.add("not_on_cpu_uncertain", d.overview.not_on_cpu_uncertain);
   table.add("samples", t.ticks_user);
   table.add("samples_mpi", t.ticks_mpi);
   table.add("ticks_without_sample", t.ticks_without_sample);

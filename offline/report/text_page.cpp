@@ -231,14 +231,17 @@ std::string where(const Overview& o) {
 std::string too_few_cores(const Document& d) {
   const auto& shared = d.overview.shared;
   if (shared.empty()) return "";
-  double user_s = 0, off_s = 0;
+  double ready_s = 0, off_s = 0, blocked_s = 0;
   for (const auto& of : d.tree.locations) {
-    user_s += of.user_s;
-    off_s += of.not_on_cpu_s;
+    ready_s += of.user_s - of.blocked_s;
+    off_s += of.not_on_cpu_s - of.blocked_s;
+    blocked_s += of.blocked_s;
   }
   std::string text;
-  if (user_s > 0 && off_s > 0.01 * user_s)
-    text = fmt::format("User code had a core for {:.0f} % of its time: ", 100 * (1 - off_s / user_s));
+  constexpr double worth_a_word = 0.01;
+  if (ready_s > 0 && off_s > worth_a_word * ready_s)
+    text = fmt::format("User code had a core for {:.0f} % of {}: ", 100 * (1 - off_s / ready_s),
+                       blocked_s > worth_a_word * ready_s ? "the time it was ready to run" : "its time");
   text += analysis::sentence(shared[0], d.overview.hosts.size() > 1);
   if (shared.size() > 1)
     text +=

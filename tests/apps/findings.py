@@ -105,8 +105,8 @@ class Findings(TestCase):
         self.found("rare", "late_sender", r"^late sender in .*MPI_Sendrecv, mostly on rank 0; caused by .*write_output on rank 1")
 
     def test_who_sleeps_has_no_function_that_is_the_cause(self) -> None:
-        self.found("sleep", "late_sender", r"^late sender in .*MPI_Sendrecv, mostly on rank 0; caused by time not on a CPU on rank 1",
-                   also=lambda found: ", mostly on rank 1: " in found.get("shared_core", {"text": ""})["text"])
+        self.found("sleep", "late_sender", r"^late sender in .*MPI_Sendrecv, mostly on rank 0; caused by time spent blocked \(sleep, locks or files\) on rank 1",
+                   also=lambda found: ", mostly on rank 1 (" in found.get("blocked", {"text": ""})["text"])
 
     def test_threads_with_unequal_work(self) -> None:
         """Of 20 ms in each step one thread works all the time, and the other one a quarter of it."""

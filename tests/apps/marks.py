@@ -71,7 +71,7 @@ class Marks(TestCase):
         self.assert_region(report, ["outer", "inner"], 300, *truth["inner"])
         text = subprocess.run([str(REFRAIN), "report", str(outcome.experiment), "--min-share", "0"], capture_output=True,
                               text=True, timeout=120, check=True, env=clean_environment()).stdout
-        self.assertRegex(text, r"(?m) outer +\[100 visits, [0-9.]+ m?s\]$")
+        self.assertRegex(text, r"(?m) outer +\[100 visits, [0-9.]+ m?s(, [^]]+ (waiting for a core|blocked))*\]$")
         for depth in range(1, 6):
             self.assert_region(report, ["descend", "recursive"] * depth, 1, 0, 5)
         # What is called before and after a region of the same function is not below it; what is called inside is.
@@ -79,7 +79,7 @@ class Marks(TestCase):
             wrong = [c["path"] for c in report.callpaths if name in c["path"] and ("region" in c["path"]) != below]
             self.assertEqual([], wrong)
             seconds = report.of_function(name, "inclusive_s")
-            away = report.special("(not on CPU)")
+            away = report.off_cpu()
             self.assertTrue(0.2 - away - 0.05 <= seconds <= 0.25, f"{name}: {seconds} s of 0.2 s")
         (region,) = self.regions(report, "region")
         inside = report.of_function("spin_inside", "inclusive_s")

@@ -149,6 +149,8 @@ void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
 void take_back_timing(Location&) {}
 void note_call_within(Location&, const platform::Registers&) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
+void look_after_call(Location&, platform::Ticks, platform::Ticks) {}
+platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }
 
 }  // namespace refrain::measurement
 

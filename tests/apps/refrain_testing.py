@@ -151,8 +151,12 @@ class Report:
         return self.sum(column, lambda c: c["kind"] == kind)
 
     def special(self, label: str) -> float:
-        """Exclusive seconds of a pseudo path such as "(not on CPU)"."""
+        """Exclusive seconds of a pseudo path such as "(blocked)"."""
         return self.sum("exclusive_s", lambda c: bool(c["path"]) and c["path"][-1] == label)
+
+    def off_cpu(self) -> float:
+        """Seconds of user code in which threads did not run."""
+        return sum(map(self.special, ("(waited for a core)", "(blocked)", "(not on CPU)")))
 
     def losses(self) -> dict[str, float]:
         """Those that happened. A few of the kernel's ticks may find nobody, as when a virtual machine stands still: up to

@@ -94,7 +94,7 @@ class Help(ToolsTest):
 
     def test_all_metrics_of_iterations_are_listed(self):
         text = " ".join(help_of("report").split())
-        for name in ("wall", "mpi", "user", "cpu", "off_cpu", "refrain", "mpi_calls", "messages_sent", "bytes_sent", "messages_received",
+        for name in ("wall", "mpi", "user", "cpu", "off_cpu", "waited_for_core", "blocked", "off_cpu_mpi", "refrain", "mpi_calls", "messages_sent", "bytes_sent", "messages_received",
                      "bytes_received", "messages_completed", "bytes_completed", "bytes_read", "bytes_written", "samples",
                      "samples_mpi", "ticks_without_sample"):
             self.assertRegex(text, rf"--metric NAME With --iterations:[^.]*\b{name}, ")
@@ -106,8 +106,8 @@ class Help(ToolsTest):
                            ("--locations", ())):
             listed = text.partition(f"ith {view}: ")[2].partition(", or one of REFRAIN_METRICS")[0].split(", ")
             self.assertGreater(len(listed), 5, view)
-            for metric in ("cpu", "not_on_cpu", "mpi_point_to_point", *listed):
-                done = self.start(REFRAIN, "report", SOURCE / "tests/golden/events-3", *view.split(), *more, "--metric", metric,
+            for metric in ("cpu", "not_on_cpu", "waited_for_core", "blocked", "mpi_point_to_point", *listed):
+                done = self.start(REFRAIN, "report", SOURCE / "tests/golden/profile-1.10", *view.split(), *more, "--metric", metric,
                                   "--format", "csv")
                 self.assertEqual(done.returncode == 0, metric in listed, f"{view} --metric {metric}: {done.stderr}")
 

@@ -4,7 +4,7 @@ refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/own_location_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/own_time_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_target_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/off_cpu_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/stretches_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
   LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config refrain_experiment

@@ -51,6 +51,8 @@ void expect_exact(const UnitTimes& times) {
     ASSERT_GE(part, 0);
   for (const auto& path : times.user_paths) ASSERT_GE(path.ticks, 0);
   for (const auto& path : times.mpi_paths) ASSERT_GE(path.ticks, 0);
+  ASSERT_TRUE(times.waited + times.blocked == 0 || times.waited + times.blocked == times.not_on_cpu);
+  ASSERT_GE(std::min(times.waited, times.blocked), 0);
   ASSERT_LE(times.not_on_cpu_low, times.not_on_cpu);
   ASSERT_LE(times.not_on_cpu, times.not_on_cpu_high);
   ASSERT_LE(times.not_on_cpu_high, times.user);
@@ -143,6 +145,58 @@ TEST(TimeRules, mpi_that_sleeps_is_not_the_users_absence) {
   EXPECT_EQ(times.not_on_cpu, 0);
   EXPECT_EQ(times.not_on_cpu_high, 400);
   EXPECT_EQ(times.user_paths[0].ticks, 400);
+}
+
+/// User code of 700 ns: on the CPU for 300, off it for 400, of which it was ready for 150.
+Unit counted_unit() {
+  Unit unit;
+  unit.wall = 1000;
+  unit.mpi = 300;
+  unit.cpu_ns = 500;
+  unit.off_mpi_ns = 100;
+  unit.waited_ns = 150;
+  unit.ticks_mpi = 1;
+  unit.weight_mpi_ns = 500;  // would say that all CPU time was in MPI
+  add_region(unit, 1, 3, 300);
+  return unit;
+}
+
+TEST(TimeRules, time_off_the_cpu_that_was_counted_is_no_matter_of_samples) {
+  const UnitTimes times = apply_time_rules(counted_unit(), paths, {0, 0, 1e9, true, true});
+  EXPECT_EQ(times.not_on_cpu, 400);
+  EXPECT_EQ(times.not_on_cpu_low, 400);
+  EXPECT_EQ(times.not_on_cpu_high, 400);
+  EXPECT_EQ(times.waited, 150);
+  EXPECT_EQ(times.blocked, 250);
+  EXPECT_EQ(times.no_sample, 300);
+  expect_exact(times);
+  const UnitTimes together = apply_time_rules(counted_unit(), paths, {0, 0, 1e9, true, false});
+  EXPECT_EQ(together.not_on_cpu, 400);
+  EXPECT_EQ(together.waited + together.blocked, 0) << "a kernel that does not tell them apart";
+}
+
+TEST(TimeRules, clocks_that_do_not_agree_make_no_time_of_nothing) {
+  Unit unit = counted_unit();
+  unit.cpu_ns = 800;
+  unit.off_mpi_ns = 210;  // read a little later than the CPU clock
+  UnitTimes times = apply_time_rules(unit, paths, {0, 0, 1e9, true, true});
+  EXPECT_EQ(times.not_on_cpu, 0);
+  EXPECT_EQ(times.waited + times.blocked, 0);
+  unit = counted_unit();
+  unit.off_mpi_ns = 510;  // of a call that was charged for less
+  times = apply_time_rules(unit, paths, {0, 0, 1e9, true, true});
+  EXPECT_EQ(times.not_on_cpu, 200) << "no call is off the CPU for longer than it lasts";
+  unit = counted_unit();
+  unit.waited_ns = 410;
+  times = apply_time_rules(unit, paths, {0, 0, 1e9, true, true});
+  EXPECT_EQ(times.waited, 400);
+  EXPECT_EQ(times.blocked, 0);
+  unit = counted_unit();
+  unit.off_mpi_ns = unit.waited_ns = -5;
+  times = apply_time_rules(unit, paths, {0, 0, 1e9, true, true});
+  EXPECT_EQ(times.not_on_cpu, 500);
+  EXPECT_EQ(times.waited, 0);
+  expect_exact(times);
 }
 
 TEST(TimeRules, no_tick_means_no_sample) {

@@ -423,6 +423,16 @@ TEST(Golden, version_1_9) {
   EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.8").profile.ranks[1].cores.known());
 }
 
+TEST(Golden, version_1_10) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.10").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  EXPECT_EQ(profile.ranks[2].cores.throttled_ns, 24'691'357'802);
+  EXPECT_EQ(profile.ranks[1].cores.taken_ns, 98'765);
+  EXPECT_TRUE(profile.ranks[0].off_cpu_is_counted);
+  EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.9").profile.ranks[0].off_cpu_is_counted);
+}
+
 TEST(Golden, events_2) {
   const auto experiment = experiment::Experiment::open(GOLDEN "/events-2", true);
   const auto trace = trace::Trace::open(experiment);

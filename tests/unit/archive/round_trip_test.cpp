@@ -86,7 +86,7 @@ TEST(RoundTrip, keeps_every_number_of_nested_trees_on_several_threads) {
     EXPECT_EQ(location.name, "thread-" + std::to_string(thread));
     EXPECT_EQ(location.arena_bytes, 4096);
     for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
-      EXPECT_EQ(location.losses[loss], static_cast<std::int64_t>(loss) * (thread + 1));
+      EXPECT_EQ(location.losses[loss], SampleRank::loss_of(loss, static_cast<std::size_t>(thread)));
     for (std::size_t of = 0; of < measurement::own_time_count; ++of) {
       EXPECT_EQ(location.own_times[of].timed, static_cast<std::int64_t>(of) * (thread + 1));
       EXPECT_EQ(location.own_times[of].mean, of == 0 ? 0 : 100.5 + static_cast<double>(of));

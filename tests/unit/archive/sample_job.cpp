@@ -22,6 +22,11 @@ constexpr clustering::Column sample_follows[] = {{1},          {2}, {5},        
 
 using archive::NodeRecord;
 
+std::int64_t SampleRank::loss_of(std::size_t loss, std::size_t thread) {
+  const bool is_told_apart = loss == static_cast<std::size_t>(measurement::Loss::RunDelayUnknown);
+  return is_told_apart ? 0 : static_cast<std::int64_t>(loss * (thread + 1));
+}
+
 SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) : sample_modules_(std::move(modules)) {
   record_.rank = rank;
   record_.ranks = ranks;
@@ -34,6 +39,8 @@ SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) :
   record_.cores_at_end.words[0] = 0xf0f;
   record_.cores_at_end.words[1] = std::uint64_t{1} << rank % 4;
   record_.cpu_quota_in_thousandths = rank % 2 ? 1500 : 0;
+  record_.throttled_ns = rank * 12'345'678'901;
+  record_.taken_ns = 98'765 * rank;
   record_.call_cost = {40.5, 38, 51};
   record_.tick_cost = {1500, 1400.25, 1999};
   for (const SampleModule& sample : sample_modules_) {
@@ -92,7 +99,9 @@ void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uin
   unit.wall = 1'000'000 + n;
   unit.mpi = 300'000 + n;
   unit.own = 20 + n;
-  unit.cpu_ns = 600'000 + n;
+  unit.cpu_ns = 300'000 + n;
+  unit.waited_ns = 5'000 + n;
+  unit.off_mpi_ns = 7'000 + n;
   unit.mpi_calls = 12 + n;
   unit.ticks_user = 7 + n;
   unit.ticks_mpi = 2 + n;
@@ -256,8 +265,7 @@ archive::RankRecord& SampleRank::record() {
     location.arena_bytes = 4096;
     for (std::size_t of = 0; of < measurement::own_time_count; ++of)
       location.own_times[of] = {static_cast<std::int64_t>(of * (i + 1)), 100.5 + static_cast<double>(of), 0.25};
-    for (std::size_t loss = 0; loss < measurement::loss_count; ++loss)
-      location.losses[loss] = static_cast<std::int64_t>(loss * (i + 1));
+    for (std::size_t loss = 0; loss < measurement::loss_count; ++loss) location.losses[loss] = loss_of(loss, i);
     locations_.push_back(location);
   }
   record_.modules = modules_;

@@ -48,6 +48,9 @@ class SampleRank {
  public:
   SampleRank(int rank, int ranks, std::vector<SampleModule> modules);
 
+  /// The losses of each thread: some of all kinds, but time off the CPU is told apart.
+  static std::int64_t loss_of(std::size_t loss, std::size_t thread);
+
   /// Adds a thread with these paths, all of them in one unit. `generation` is that of all its nodes.
   void add_thread(const Tree& tree, std::uint32_t generation = 0);
   /// Adds a thread from ready-made nodes; values by node.

@@ -1,5 +1,6 @@
 // Each rule finds what is planted for it, and nothing in a program that is even but for chance.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
@@ -639,7 +640,7 @@ TEST(MeasurementCost, is_told_where_it_is_large) {
 std::vector<Finding> not_on_cpu(double low_s, double seconds, double high_s) {
   HandMade program;
   program.tree.locations[0].user_s = 10;
-  program.tree.locations[0].not_on_cpu_s = seconds;
+  program.tree.locations[0].not_on_cpu_s = program.tree.locations[0].off_untold_s = seconds;
   program.tree.locations[0].not_on_cpu_low_s = low_s;
   program.tree.locations[0].not_on_cpu_high_s = high_s;
   return program.found(shared_core);
@@ -657,7 +658,7 @@ TEST(SharedCore, the_rank_that_has_it_is_named) {
   program.tree.locations.push_back(program.tree.locations[0]);
   analysis::LocationSummary& of = program.tree.locations[1];
   of.rank = 1;
-  of.not_on_cpu_s = of.not_on_cpu_low_s = of.not_on_cpu_high_s = 4;
+  of.not_on_cpu_s = of.not_on_cpu_low_s = of.not_on_cpu_high_s = of.off_untold_s = 4;
   const auto found = program.found(shared_core);
   ASSERT_EQ(1u, found.size());
   EXPECT_NE(std::string::npos, found[0].text.find("(20 %), mostly on rank 1: ")) << found[0].text;
@@ -668,6 +669,59 @@ TEST(SharedCore, the_rank_that_has_it_is_named) {
 TEST(SharedCore, nothing_is_claimed_that_bounds_do_not_carry) {
   EXPECT_TRUE(not_on_cpu(0.1, 3, 6).empty());
   EXPECT_TRUE(not_on_cpu(0, 0, 0).empty());
+}
+
+/// Of two ranks of ten seconds each, seconds by rank that user code waited for a core and was blocked.
+HandMade off_cpu(std::array<double, 2> waited_s, std::array<double, 2> blocked_s) {
+  HandMade program;
+  program.tree.locations.push_back(program.tree.locations[0]);
+  for (std::size_t rank : {0, 1}) {
+    analysis::LocationSummary& of = program.tree.locations[rank];
+    of.rank = static_cast<std::int32_t>(rank);
+    of.user_s = 10;
+    of.waited_for_core_s = waited_s[rank];
+    of.blocked_s = blocked_s[rank];
+    of.not_on_cpu_s = of.not_on_cpu_low_s = of.not_on_cpu_high_s = waited_s[rank] + blocked_s[rank];
+  }
+  return program;
+}
+
+TEST(WaitingForCore, is_told_exactly_and_of_whom) {
+  auto found = off_cpu({2, 4}, {1, 1}).found(waiting_for_core);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.3, found[0].share, 1e-9);
+  EXPECT_EQ(0, found[0].error);
+  EXPECT_EQ("user code waited for a core; other threads or processes had it", found[0].text);
+  found = off_cpu({0, 4}, {1, 1}).found(waiting_for_core);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ("user code waited for a core, mostly on rank 1; other threads or processes had it", found[0].text);
+  EXPECT_TRUE(off_cpu({0.2, 0.3}, {5, 5}).found(waiting_for_core).empty());
+}
+
+TEST(WaitingForCore, a_quota_is_named_where_it_has_held_threads_back) {
+  HandMade program = off_cpu({4, 4}, {0, 0});
+  program.whole.profile.ranks[0].cores.throttled_ns = 3'000'000'000;
+  auto found = program.found(waiting_for_core);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ("user code waited for a core, because the quota of the control group held threads back for 3.00 s",
+            found[0].text);
+  program.whole.profile.ranks[0].cores.throttled_ns = 300'000'000;
+  EXPECT_EQ(std::string::npos, program.found(waiting_for_core)[0].text.find("quota"));
+}
+
+TEST(Blocked, is_told_exactly_and_of_whom) {
+  auto found = off_cpu({2, 4}, {1, 1}).found(blocked);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_NEAR(0.1, found[0].share, 1e-9);
+  EXPECT_EQ("user code was blocked (sleep, locks, files or page faults)", found[0].text);
+  found = off_cpu({0, 0}, {5, 0.1}).found(blocked);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ("user code was blocked, mostly on rank 0 (sleep, locks, files or page faults)", found[0].text);
+  EXPECT_TRUE(off_cpu({5, 5}, {0.2, 0.3}).found(blocked).empty());
+}
+
+TEST(SharedCore, is_silent_where_causes_are_told_apart) {
+  EXPECT_TRUE(off_cpu({2, 4}, {1, 1}).found(shared_core).empty());
 }
 
 /// `calls` of MPI_Send of `bytes`, each of `us` microseconds.

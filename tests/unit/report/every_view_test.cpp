@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "offline/report/difference.hpp"
 #include "offline/report/report.hpp"
@@ -65,10 +66,11 @@ const std::vector<Asked>& views_asked_for() {
   return all;
 }
 
+/// The newest last: 1.10 is newer than 1.9.
 std::vector<fs::path> golden_experiments() {
   std::vector<fs::path> all;
   for (const auto& entry : fs::directory_iterator(GOLDEN)) all.push_back(entry.path());
-  std::ranges::sort(all);
+  std::ranges::sort(all, {}, [](const fs::path& of) { return std::pair(of.native().size(), of); });
   return all;
 }
 
@@ -178,6 +180,52 @@ TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
                       [&](std::string_view text) { out += text; });
     ASSERT_EQ("", what_is_wrong(out, terminal)) << width;
   }
+}
+
+TEST(EveryView, what_a_run_does_not_tell_apart_is_no_change) {
+  const auto open = [](const char* name) { return experiment::Experiment::open((fs::path(GOLDEN) / name).string()); };
+  const std::vector<findings::Finding> whole{{"shared_core", 0.3, 0.01, "the program was not on a CPU", {}}},
+      part{{"waiting_for_core", 0.2, 0, "user code waited for a core", {}}};
+  analysis::Symbolizer symbolizer;
+  std::string out;
+  render_difference({open("profile-1.9"), whole}, {open("profile-1.10"), part}, {}, {}, symbolizer,
+                    [&](std::string_view text) { out += text; });
+  EXPECT_NE(out.find("  ?    20.0 %  user code waited for a core"), out.npos) << out;
+  EXPECT_NE(out.find("30.0 %         ?  the program was not on a CPU"), out.npos) << out;
+  EXPECT_NE(out.find("?: one of the runs does not tell waiting for a core from being blocked."), out.npos) << out;
+}
+
+/// One thread's time off the CPU is not told apart: sums are not known then, and the others' times are.
+TEST(EveryView, of_a_run_that_is_told_apart_in_part) {
+  experiment::WholeExperiment whole = experiment::read_experiment(GOLDEN "/profile-1.10");
+  experiment::Location& untold = whole.profile.ranks[1].locations[1];
+  untold.losses[static_cast<std::size_t>(format::Loss::RunDelayUnknown)] = 1;
+  const auto experiment = experiment::Experiment::of(std::move(whole));
+  for (const Asked& asked : views_asked_for()) {
+    Options options = options_of(asked);
+    options.set_format("json");
+    if (const auto text = rendered(experiment, options, {})) {
+      EXPECT_TRUE(nlohmann::json::accept(*text)) << asked.name;
+    }
+    options.set_format("text");
+    const Terminal terminal{80, false, false};
+    if (const auto text = rendered(experiment, options, terminal)) {
+      EXPECT_EQ("", what_is_wrong(*text, terminal)) << asked.name;
+    }
+  }
+  Options options;
+  options.set_format("json");
+  const auto document = nlohmann::json::parse(*rendered(experiment, options, {}));
+  EXPECT_FALSE(document["totals"].contains("blocked_s")) << "unknown is not 0";
+  EXPECT_TRUE(document["totals"].contains("mpi_off_cpu_s"));
+  for (const auto& of : document["locations"])
+    EXPECT_NE(of["rank"] == 1 && of["thread"] == 1, of.contains("blocked_s")) << of;
+  options.iterations = true;
+  options.metric = "blocked";
+  options.ranks = {1};
+  EXPECT_NE(rendered(experiment, options, {})->find("null"), std::string::npos);
+  options.set_format("text");
+  EXPECT_NE(rendered(experiment, options, {})->find("run_delay_unknown"), std::string::npos);
 }
 
 TEST(EveryView, is_well_formed_for_programs) {

@@ -41,6 +41,8 @@ class Sample {
       tree.locations.push_back({r, 0, "main", 50, 15, 34.9, .1, 0, .7, 1700});
       tree.locations.back().not_on_cpu_low_s = .5;
       tree.locations.back().not_on_cpu_high_s = 1;
+      tree.locations.back().off_untold_s = .7;
+      tree.locations.back().off_cpu_is_counted = tree.locations.back().off_cpu_is_told_apart = false;
     }
     tree.nodes.emplace_back();
     const auto main = add(0, "main", PathKind::User, 2);
@@ -103,7 +105,20 @@ class Sample {
       tree.nodes[tree.nodes[i].parent].inclusive += tree.nodes[i].inclusive;
     }
     for (auto& node : tree.nodes) node.spread = {node.inclusive_s * .4, node.inclusive_s * .5, node.inclusive_s * .6};
-    tree.totals = {100, 30, 69.8, .2, 0, 1.4, 1, 2, 2'002, 3'400, 1'500, 0, 68, 1.5};
+    tree.totals = {.wall_s = 100,
+                   .mpi_s = 30,
+                   .user_s = 69.8,
+                   .refrain_s = .2,
+                   .not_on_cpu_s = 1.4,
+                   .not_on_cpu_low_s = 1,
+                   .not_on_cpu_high_s = 2,
+                   .off_cpu_is_counted = false,
+                   .off_cpu_is_told_apart = false,
+                   .mpi_calls = 2'002,
+                   .ticks_user = 3'400,
+                   .ticks_mpi = 1'500,
+                   .weight_s = 68,
+                   .weight_squares_s2 = 1.5};
     tree.totals.losses.assign(format::loss_count, 0);
   }
 };
@@ -182,16 +197,44 @@ TEST(TextReport, no_line_is_wider_than_the_terminal) {
   }
 }
 
-TEST(TextReport, a_split_that_rests_on_few_samples_is_not_to_be_trusted) {
+TEST(TextReport, time_off_the_cpu_that_was_counted_is_told_apart) {
   Sample sample;
-  sample.tree.totals.not_on_cpu_at_stake_s = 6.9;
-  EXPECT_EQ(sample.text({}).find("uncertain"), std::string::npos);
-  EXPECT_EQ(Json::parse(sample.json())["totals"]["not_on_cpu_uncertain"], false);
-  sample.tree.totals.not_on_cpu_at_stake_s = 7;  // more than a tenth of the user code's 69.8 s
-  const std::string text = sample.text({});
-  EXPECT_NE(text.find("1.4 %   uncertain: between 1.00 s and 2.00 s\n"), text.npos) << text;
-  EXPECT_NE(text.find("was not on a CPU cannot be trusted"), text.npos) << text;
-  EXPECT_EQ(Json::parse(sample.json())["totals"]["not_on_cpu_uncertain"], true);
+  sample.tree.totals.off_cpu_is_counted = sample.tree.totals.off_cpu_is_told_apart = true;
+  sample.tree.totals.waited_for_core_s = 1;
+  sample.tree.totals.blocked_s = .4;
+  sample.tree.totals.mpi_off_cpu_s = 3;
+  for (auto& of : sample.tree.locations) {
+    of.not_on_cpu_low_s = of.not_on_cpu_high_s = of.not_on_cpu_s;
+    of.off_cpu_is_counted = of.off_cpu_is_told_apart = true;
+    of.off_untold_s = 0;
+    of.waited_for_core_s = .5;
+    of.blocked_s = .2;
+  }
+  auto& node = *std::ranges::find(sample.tree.nodes, analysis::not_on_cpu_name, &analysis::TreeNode::name);
+  node.name = analysis::waited_name;
+  const std::string text = sample.text({110, true, false});
+  EXPECT_NE(text.find("\n  MPI             30.0 s    30.0 %   2,002 calls, off the CPU for 3.00 s\n"), text.npos)
+      << text;
+  EXPECT_NE(text.find("\n    waiting       1.00 s     1.0 %   for a core\n"), text.npos) << text;
+  EXPECT_NE(text.find("\n    blocked       400 ms     0.4 %   sleep, locks, files, page faults\n"), text.npos) << text;
+  EXPECT_NE(text.find(" └ (waited for a core)\n"), text.npos) << text;
+  EXPECT_EQ(text.find("not on CPU"), text.npos) << text;
+  const Json totals = Json::parse(sample.json())["totals"];
+  EXPECT_EQ(totals["waited_for_core_s"], 1);
+  EXPECT_EQ(totals["blocked_s"], .4);
+  EXPECT_EQ(totals["mpi_off_cpu_s"], 3);
+}
+
+/// A kernel that does not count run delay.
+TEST(TextReport, time_off_the_cpu_that_is_not_told_apart_has_no_bounds_where_it_was_counted) {
+  Sample sample;
+  sample.tree.totals.off_cpu_is_counted = true;
+  for (auto& of : sample.tree.locations) of.not_on_cpu_low_s = of.not_on_cpu_high_s = of.not_on_cpu_s;
+  const std::string text = sample.text({110, true, false});
+  EXPECT_NE(text.find("\n    not on CPU    1.40 s     1.4 %\n"), text.npos) << text;
+  EXPECT_NE(text.find(" └ (not on CPU)\n"), text.npos) << text;
+  EXPECT_EQ(text.find("waiting"), text.npos) << text;
+  EXPECT_TRUE(Json::parse(sample.json())["totals"]["blocked_s"].is_null()) << "unknown is not 0";
 }
 
 TEST(TextReport, a_program_without_mpi_has_no_ranks_and_no_cost_of_calls) {

@@ -1,0 +1,224 @@
+#include "measurement/off_cpu.hpp"
+
+#include <utility>
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+namespace {
+
+/// By which way run delay may be read.
+enum class Delay : std::uint8_t {
+  Kept,  ///< a descriptor that is kept
+  Any    ///< a file that is opened for that, too. Ordinary context
+};
+
+/// What is off the CPU for less cannot have been switched out, and has not waited for a core.
+constexpr std::int64_t shortest_off_ns = 1'000;
+
+/// A helper thread has the thread-local variables of its maker, whose own_location() is not its own.
+bool is_own(const Location& l) { return l.os_thread_id == platform::thread_id(); }
+
+struct Clocks {
+  platform::Ticks at;
+  std::int64_t cpu_ns, behind_ns;
+};
+
+/// Of the thread; one that is gone is as it was at the last look.
+Clocks read_clocks(const Location& l, bool own) {
+  Clocks now{platform::now(), own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id), 0};
+  now.behind_ns = platform::monotonic_ns() - now.cpu_ns;
+  return now.cpu_ns >= 0 ? now : Clocks{l.off_cpu.at, l.off_cpu.cpu_ns, l.off_cpu.behind_ns};
+}
+
+std::int64_t read_delay(const Location& l, Delay by) {
+  const std::int64_t kept = l.off_cpu.run_delay.ns();
+  if (kept != platform::RunDelay::unknown || by == Delay::Kept) return kept;
+  return platform::RunDelay::ns_of(l.os_thread_id);
+}
+
+/// The same; of a descriptor that the program has closed nothing is kept.
+std::int64_t read_delay_anew(Location& l, Delay by) {
+  OffCpu& of = l.off_cpu;
+  if (of.has_descriptor) {
+    if (const std::int64_t kept = of.run_delay.ns(); kept != platform::RunDelay::unknown) return kept;
+    of.run_delay.close();
+    of.has_descriptor = false;
+  }
+  return by == Delay::Any ? platform::RunDelay::ns_of(l.os_thread_id) : platform::RunDelay::unknown;
+}
+
+bool may_have_waited(const OffCpuTimes& unread) { return unread.user + unread.mpi >= shortest_off_ns; }
+
+/// whole * part / all, to 2^-31 of it. A division of 128 bits would be a call that a handler may not make.
+std::int64_t share_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
+  for (; all >> 31 != 0; all >>= 1) part >>= 1;
+  return whole / all * part + whole % all * part / all;
+}
+
+/// Of what the run delay has grown by, the part that falls to user code.
+std::int64_t part_of_user(std::int64_t grown, const OffCpuTimes& off) {
+  if (off.mpi <= 0) return grown;
+  if (off.user <= 0) return 0;
+  return share_of(grown, off.user, off.user + off.mpi);
+}
+
+/// Nanoseconds of ticks before `now`, by what both clocks have grown by since the last look.
+std::int64_t ns_of(platform::Ticks ticks, const OffCpu& of, const Clocks& now) {
+  const std::int64_t grown_ns = now.cpu_ns + now.behind_ns - of.cpu_ns - of.behind_ns;
+  const platform::Ticks grown = now.at - of.at;
+  return ticks < grown ? share_of(grown_ns, ticks, grown) : grown_ns;
+}
+
+/// Where the thread is now, and where the watch says that it has been switched out since the last look.
+enum class Switched : std::uint8_t { InCall, InCallsBefore, InUserCode };
+
+Switched switched(const Location& l, bool own, bool in_mpi) {
+  if (in_mpi) return Switched::InCall;
+  return own && l.off_cpu.calls > 0 && has_kept_processor(l) ? Switched::InCallsBefore : Switched::InUserCode;
+}
+
+/// What the clocks have grown by since the last look. They may be corrected by a few nanoseconds: the sum stays right.
+OffCpuTimes grown_until(const OffCpu& of, const Clocks& now, Switched where) {
+  const std::int64_t all = now.behind_ns - of.behind_ns;
+  if (where != Switched::InUserCode) return {.mpi = all};
+  if (of.calls == 0 || all <= 0) return {.user = all};
+  const std::int64_t calls_ns = ns_of(of.calls, of, now), in_calls = calls_ns < all ? calls_ns : all;
+  return {.user = all - in_calls, .mpi = in_calls};
+}
+
+/// How much longer than at the last reading the thread has waited for a core in user code. A kernel that did not count
+/// at the begin of the thread is not asked again, and none while the thread cannot have waited.
+std::int64_t take_waited(Location& l, Delay by) {
+  OffCpu& of = l.off_cpu;
+  if (!of.knows_delay || !may_have_waited(of.unread)) return 0;
+  const std::int64_t now = read_delay_anew(l, by);
+  if (now == platform::RunDelay::unknown) return 0;
+  const std::int64_t before = std::exchange(of.delay_ns, now);
+  return part_of_user(now - before, std::exchange(of.unread, {}));
+}
+
+void remember(OffCpu& of, const Clocks& now) {
+  of.at = now.at;
+  of.calls = 0;
+  of.cpu_ns = now.cpu_ns;
+  of.behind_ns = now.behind_ns;
+}
+
+/// `after_call`: so much of the time, which counts as that of a call, has passed since the call.
+OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0) {
+  OffCpu& of = l.off_cpu;
+  // What happens from here on ends the watch; only the thread itself can begin one.
+  constexpr std::uint32_t no_watch = 0;
+  const Switched where = switched(l, own, in_mpi);
+  of.watch = own ? l.cpu_clock.watch().begin() : no_watch;
+  const Clocks now = read_clocks(l, own);
+  OffCpuTimes grown = grown_until(of, now, where);
+  if (after_call > 0 && grown.mpi > 0) {
+    const std::int64_t after_ns = ns_of(after_call, of, now);
+    grown.user = after_ns < grown.mpi ? after_ns : grown.mpi;
+    grown.mpi -= grown.user;
+  }
+  // One that has not run since has not told yet how long it was ready.
+  if (now.cpu_ns != of.cpu_ns) of.unread += grown;
+  remember(of, now);
+  grown.waited = take_waited(l, by);
+  if (!l.stopped) of.sum += grown;
+  return grown;
+}
+
+void count(Location& l, const OffCpuTimes& grown) {
+  l.unit.waited_ns += grown.waited;
+  l.unit.off_mpi_ns += grown.mpi;
+}
+
+/// Where no watch tells, it is taken for granted of what was short.
+bool may_have_been_switched_out(Location& l, platform::Ticks lasted) {
+  return !has_kept_processor(l) && (lasted >= shortest_without_watch || l.cpu_clock.watch().works());
+}
+
+/// By the thread itself, as a piece of own work; within another call it is time of that call.
+void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
+  if (l.calls_around > 0) return count(l, take(l, true, in_mpi, Delay::Kept));
+  const OwnTimeBegin begin = begin_own_time(l);
+  count(l, take(l, true, in_mpi, Delay::Kept, after_call));
+  l.unit.own += end_own_time(l, OwnTime::OffCpu, begin);
+}
+
+}  // namespace
+
+void begin_off_cpu(Location& l) {
+  OffCpu& of = l.off_cpu;
+  of.has_descriptor = of.run_delay.open();
+  of.watch = l.cpu_clock.watch().begin();
+  remember(of, read_clocks(l, true));
+  of.unread = of.sum = {};
+  of.delay_ns = read_delay(l, Delay::Any);
+  of.knows_delay = of.delay_ns != platform::RunDelay::unknown;
+  if (!of.knows_delay) l.count_loss(Loss::RunDelayUnknown);
+}
+
+void end_off_cpu(Location& l) {
+  OffCpu& of = l.off_cpu;
+  constexpr std::int64_t worth_a_word_ns = 1'000'000;
+  if (of.knows_delay && of.unread.user >= worth_a_word_ns) l.count_loss(Loss::RunDelayUnknown);
+  of.run_delay.close();
+  of.has_descriptor = of.knows_delay = false;
+  of.unread = {};
+}
+
+OffCpuTimes take_off_cpu(Location& l, bool in_mpi) {
+  // A tick that is left by a jump must not leave a file open.
+  const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
+  return take(l, is_own(l), in_mpi, in_handler ? Delay::Kept : Delay::Any);
+}
+
+void count_off_cpu(Location& l, bool in_mpi) { count(l, take_off_cpu(l, in_mpi)); }
+
+void count_off_cpu_in_tick(Location& l) { count(l, take(l, true, false, Delay::Kept)); }
+
+void count_off_cpu_of_call(Location& l, platform::Ticks until) {
+  const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
+  count(l, take(l, is_own(l), true, in_handler ? Delay::Kept : Delay::Any, platform::now() - until));
+}
+
+OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
+  const OffCpu& of = l.off_cpu;
+  const bool own = is_own(l);
+  OffCpuTimes grown = grown_until(of, read_clocks(l, own), switched(l, own, in_mpi));
+  OffCpuTimes unread = of.unread;
+  unread += grown;
+  const bool is_asked = of.knows_delay && may_have_waited(unread);
+  const std::int64_t delay_ns = is_asked ? read_delay(l, Delay::Any) : platform::RunDelay::unknown;
+  if (delay_ns != platform::RunDelay::unknown) grown.waited = part_of_user(delay_ns - of.delay_ns, unread);
+  return grown;
+}
+
+void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
+  if (!may_have_been_switched_out(l, lasted)) return;
+  OffCpu& of = l.off_cpu;
+  if (l.calls_around == 0 && of.calls + lasted < shortest_without_watch) {
+    of.calls += lasted;
+    of.watch = l.cpu_clock.watch().begin();
+    return;
+  }
+  // Another thread may have held this one at its gate: that is bookkeeping.
+  const platform::Ticks since = platform::now() - end;
+  look(l, true, since > shortest_without_watch ? since : 0);
+}
+
+platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
+  if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
+  look(l, l.calls_around > 0);
+  return platform::now();
+}
+
+void end_off_cpu_part(Location& l, platform::Ticks lasted) {
+  if (!is_own(l)) return;  // who ends the measurement of another thread has counted all
+  const OffCpu& of = l.off_cpu;
+  const bool is_unread = of.knows_delay && !of.has_descriptor && may_have_waited(of.unread);
+  if (is_unread || of.calls > 0 || may_have_been_switched_out(l, lasted)) count_off_cpu(l, false);
+}
+
+}  // namespace refrain::measurement

@@ -1,0 +1,111 @@
+#include "platform/run_delay.hpp"
+
+#include <cstddef>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "platform/own_descriptor.hpp"
+#include "platform/threads.hpp"
+
+namespace refrain::platform {
+namespace {
+
+/// The signal that tells what the descriptor is for. It is never sent: the file cannot send any.
+constexpr int mark = SIGWINCH;
+
+int open_read_only(const char* path) {
+  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
+}
+
+int open_file(int os_thread_id) {
+  constexpr char before[] = "/proc/self/task/", behind[] = "/schedstat";
+  char path[sizeof before + sizeof behind + 10];
+  char* at = path;
+  for (const char* c = before; *c; ++c) *at++ = *c;
+  char digits[10];
+  std::size_t count = 0;
+  for (int rest = os_thread_id; rest > 0; rest /= 10) digits[count++] = static_cast<char>('0' + rest % 10);
+  while (count > 0) *at++ = digits[--count];
+  for (const char* c = behind; *c; ++c) *at++ = *c;
+  *at = 0;
+  return open_read_only(path);
+}
+
+std::int64_t read_file(int descriptor) {
+  char text[64];
+  const long length = syscall(SYS_pread64, descriptor, text, sizeof text, 0L);
+  const char* at = text;
+  const char* const end = length > 0 ? text + length : text;
+  // Time on a processor, run delay, times that it got a processor: a kernel that does not count leaves all of them 0.
+  std::int64_t numbers[3];
+  for (std::int64_t& number : numbers) {
+    while (at != end && *at == ' ') ++at;
+    if (at == end || *at < '0' || *at > '9') return RunDelay::unknown;
+    number = 0;
+    for (; at != end && *at >= '0' && *at <= '9'; ++at) number = 10 * number + (*at - '0');
+  }
+  return (numbers[0] | numbers[1] | numbers[2]) != 0 ? numbers[1] : RunDelay::unknown;
+}
+
+}  // namespace
+
+bool RunDelay::open() {
+  close();
+  const int saved = errno;
+  if (take_descriptor_place(DescriptorUse::RunDelay)) {
+    int file = open_read_only("/proc/thread-self/schedstat");
+    if (file >= 0) file = move_out_of_the_way(file);
+    if (file > 0 && mark_descriptor(file, mark)) {
+      descriptor_ = file;
+      os_thread_id_ = thread_id();
+    } else {
+      if (file >= 0) syscall(SYS_close, file);
+      give_back_descriptor_place(DescriptorUse::RunDelay);
+    }
+  }
+  errno = saved;
+  return descriptor_ > 0;
+}
+
+void RunDelay::close() {
+  if (descriptor_ <= 0) return;
+  const int saved = errno;
+  close_copy();
+  descriptor_ = 0;
+  give_back_descriptor_place(DescriptorUse::RunDelay);
+  errno = saved;
+}
+
+void RunDelay::close_copy() {
+  if (is_marked_descriptor(descriptor_, os_thread_id_, mark)) syscall(SYS_close, descriptor_);
+}
+
+std::int64_t RunDelay::ns() const {
+  if (descriptor_ <= 0) return unknown;
+  const int saved = errno;
+  const bool is_ours = syscall(SYS_fcntl, descriptor_, F_GETOWN) == os_thread_id_;
+  const std::int64_t result = is_ours ? read_file(descriptor_) : unknown;
+  errno = saved;
+  return result;
+}
+
+std::int64_t RunDelay::ns_of(int os_thread_id) {
+  const int saved = errno;
+  std::int64_t result = unknown;
+  if (const int file = open_file(os_thread_id); file >= 0) {
+    // The program may close it meanwhile, and get the number for a file of its own.
+    if (mark_descriptor(file, mark)) {
+      result = read_file(file);
+      if (is_marked_descriptor(file, thread_id(), mark)) syscall(SYS_close, file);
+    } else {
+      syscall(SYS_close, file);
+    }
+  }
+  errno = saved;
+  return result;
+}
+
+}  // namespace refrain::platform

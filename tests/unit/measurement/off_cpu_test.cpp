@@ -1,0 +1,297 @@
+#include "measurement/off_cpu.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <string_view>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+#include <vector>
+
+#include "measurement/locations.hpp"
+#include "platform/clock.hpp"
+#include "platform/run_delay.hpp"
+
+namespace refrain::measurement {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+void sleep_ms(std::int64_t count) {
+  timespec rest{0, static_cast<long>(count * ms)};
+  while (nanosleep(&rest, &rest) != 0) {
+  }
+}
+void compute_ms(std::int64_t count) {
+  volatile double sink = 0;
+  for (const std::int64_t end = platform::thread_cpu_ns() + count * ms; platform::thread_cpu_ns() < end;)
+    sink = sink + 1;
+}
+
+/// A location of the calling thread.
+struct OffCpuTest : testing::Test {
+  void SetUp() override {
+    platform::start_clock();
+    make();
+  }
+  void TearDown() override { drop(); }
+  void make() {
+    location = make_detached_location({.memory = std::size_t{4} << 20, .callpath_depth = 64});
+    ASSERT_TRUE(location && enter_location(*location));
+    location->call.begin = platform::now();
+  }
+  void drop() {
+    end_off_cpu(*location);
+    set_own_location(nullptr);
+    free_detached_location(location);
+  }
+  /// As the wrapper of a call does it.
+  template <class F>
+  void call(F f) {
+    location->call.begin = end_user_stretch(*location);
+    f();
+    const platform::Ticks end = platform::now(), time = end - location->call.begin;
+    if (time >= shortest_with_switch) look_after_call(*location, time, end);
+  }
+  void end_part() { end_user_part(*location, platform::now()); }
+  OffCpuTimes sum() const { return location->off_cpu.sum; }
+  std::int64_t blocked() const { return sum().user - sum().waited; }
+
+  Location* location = nullptr;
+};
+
+TEST_F(OffCpuTest, sleep_is_of_user_code_or_of_the_call_that_it_is_in) {
+  sleep_ms(20);
+  call([] { sleep_ms(30); });
+  compute_ms(5);
+  call([] { compute_ms(1); });
+  sleep_ms(10);
+  end_part();
+  EXPECT_GE(sum().user, 29 * ms);
+  EXPECT_GE(sum().mpi, 29 * ms);
+  EXPECT_GE(blocked(), 29 * ms);
+  EXPECT_EQ(sum().mpi, location->unit.off_mpi_ns);
+  EXPECT_EQ(sum().waited, location->unit.waited_ns);
+  EXPECT_GT(location->own_times[static_cast<std::size_t>(OwnTime::OffCpu)].each, 0) << "what a look costs is timed";
+}
+
+TEST_F(OffCpuTest, nothing_is_lost_whoever_looks) {
+  const std::int64_t before = location->off_cpu.behind_ns;
+  for (int i = 0; i < 30; ++i) {
+    compute_ms(1);
+    if (i % 3 == 0) sleep_ms(1);
+    call([&] { i % 2 ? sleep_ms(2) : compute_ms(1); });
+    if (i % 5 == 0) end_part();
+  }
+  std::int64_t apart_ns = ms;  // the least of some readings: the thread may lose its processor between two
+  for (int i = 0; i < 20; ++i) {
+    count_off_cpu(*location, false);
+    const std::int64_t behind = platform::monotonic_ns() - platform::thread_cpu_ns();
+    apart_ns = std::min(apart_ns, std::abs(behind - before - sum().user - sum().mpi));
+  }
+  EXPECT_LT(apart_ns, ms / 10);
+}
+
+/// Both threads yield to each other on one core, so that each call is short and ends with a switch.
+TEST_F(OffCpuTest, short_calls_are_looked_at_together) {
+  drop();
+  std::atomic<bool> ends{false};
+  std::thread main([&] {
+    cpu_set_t all, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    std::thread other([&] {  // on the same core
+      while (!ends.load()) sched_yield();
+    });
+    make();
+    const auto behind = [] { return platform::monotonic_ns() - platform::thread_cpu_ns(); };
+    const std::int64_t begin = behind();
+    std::int64_t in_calls = 0, stretches_switched_out = 0, before = begin;
+    // Beside busy processes a yield may take milliseconds.
+    const std::int64_t latest = platform::monotonic_ns() + 3'000 * ms;
+    std::int64_t calls = 0;
+    for (int i = 1; i <= 20'000 && platform::monotonic_ns() < latest; ++i, ++calls) {
+      if (i % 200 == 0) compute_ms(1);
+      if (i % 2'000 == 0) sleep_ms(2);
+      std::int64_t called = 0;
+      call([&] {
+        called = behind();
+        sched_yield();
+        const std::int64_t left = behind();
+        in_calls += left - called;
+        stretches_switched_out += called - before > 1'000;
+        before = left;
+      });
+    }
+    end_part();
+    ends = true;
+    other.join();
+    const std::int64_t user = behind() - begin - in_calls;
+    // A counter of 1 GHz tells 50 us apart at worst.
+    const std::int64_t most = stretches_switched_out * ms / 20 + ms;
+    EXPECT_GT(in_calls, 5 * ms) << "nothing was tried: the two threads do not switch";
+    EXPECT_NEAR(static_cast<double>(sum().user), static_cast<double>(user), static_cast<double>(most));
+    EXPECT_NEAR(static_cast<double>(sum().mpi), static_cast<double>(in_calls), static_cast<double>(most));
+    const std::int64_t looks = location->own_times[static_cast<std::size_t>(OwnTime::OffCpu)].each;
+    if (in_calls < calls * 5'000) EXPECT_LT(looks, calls * 3 / 4) << "each call was looked at";
+    drop();
+  });
+  main.join();
+  make();
+}
+
+TEST_F(OffCpuTest, without_a_watch_the_clocks_are_read_after_long_stretches) {
+  location->cpu_clock.watch().detach();
+  ASSERT_FALSE(location->cpu_clock.watch().works());
+  sleep_ms(20);
+  call([] { sleep_ms(30); });
+  EXPECT_GE(sum().user, 19 * ms);
+  EXPECT_GE(sum().mpi, 29 * ms);
+}
+
+TEST_F(OffCpuTest, without_a_descriptor_run_delay_is_divided_in_proportion) {
+  drop();
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few = before;
+  few.rlim_cur = 40;
+  setrlimit(RLIMIT_NOFILE, &few);
+  make();
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_EQ(location->off_cpu.run_delay.ns(), platform::RunDelay::unknown);
+  sleep_ms(20);
+  call([] { sleep_ms(60); });
+  EXPECT_GT(location->off_cpu.unread.user, 19 * ms);
+  EXPECT_GT(location->off_cpu.unread.mpi, 59 * ms);
+  location->off_cpu.delay_ns -= 8 * ms;  // as if it had waited for so long
+  const std::int64_t before_ns = location->off_cpu.delay_ns;
+  end_part();
+  EXPECT_EQ(location->off_cpu.unread.user, 0);
+  const auto grown = static_cast<double>(location->off_cpu.delay_ns - before_ns),
+             user = static_cast<double>(sum().user), mpi = static_cast<double>(sum().mpi);
+  EXPECT_GE(grown, 8.0 * ms);
+  EXPECT_NEAR(static_cast<double>(sum().waited), grown * user / (user + mpi), 1);
+}
+
+/// Of kernels that do not count it, nothing is known.
+bool is_counted() {
+  return platform::RunDelay::ns_of(static_cast<int>(syscall(SYS_gettid))) != platform::RunDelay::unknown;
+}
+
+TEST(RunDelay, is_that_of_the_kernel) {
+  if (!is_counted()) GTEST_SKIP() << "this kernel does not count run delay";
+  platform::RunDelay delay;
+  errno = 0;
+  ASSERT_TRUE(delay.open());
+  const int self = static_cast<int>(syscall(SYS_gettid));
+  const std::int64_t before = delay.ns();
+  ASSERT_NE(before, platform::RunDelay::unknown);
+  for (int i = 0; i < 100; ++i) sleep_ms(1);
+  const std::int64_t after = platform::RunDelay::ns_of(self);
+  EXPECT_GE(after, before);
+  EXPECT_GE(delay.ns(), after);
+  delay.close();
+  EXPECT_EQ(delay.ns(), platform::RunDelay::unknown);
+  EXPECT_EQ(platform::RunDelay::ns_of(999'999'999), platform::RunDelay::unknown);
+  EXPECT_EQ(errno, 0);
+}
+
+/// Numbers of descriptors of files of this name.
+std::vector<int> descriptors_of(std::string_view name) {
+  std::vector<int> found;
+  for (int fd = 3; fd < 4096; ++fd) {
+    char path[64], target[256] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, target, sizeof target - 1) > 0 && std::string_view(target).ends_with(name)) found.push_back(fd);
+  }
+  return found;
+}
+
+TEST(RunDelay, a_descriptor_that_the_program_has_closed_is_not_touched) {
+  if (!is_counted()) GTEST_SKIP() << "this kernel does not count run delay";
+  const std::vector<int> others = descriptors_of("/schedstat");
+  platform::RunDelay delay;
+  ASSERT_TRUE(delay.open());
+  std::vector<int> ours = descriptors_of("/schedstat");
+  std::erase_if(ours, [&](int fd) { return std::ranges::find(others, fd) != others.end(); });
+  ASSERT_EQ(ours.size(), 1u);
+  close(ours[0]);
+  ASSERT_EQ(dup2(0, ours[0]), ours[0]);  // the program's own file now has the number
+  EXPECT_EQ(delay.ns(), platform::RunDelay::unknown);
+  delay.close();
+  EXPECT_GE(fcntl(ours[0], F_GETFD), 0) << "the program's file was closed";
+  close(ours[0]);
+}
+
+TEST_F(OffCpuTest, no_descriptor_is_left_behind) {
+  if (!is_counted()) GTEST_SKIP() << "this kernel does not count run delay";
+  const std::size_t before = descriptors_of("/schedstat").size();
+  end_off_cpu(*location);
+  EXPECT_EQ(descriptors_of("/schedstat").size(), before - 1);
+  (void)platform::RunDelay::ns_of(location->os_thread_id);
+  EXPECT_EQ(descriptors_of("/schedstat").size(), before - 1);
+}
+
+/// What MPI_Pcontrol has stopped is no time of a region.
+TEST_F(OffCpuTest, what_passes_while_the_measurement_is_stopped_is_not_counted_in_the_sum) {
+  end_part();
+  const OffCpuTimes before = sum();
+  location->stopped = true;
+  sleep_ms(20);
+  const std::int64_t resumed = platform::monotonic_ns();
+  (void)take_off_cpu(*location, false);
+  location->stopped = false;
+  sleep_ms(5);
+  end_part();
+  EXPECT_GE(sum().user - before.user, 4 * ms);
+  EXPECT_LE(sum().user - before.user, platform::monotonic_ns() - resumed + ms / 10);
+}
+
+/// As after a jump out of a call: when that was is known, but not that the thread slept after it.
+TEST_F(OffCpuTest, what_comes_after_a_call_that_nobody_saw_end_is_user_code) {
+  end_part();
+  const OffCpuTimes before = sum();
+  sleep_ms(10);
+  const platform::Ticks until = platform::now();
+  sleep_ms(30);
+  count_off_cpu_of_call(*location, until);
+  EXPECT_GE(sum().mpi - before.mpi, 9 * ms);
+  EXPECT_LE(sum().mpi - before.mpi, sum().user - before.user);
+  EXPECT_GE(sum().user - before.user, 29 * ms);
+}
+
+/// A helper thread has the variables of its maker: it must not take its own clock for that of the location.
+TEST_F(OffCpuTest, another_thread_reads_the_clock_of_the_location) {
+  compute_ms(300);
+  end_part();
+  OffCpuTimes seen;
+  std::thread([&] {
+    set_own_location(location);
+    seen = off_cpu_since_look(*location, true);
+    set_own_location(nullptr);
+  }).join();
+  EXPECT_LT(seen.mpi, 250 * ms);
+}
+
+TEST_F(OffCpuTest, a_glance_changes_nothing) {
+  sleep_ms(10);
+  const OffCpuTimes first = off_cpu_since_look(*location, false), second = off_cpu_since_look(*location, true);
+  EXPECT_GE(first.user, 9 * ms);
+  EXPECT_EQ(first.mpi, 0);
+  EXPECT_GE(second.mpi, 9 * ms);
+  end_part();
+  EXPECT_GE(sum().user, 9 * ms);
+}
+
+}  // namespace
+}  // namespace refrain::measurement
