@@ -1,6 +1,6 @@
 # Whole programs that bench/*.sh and bench/whole_program.py run with and without Refrain.
 if(TARGET mpi_openmpi)
-  foreach(name null_call requests soak finalize iterations table_shape cold one_of_each kernels mesh wait_methods)
+  foreach(name null_call requests soak finalize iterations table_shape cold one_of_each kernels mesh wait_methods yields)
     add_executable(bench_program_${name} programs/${name}.c)
     target_link_libraries(bench_program_${name} PRIVATE mpi_openmpi ${CMAKE_DL_LIBS})
     target_compile_options(bench_program_${name} PRIVATE -O2 -g -fomit-frame-pointer)
