@@ -41,12 +41,15 @@ struct Path {
   std::string_view view() const { return {text, length}; }
 };
 
-/// The file's begin.
+/// The file's begin. Keeps errno.
 std::string_view read_text(const Path& path, char* text, std::size_t size) {
-  const int fd = open(path.text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  const ssize_t n = read(fd, text, size);
-  close(fd);
+  const int before = errno;
+  ssize_t n = 0;
+  if (const int fd = open(path.text, O_RDONLY | O_CLOEXEC); fd >= 0) {
+    n = read(fd, text, size);
+    close(fd);
+  }
+  errno = before;
   return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
 }
 

@@ -9,6 +9,7 @@
 #include "archive/error_text.hpp"
 #include "archive/experiment_directory.hpp"
 #include "archive/iteration_frames.hpp"
+#include "archive/output_file.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
 #include "measurement/event_log.hpp"
@@ -124,6 +125,7 @@ bool takes_too_much(Location& location) {
 }
 
 void on_spill_wanted(Location& location) {
+  const archive::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
@@ -224,6 +226,7 @@ bool write_full_events(Location& location) {
 }
 
 void on_snapshot_is_due(Location& location) {
+  const archive::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);

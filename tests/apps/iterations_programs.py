@@ -126,6 +126,10 @@ class Loop(TestCase):
         self.assertLessEqual(grown / 980_000, 15, f"bytes per iteration; sizes: {sizes}")
         self.assertLessEqual((peaks[1_000_000] - peaks[20_000]) * 1024, 2.2 * grown + 2**20, f"peaks in KiB: {peaks}, sizes: {sizes}")
 
+    def test_marks_keep_errno_while_snapshots_are_written(self) -> None:
+        outcome = self.measured(mpirun(2, LOOP, 3000, 1000), {"REFRAIN_SNAPSHOT": "1"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+
     @unittest.skipUnless(FULL, "three runs of many iterations")
     def test_events_take_the_memory_that_they_may_and_no_more(self) -> None:
         def peak(iterations: int, memory: str) -> tuple[int, int]:
