@@ -72,13 +72,18 @@ static void leave_iterations(int count_of_all) {
   REFRAIN_LOOP_END();
 }
 
-__attribute__((noinline)) static void compute_for(double seconds) {
+static double cpu_s(void) {
   struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+__attribute__((noinline)) static void compute_for(double seconds) {
+  const double end = cpu_s() + seconds;
   do {
     for (volatile int i = 0; i < 10000; ++i) {
     }
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  } while ((double)t.tv_sec + (double)t.tv_nsec * 1e-9 < seconds);
+  } while (cpu_s() < end);
 }
 
 int main(int argc, char** argv) {
