@@ -1,9 +1,10 @@
 /* A marked loop without MPI, or with an MPI that is never initialized (WITH_MPI): ITERATIONS of SPAN microseconds each.
    Prints the peak of the resident set in KiB after the first ten thousand of them and after all. Usage:
-   iterations_serial ITERATIONS SPAN */
+   iterations_serial ITERATIONS SPAN   Exit status 3: a mark has changed errno. */
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif
+#include <errno.h>
 #include <refrain/refrain.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,15 +31,18 @@ int main(int argc, char** argv) {
   int version, subversion;
   MPI_Get_version(&version, &subversion);
 #endif
+  int errno_kept = 1;
   REFRAIN_LOOP_BEGIN("step");
   for (long i = 0; i < iterations; ++i) {
     REFRAIN_ITERATION_BEGIN();
     for (const double end = now_us() + span; now_us() < end;) {
     }
+    errno = 1234;
     REFRAIN_ITERATION_END();
+    errno_kept &= errno == 1234;
     if (i == 10000) early = peak_kib();
   }
   REFRAIN_LOOP_END();
   printf("%ld %ld\n", early, peak_kib());
-  return 0;
+  return errno_kept ? 0 : 3;
 }
