@@ -88,15 +88,11 @@ OffCpuTimes grown_until(const OffCpu& of, const Clocks& now, Switched where) {
   return {.user = all - in_calls, .mpi = in_calls};
 }
 
-/// How much longer than at the last reading the thread has waited for a core in user code. A kernel that did not count
-/// at the begin of the thread is not asked again, and none while the thread cannot have waited.
-std::int64_t take_waited(Location& l, Delay by) {
-  OffCpu& of = l.off_cpu;
-  if (!of.knows_delay || !may_have_waited(of.unread)) return 0;
-  const std::int64_t now = read_delay_anew(l, by);
-  if (now == platform::RunDelay::unknown) return 0;
-  const std::int64_t before = std::exchange(of.delay_ns, now);
-  return part_of_user(now - before, std::exchange(of.unread, {}));
+/// How much longer than at the last reading the thread has waited for a core in user code.
+std::int64_t take_waited(OffCpu& of, std::int64_t delay_ns) {
+  if (delay_ns == platform::RunDelay::unknown) return 0;
+  const std::int64_t before = std::exchange(of.delay_ns, delay_ns);
+  return part_of_user(delay_ns - before, std::exchange(of.unread, {}));
 }
 
 void remember(OffCpu& of, const Clocks& now) {
@@ -106,24 +102,53 @@ void remember(OffCpu& of, const Clocks& now) {
   of.behind_ns = now.behind_ns;
 }
 
+struct Reading {
+  Clocks clocks;
+  std::int64_t delay_ns;  ///< where it is needed and can be read
+};
+
+/// A kernel that did not count at the begin of the thread is not asked again for its run delay, and none while the
+/// thread cannot have waited. A thread that has not run since has not told yet how long it was ready.
+Reading read(Location& l, bool own, Delay by) {
+  const OffCpu& of = l.off_cpu;
+  const Clocks now = read_clocks(l, own);
+  OffCpuTimes unread = of.unread;
+  if (now.cpu_ns != of.cpu_ns) unread.user += now.behind_ns - of.behind_ns;
+  const bool is_asked = of.knows_delay && may_have_waited(unread);
+  return {now, is_asked ? read_delay_anew(l, by) : platform::RunDelay::unknown};
+}
+
+/// All of one moment: as often as the thread is switched out meanwhile it is read again. Begins the watch first, which
+/// what happens from here on must end; only the thread itself can begin one.
+Reading read_at_once(Location& l, bool own, Delay by) {
+  if (!own) {
+    l.off_cpu.watch = 0;
+    return read(l, own, by);
+  }
+  constexpr int most_tries = 4;
+  const platform::SwitchWatch& watch = l.cpu_clock.watch();
+  for (int i = 1;; ++i) {
+    l.off_cpu.watch = l.cpu_clock.watch().begin();
+    const Reading reading = read(l, own, by);
+    if (i == most_tries || !watch.works() || has_kept_processor(l)) return reading;
+  }
+}
+
 /// `after_call`: so much of the time, which counts as that of a call, has passed since the call.
 OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0) {
   OffCpu& of = l.off_cpu;
-  // What happens from here on ends the watch; only the thread itself can begin one.
-  constexpr std::uint32_t no_watch = 0;
   const Switched where = switched(l, own, in_mpi);
-  of.watch = own ? l.cpu_clock.watch().begin() : no_watch;
-  const Clocks now = read_clocks(l, own);
+  const Reading reading = read_at_once(l, own, by);
+  const Clocks& now = reading.clocks;
   OffCpuTimes grown = grown_until(of, now, where);
   if (after_call > 0 && grown.mpi > 0) {
     const std::int64_t after_ns = ns_of(after_call, of, now);
     grown.user = after_ns < grown.mpi ? after_ns : grown.mpi;
     grown.mpi -= grown.user;
   }
-  // One that has not run since has not told yet how long it was ready.
   if (now.cpu_ns != of.cpu_ns) of.unread += grown;
   remember(of, now);
-  grown.waited = take_waited(l, by);
+  grown.waited = take_waited(of, reading.delay_ns);
   if (!l.stopped) of.sum += grown;
   return grown;
 }
@@ -218,7 +243,8 @@ void end_off_cpu_part(Location& l, platform::Ticks lasted) {
   if (!is_own(l)) return;  // who ends the measurement of another thread has counted all
   const OffCpu& of = l.off_cpu;
   const bool is_unread = of.knows_delay && !of.has_descriptor && may_have_waited(of.unread);
-  if (is_unread || of.calls > 0 || may_have_been_switched_out(l, lasted)) count_off_cpu(l, false);
+  const bool is_long = l.call.begin + lasted - of.at >= longest_without_look;
+  if (is_unread || is_long || of.calls > 0 || may_have_been_switched_out(l, lasted)) count_off_cpu(l, false);
 }
 
 }  // namespace refrain::measurement

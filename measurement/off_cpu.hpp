@@ -19,7 +19,8 @@
 /// which part of the rest was waiting for a core.
 ///
 /// Bookkeeping of Refrain counts as user code: a thread that has to wait for a core there waits like the program.
-/// What a hypervisor or interrupts take from a thread that keeps its processor comes with the next switch.
+/// What a hypervisor or interrupts take from a thread that keeps its processor comes with the next look; where a region
+/// or a unit ends there is one unless less than some 0.4 ms have passed since the last one.
 ///
 /// A tick that is left by a jump (abandoned_scope.hpp) may lose what it has just read, as it loses its sample.
 
@@ -64,6 +65,8 @@ struct OffCpu {
 /// In ticks; of counters of 1 GHz and more. What is shorter than the second is not looked at by itself without a watch,
 /// and with one not after calls.
 inline constexpr platform::Ticks shortest_with_switch = 1'000, shortest_without_watch = 50'000;
+/// In ticks, too: at marks.
+inline constexpr platform::Ticks longest_without_look = 1'000'000;
 
 /// The location's thread begins / ends. The thread itself, inside a scope; it may also be ended by another thread.
 void begin_off_cpu(Location& location);

@@ -74,9 +74,19 @@ FindObject find_object = nullptr;  ///< null: libc has none, or nothing was look
 
 constexpr std::uintptr_t page_size = 4096;
 
+/// Copies a name that the dynamic linker may free once dl_iterate_phdr() has returned. Its lock, which is held until
+/// then, is unknown to the thread sanitizer.
+[[gnu::no_sanitize("thread")]] void copy_name(char (&to)[sizeof Module::path], const char* name) {
+  std::size_t i = 0;
+  for (; i + 1 < sizeof to && name[i]; ++i) to[i] = name[i];
+  to[i] = 0;
+}
+
+/// Of as much of it as copy_name() keeps.
 std::uint64_t hash_of(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (; *name; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
+  for (std::size_t i = 0; i + 1 < sizeof Module::path && name[i]; ++i)
+    hash = (hash ^ static_cast<unsigned char>(name[i])) * 0x100000001b3u;
   return hash;
 }
 
@@ -142,14 +152,13 @@ void read_build_id(Record& added, const dl_phdr_info& info) {
   }
 }
 
-void read_path(Module& module, const dl_phdr_info& info, bool main_program) {
+void read_path(Module& module, const char* name, bool main_program) {
   if (main_program) {
     const ssize_t n = readlink("/proc/self/exe", module.path, sizeof module.path - 1);
     module.path[n > 0 ? n : 0] = 0;
-  } else if (std::strncmp(info.dlpi_name, "linux-vdso", 10) == 0) {
+  } else if (std::strncmp(name, "linux-vdso", 10) == 0) {
     std::strcpy(module.path, "[vdso]");
   } else {
-    const char* name = info.dlpi_name;
     std::size_t length = 0;
     if (*name && *name != '/' && getcwd(module.path, sizeof module.path - 1)) {
       length = std::strlen(module.path);
@@ -170,8 +179,9 @@ void read_stamp(Module& module, bool main_program) {
 
 struct Scan {
   std::uint32_t known = 0, added = 0, without_record = 0;
-  bool seen[module_limit];  ///< of those known
-  bool first = true;        ///< the dynamic linker reports the executable first
+  bool seen[module_limit];         ///< of those known
+  bool first = true;               ///< the dynamic linker reports the executable first
+  char name[sizeof Module::path];  ///< of the module that is visited
 };
 
 /// Whether what is mapped now is `known`, or has come back to its place.
@@ -204,7 +214,8 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   module.begin = module.segments.of[0].begin;
   module.end = module.segments.of[module.segments.count - 1].end;
   read_build_id(found, *info);
-  read_mark(found, info->dlpi_name);
+  copy_name(scan.name, info->dlpi_name);
+  read_mark(found, scan.name);
   for (std::uint32_t i = 0; i < scan.known; ++i) {
     const Place& there = place(i);
     if (there.begin != module.begin || there.end != module.end) continue;
@@ -214,7 +225,7 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   }
   Record* added = new_record(scan.known + scan.added);
   if (!added) return ++scan.without_record, 0;
-  read_path(module, *info, main_program);
+  read_path(module, scan.name, main_program);
   read_stamp(module, main_program);
   std::memcpy(static_cast<void*>(added), &found, sizeof found);
   added->unloaded.store(still_loaded, std::memory_order_relaxed);

@@ -7,6 +7,14 @@ foreach(mpi ${REFRAIN_MPIS})
   marks_program(off_cpu_${mpi} off_cpu.c "-O2;-DWITH_MPI" mpi_${mpi})
 endforeach()
 
-add_test(NAME apps.off_cpu COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/off_cpu.py -v)
-set_tests_properties(apps.off_cpu PROPERTIES TIMEOUT ${time_limit} RUN_SERIAL ON LABELS "apps;unsanitized"
-  ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
+foreach(form short long)
+  set(name apps.off_cpu)
+  set(is_full 0)
+  if(form STREQUAL long)
+    string(APPEND name .full)
+    set(is_full 1)
+  endif()
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/off_cpu.py -v)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${time_limit} RUN_SERIAL ON LABELS "apps;unsanitized;${form}"
+    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=${is_full}")
+endforeach()
