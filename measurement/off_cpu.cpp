@@ -104,33 +104,34 @@ void remember(OffCpu& of, const Clocks& now) {
 
 struct Reading {
   Clocks clocks;
-  std::int64_t delay_ns;  ///< where it is needed and can be read
+  std::int64_t delay_ns;  ///< where it may have grown and can be read
 };
 
 /// A kernel that did not count at the begin of the thread is not asked again for its run delay, and none while the
-/// thread cannot have waited. A thread that has not run since has not told yet how long it was ready.
-Reading read(Location& l, bool own, Delay by) {
+/// thread cannot have waited. The clocks come last: reading the CPU clock makes the kernel look whether the thread has
+/// had its turn, and where it has, the thread loses its core there and not in the program's next look at that clock.
+Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
   const OffCpu& of = l.off_cpu;
-  const Clocks now = read_clocks(l, own);
-  OffCpuTimes unread = of.unread;
-  if (now.cpu_ns != of.cpu_ns) unread.user += now.behind_ns - of.behind_ns;
-  const bool is_asked = of.knows_delay && may_have_waited(unread);
-  return {now, is_asked ? read_delay_anew(l, by) : platform::RunDelay::unknown};
+  const bool is_asked = of.knows_delay && (was_switched_out || may_have_waited(of.unread));
+  const std::int64_t delay_ns = is_asked ? read_delay_anew(l, by) : platform::RunDelay::unknown;
+  return {read_clocks(l, own), delay_ns};
 }
 
 /// All of one moment: as often as the thread is switched out meanwhile it is read again. Begins the watch first, which
 /// what happens from here on must end; only the thread itself can begin one.
 Reading read_at_once(Location& l, bool own, Delay by) {
+  bool was_switched_out = !own || !has_kept_processor(l);
   if (!own) {
     l.off_cpu.watch = 0;
-    return read(l, own, by);
+    return read(l, own, by, was_switched_out);
   }
   constexpr int most_tries = 4;
   const platform::SwitchWatch& watch = l.cpu_clock.watch();
   for (int i = 1;; ++i) {
     l.off_cpu.watch = l.cpu_clock.watch().begin();
-    const Reading reading = read(l, own, by);
+    const Reading reading = read(l, own, by, was_switched_out);
     if (i == most_tries || !watch.works() || has_kept_processor(l)) return reading;
+    was_switched_out = true;
   }
 }
 
