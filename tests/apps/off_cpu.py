@@ -79,6 +79,7 @@ class OffCpu(TestCase):
         """`cost_s`: what a mark may take that the inner book does not see."""
         lines = [line for line in outcome.json_lines() if line["region"] not in ("MPI", "iterations")]
         book = book_of(lines)
+        short_s = {name: sum(line["short_blocked"] for line in lines if line["region"] == name) for name in book}
         for name, of in book.items():
             regions = [c["region"] for c in report.callpaths if "region" in c and c["path"][-1] == name]
             visits = sum(line["visits"] for line in lines if line["region"] == name)
@@ -86,6 +87,8 @@ class OffCpu(TestCase):
             for key, (least, most) in of.items():
                 told = sum(r[key] for r in regions)
                 slack = 0.001 + 0.01 * most + cost_s * visits
+                if key == "blocked_s":  # a hypervisor may have taken the core meanwhile: told of a region that comes later
+                    least, most = least - max(short_s[name], 0), most + max(sum(short_s.values()) - short_s[name], 0)
                 self.assertTrue(least - slack <= told <= most + slack,
                                 f"seed {self.seed}: {name}: {key} is {told:.6f}, the program says {least:.6f} to {most:.6f}")
 

@@ -174,7 +174,7 @@ class Iterations(Measured):
         slowest = [0.0] * STEPS
         for r in self.rows("--iterations", "--loop", "step"):
             slowest[int(r["iteration"])] = max(slowest[int(r["iteration"])], float(r["user_s"]))
-        height = [max(12 - n for n, row in enumerate(rows) if row[i] in (":", "#")) for i in range(STEPS)]
+        height = [max((12 - n for n, row in enumerate(rows) if row[i] in (":", "#")), default=0) for i in range(STEPS)]
         # One iteration that the machine interrupts for long can make all others flat, so what is a row apart counts.
         for i in range(1, STEPS):
             if slowest[i] - slowest[i - 1] > 1.01 * max(slowest) / 12:
