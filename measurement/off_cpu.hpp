@@ -65,7 +65,7 @@ struct OffCpu {
 /// In ticks; of counters of 1 GHz and more. What is shorter than the second is not looked at by itself without a watch,
 /// and with one not after calls.
 inline constexpr platform::Ticks shortest_with_switch = 1'000, shortest_without_watch = 50'000;
-/// In ticks, too: at marks.
+/// In ticks: a mark looks after a stretch of this length even if the watch has seen no switch.
 inline constexpr platform::Ticks longest_without_look = 1'000'000;
 
 /// The location's thread begins / ends. The thread itself, inside a scope; it may also be ended by another thread.

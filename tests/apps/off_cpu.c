@@ -1,10 +1,17 @@
 /* User code that runs and does not run, in regions, with a book of its own: wall time, CPU time and run delay of the
  * thread by the kernel's clocks, just outside of each region and just inside of it. What Refrain says lies between the
- * two. off_cpu SEED ROUNDS KINDS [THREADS]   KINDS: letters of the table `kinds`, a capital one takes its time in each
- * tenth round alone, `die`: a signal ends the program in a call of MPI; THREADS beside the first one do the same One
- * line of JSON for a region of a rank and thread, and one for what calls of MPI took:
+ * two.
+ *
+ *   off_cpu SEED ROUNDS KINDS [THREADS]
+ *
+ * KINDS are letters of the table `kinds`; a capital one takes its time in each tenth round alone. `die` instead:
+ * a signal ends the program in a call of MPI. THREADS beside the first one do the same.
+ *
+ * Prints one line of JSON for each region of a rank and thread, and one for the time that calls of MPI took:
+ *
  *   {"region": NAME, "visits": N, "inner": [wall, cpu, waited], "outer": [wall, cpu, waited], "short_blocked": s}
- * short_blocked: of visits that are too short to be looked at by themselves unless the thread was switched out */
+ *
+ * short_blocked: of visits that are too short to be looked at by themselves unless the thread was switched out. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -227,7 +234,8 @@ static void* run(void* of) {
       const struct times end = now();
       add(&job->outer[kind], begin, end);
       const double wall = end.wall - begin.wall;
-      if (wall < shortest_look_s) job->short_blocked[kind] += wall - (end.cpu - begin.cpu) - (end.waited - begin.waited);
+      if (wall < shortest_look_s)
+        job->short_blocked[kind] += wall - (end.cpu - begin.cpu) - (end.waited - begin.waited);
       ++job->visits[kind];
     }
     meet(job);
@@ -242,9 +250,10 @@ static void* run(void* of) {
 }
 
 static void print(const char* what, int visits, struct times inner, struct times outer, double short_blocked) {
-  printf("{\"region\": \"%s\", \"visits\": %d, \"inner\": [%.9f, %.9f, %.9f], \"outer\": [%.9f, %.9f, %.9f], "
-         "\"short_blocked\": %.9f}\n",
-         what, visits, inner.wall, inner.cpu, inner.waited, outer.wall, outer.cpu, outer.waited, short_blocked);
+  printf(
+      "{\"region\": \"%s\", \"visits\": %d, \"inner\": [%.9f, %.9f, %.9f], \"outer\": [%.9f, %.9f, %.9f], "
+      "\"short_blocked\": %.9f}\n",
+      what, visits, inner.wall, inner.cpu, inner.waited, outer.wall, outer.cpu, outer.waited, short_blocked);
 }
 
 int main(int argc, char** argv) {

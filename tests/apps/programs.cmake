@@ -1,7 +1,4 @@
 # Whole-program tests: real programs with planted truth and abuse, with and without Refrain (Python, standard library).
-#
-# Every test has a short form (label "short") and a long one (label "long", scripts/test --full, which leaves the short ones
-# out). What is here `LONG` has no short form: it takes long for what other tests of the same part do not find.
 if(REFRAIN_SANITIZE)
   message(STATUS "tests/apps: left out, a preloaded runtime cannot be built with sanitizers")
   return()
@@ -34,24 +31,6 @@ app_program(faults_handler_calls faults_handler_calls.c ${CMAKE_DL_LIBS})
 set_target_properties(faults_handler_calls PROPERTIES ENABLE_EXPORTS ON)
 add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
-
-# app_test(NAME [LONG] [BESIDE]): runs NAME.py. Times are compared with truth, so nothing else runs meanwhile, unless it may run
-# BESIDE others.
-function(app_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 test "LONG;BESIDE" "" "")
-  set(serial ON)
-  if(test_BESIDE)
-    set(serial OFF)
-  endif()
-  if(NOT test_LONG)
-    add_test(NAME apps.${name} COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-    set_tests_properties(apps.${name} PROPERTIES TIMEOUT ${time_limit} LABELS "apps;unsanitized;short" RUN_SERIAL ${serial}
-      ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
-  endif()
-  add_test(NAME apps.${name}.full COMMAND Python3::Interpreter -B ${apps}/${name}.py -v)
-  set_tests_properties(apps.${name}.full PROPERTIES TIMEOUT 7200 LABELS "apps;unsanitized;long" RUN_SERIAL ${serial}
-    ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")
-endfunction()
 
 app_test(faults_programs)
 app_test(faults_own_signal LONG)
