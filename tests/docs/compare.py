@@ -66,7 +66,7 @@ class Tree:
                 text, cells = text[2:], cells + 1
             if branch:
                 path, above = path[:above[cells - 1]], above[:cells]
-            name = re.sub(r"  \[.*\]$", "", text).strip()
+            name = re.sub(r"  \[.*[\]…]$", "", text).strip()
             path = path + [name]
             above = above[:cells] + [len(path)]
             row, begin = {}, 0

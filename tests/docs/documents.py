@@ -274,6 +274,8 @@ class Rules(unittest.TestCase):
         self.assertFalse(self.same(TREE, TREE.replace("solve", "other")))
         self.assertFalse(self.same(TREE.replace(lines[5] + "\n", ""), TREE), "a large path that is not shown")
         self.assertTrue(self.same(TREE, TREE.replace(lines[6] + "\n", "")), "pseudo paths come and go")
+        for remark in ("  [4 visits, 17.5 s]", "  [4 visits, 17.5 s, 1.48 s w…"):
+            self.assertTrue(self.same(TREE, TREE.replace(lines[4], lines[4] + remark)), "what a line has in brackets may be cut")
         moved = TREE.replace("│ └ solve", "├ solve  ")
         self.assertFalse(self.same(TREE, moved), "below another path")
 
