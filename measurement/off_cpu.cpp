@@ -117,7 +117,8 @@ Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
   return {read_clocks(l, own), delay_ns};
 }
 
-/// Reads everything at one moment: if the thread is switched out in between, it is all read again, a few times at most.
+/// Reads everything at one moment: if the thread is switched out in between, everything is read again, a few times at
+/// most.
 /// Each try begins the watch anew before it reads, so that the next look notices any later switch; only the thread
 /// itself can begin a watch.
 Reading read_at_once(Location& l, bool own, Delay by) {

@@ -4,14 +4,15 @@
  *
  *   off_cpu SEED ROUNDS KINDS [THREADS]
  *
- * KINDS are letters of the table `kinds`; a capital one takes its time in each tenth round alone. `die` instead:
- * a signal ends the program in a call of MPI. THREADS beside the first one do the same.
+ * KINDS are letters of the table `kinds`; a capital one takes its time in every tenth round only. With `die` instead of
+ * letters a signal ends the program in an MPI call. THREADS is the number of further threads, which do the same.
  *
- * Prints one line of JSON for each region of a rank and thread, and one for the time that calls of MPI took:
+ * Prints one line of JSON for each region of a rank and thread, and one for the time in MPI calls:
  *
  *   {"region": NAME, "visits": N, "inner": [wall, cpu, waited], "outer": [wall, cpu, waited], "short_blocked": s}
  *
- * short_blocked: of visits that are too short to be looked at by themselves unless the thread was switched out. */
+ * short_blocked: time blocked in visits that are too short for a look of their own, unless the thread was switched out.
+ */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
