@@ -118,9 +118,8 @@ Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
 }
 
 /// Reads everything at one moment: if the thread is switched out in between, everything is read again, a few times at
-/// most.
-/// Each try begins the watch anew before it reads, so that the next look notices any later switch; only the thread
-/// itself can begin a watch.
+/// most. Each try begins the watch anew before it reads, so that the next look notices any later switch; only the
+/// thread itself can begin a watch.
 Reading read_at_once(Location& l, bool own, Delay by) {
   bool was_switched_out = !own || !has_kept_processor(l);
   if (!own) {

@@ -5,7 +5,7 @@
  *   off_cpu SEED ROUNDS KINDS [THREADS]
  *
  * KINDS are letters of the table `kinds`; a capital one takes its time in every tenth round only. With `die` instead of
- * letters a signal ends the program in an MPI call. THREADS is the number of further threads, which do the same.
+ * letters, a signal ends the program in an MPI call. THREADS is the number of further threads, which do the same.
  *
  * Prints one line of JSON for each region of a rank and thread, and one for the time in MPI calls:
  *

@@ -174,7 +174,7 @@ class Iterations(Measured):
         slowest = [0.0] * STEPS
         for r in self.rows("--iterations", "--loop", "step"):
             slowest[int(r["iteration"])] = max(slowest[int(r["iteration"])], float(r["user_s"]))
-        above = 13  # an iteration that was interrupted for long may lie above the graph as a whole: then it has a mark there alone
+        above = 13  # an iteration that was interrupted for long may lie wholly above the graph, where its only mark is then
         height = [above if rows[0][i] == "^" else max(12 - n for n, row in enumerate(rows) if row[i] in (":", "#")) for i in range(STEPS)]
         # One iteration that the machine interrupts for long can make all others flat, so what is a row apart counts.
         for i in range(1, STEPS):

@@ -68,9 +68,9 @@ void on_tick(int signal, siginfo_t* info, void* context) { handle_tick(signal, i
 
 /// The same, with a trap after each instruction up to the one where something happens.
 void on_stepped_tick(int signal, siginfo_t* info, void* context) {
-  asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+  asm volatile("pushfq; orq %0, (%%rsp); popfq" ::"i"(trap_flag) : "memory", "cc");
   handle_tick(signal, info, context);
-  asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+  asm volatile("pushfq; andq %0, (%%rsp); popfq" ::"i"(~trap_flag) : "memory", "cc");
 }
 
 volatile int keep_frame;
