@@ -41,7 +41,11 @@ class LabelResolver {
   static constexpr std::uint16_t none = 0xffff;
   void set(std::uint32_t label, std::uint16_t cluster) {
     if (label >= most_labels_) return;
-    if (label >= cluster_.size()) cluster_.resize(std::size_t{label} + 1, none);
+    if (label >= cluster_.size()) {
+      const std::size_t need = std::size_t{label} + 1, had = cluster_.capacity();
+      if (need > had) cluster_.reserve(std::max(need, had + had / 4));  // doubling it would take more than it holds
+      cluster_.resize(need, none);
+    }
     cluster_[label] = cluster;
   }
   std::uint64_t most_labels_;

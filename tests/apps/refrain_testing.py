@@ -242,6 +242,10 @@ def on_a_terminal(command: Iterable[str | Path], columns: int) -> str:
     return text.decode()
 
 
+class NotPlanted(Exception):
+    """The program's own clock says that a run did not have the times that were to be measured: whatever was measured says nothing."""
+
+
 class TestCase(unittest.TestCase):
     """A test with a scratch directory of its own."""
 
@@ -260,17 +264,28 @@ class TestCase(unittest.TestCase):
 
     def undisturbed(self, check: Callable[[], None], fair_runs: int = 1) -> None:
         """A check of times that are true only where nobody else uses the machine. One that fails while other processes take more than a twentieth of
-        a core, or a core stands still, says nothing and is repeated; of the others as many as `fair_runs` have to fail."""
-        for _ in range(5 + fair_runs):
+        a core, a core stands still, or nothing was planted says nothing and is repeated; of the others as many as `fair_runs` have to fail."""
+        runs = not_planted = 5 + fair_runs
+        for _ in range(runs):
             others = Others()
             try:
                 check()
                 return
+            except NotPlanted as what:
+                not_planted -= 1
+                if not_planted == 0:
+                    self.fail(f"in each of {runs} runs: {what}")
+                continue
             except AssertionError:
                 fair_runs -= others.were_idle() and not stands_still()
                 if fair_runs == 0:
                     raise
         self.skipTest("other processes use this machine")
+
+    def assert_planted(self, seconds: float, least: float) -> None:
+        """That the program waited for as long as it was made to, by its own clock; for checks that are `undisturbed`."""
+        if seconds <= least:
+            raise NotPlanted(f"{seconds} s are planted, not {least} s")
 
     def measured(self, command: Iterable[str | Path], env: dict[str, str] | None = None,
                  timeout: float = 120, options: Iterable[str] = ()) -> Outcome:

@@ -85,7 +85,7 @@ class WaitStates(TestCase):
             if name in NOT_TOLD:
                 continue
             kinds = AS_KIND.get(mode, {}).get(name, (name,))
-            self.assertGreater(sum(waits), 0.2 * STEPS * DELAY, "nothing was planted")
+            self.assert_planted(sum(waits), 0.2 * STEPS * DELAY)
             of_kinds, may_be_off = sum(found[kind] for kind in kinds), 0.05 * sum(waits) + STEPS * 2 * CALL_S
             self.assertGreaterEqual(of_kinds, sum(waits) - may_be_off, name)
             if mode not in AT_LEAST:
@@ -122,7 +122,7 @@ class WaitStates(TestCase):
         self.assertEqual(0, outcome.code, outcome.stderr)
         second = calls_of(times, 1)
         waits = sum(truth("recv", calls_of(times, 0), second)["late_sender"])
-        self.assertGreater(waits, 0.5 * steps * delay, "nothing was planted")
+        self.assert_planted(waits, 0.5 * steps * delay)
         (of, *_) = [of for of in self.waits(outcome.experiment) if of["path"][-1] == "MPI_Recv"]
         self.assertEqual(("matched", "late_sender"), (of["wait_method"], of["wait_kind"]))
         self.assertAlmostEqual(waits, of["wait_s"], delta=0.02 * waits + steps * CALL_S + 5 * of["wait_error_s"])

@@ -58,7 +58,7 @@ class WaitsKnown(TestCase):
         document = self.document(experiment)
         of = self.of_function(document, "MPI_Test", "polling")
         self.assertEqual(("minimum", "polling"), (of["wait_method"], of["wait_kind"]))
-        self.assertGreater(late(ranks[0]["MPI_Test"], ranks[1]["MPI_Send"]), 40 * 0.004, "nothing was planted")
+        self.assert_planted(late(ranks[0]["MPI_Test"], ranks[1]["MPI_Send"]), 40 * 0.004)
         # The test that completes is the one in which the process loses its processor.
         self.assertGreater(of["wait_s"], 0.5 * of["exclusive_s"])
         self.assertGreater(of["wait_s"] + 3 * of["wait_error_s"], 0.8 * of["exclusive_s"])
@@ -79,7 +79,7 @@ class WaitsKnown(TestCase):
         self.assertGreaterEqual(events["messages"]["left_out"]["unnumbered"], 40)
         of = self.of_function(self.document(experiment, "--waits"), "MPI_Wait", "wildcard")
         waits = late(ranks[0]["MPI_Wait"], ranks[1]["MPI_Send"])
-        self.assertGreater(waits, 30 * 0.0035, "nothing was planted")
+        self.assert_planted(waits, 30 * 0.0035)
         self.assertEqual(("minimum", "late_sender"), (of["wait_method"], of["wait_kind"]))
         # Beside others a process waits for its processor, too, in the same call.
         self.assertGreater(of["wait_s"], 0.95 * waits - 0.005)
@@ -99,7 +99,7 @@ class WaitsKnown(TestCase):
                    "MPI_Bcast": late(second["MPI_Bcast"], first["MPI_Bcast"]), "MPI_Reduce": late(first["MPI_Reduce"], second["MPI_Reduce"])}
         for function, waits in planted.items():
             of = self.of_function(document, function, "always")
-            self.assertGreater(waits, 0.5 * steps * 0.004, "nothing was planted")
+            self.assert_planted(waits, 0.5 * steps * 0.004)
             self.assertLessEqual(of["minimum_least_s"], waits, function)
             # The program's clock sees the way into a call and out of it, too.
             self.assertGreaterEqual(of["minimum_most_s"], 0.98 * waits, function)
@@ -117,7 +117,7 @@ class WaitsKnown(TestCase):
         experiment, (first, second) = self.run_mode(mpi, "waves", 100, 0.00002, {"REFRAIN_TRACE_MEMORY": "64K"})
         waits = {"MPI_Recv": late(first["MPI_Recv"], second["MPI_Send"]) + late(second["MPI_Recv"], first["MPI_Send"]),
                  "MPI_Send": late(first["MPI_Send"], second["MPI_Recv"]) + late(second["MPI_Send"], first["MPI_Recv"])}
-        self.assertGreater(waits["MPI_Recv"], 0.15, "nothing was planted")
+        self.assert_planted(waits["MPI_Recv"], 0.15)
         document = self.document(experiment, "--waits")
         for function, planted in waits.items():
             of = self.of_function(document, function, "waves")

@@ -265,17 +265,37 @@ TEST_F(OffCpuTest, what_passes_while_the_measurement_is_stopped_is_not_counted_i
   EXPECT_LE(sum().user - before.user, platform::monotonic_ns() - resumed + ms / 10);
 }
 
+/// What the calling thread has been off the CPU for since it began, at least and at most: it may lose its core between
+/// two clocks.
+struct Off {
+  std::int64_t least = platform::monotonic_ns(), cpu = platform::thread_cpu_ns(), most = platform::monotonic_ns() - cpu;
+  Off() { least -= cpu; }
+};
+
 /// As after a jump out of a call: when that was is known, but not that the thread slept after it.
 TEST_F(OffCpuTest, what_comes_after_a_call_that_nobody_saw_end_is_user_code) {
+  constexpr std::int64_t clocks_differ = ms / 10;
+  const Off first;
   end_part();
+  const Off begin;
   const OffCpuTimes before = sum();
   sleep_ms(10);
+  const std::int64_t not_before = platform::monotonic_ns();
   const platform::Ticks until = platform::now();
+  const std::int64_t not_after = platform::monotonic_ns();
   sleep_ms(30);
+  const Off end;
+  const std::int64_t least_after = platform::monotonic_ns() - not_after;
   count_off_cpu_of_call(*location, until);
-  EXPECT_GE(sum().mpi - before.mpi, 9 * ms);
-  EXPECT_LE(sum().mpi - before.mpi, sum().user - before.user);
-  EXPECT_GE(sum().user - before.user, 29 * ms);
+  const std::int64_t most_after = platform::monotonic_ns() - not_before;
+  const Off last;
+  const std::int64_t mpi = sum().mpi - before.mpi, user = sum().user - before.user;
+  const std::int64_t least = end.least - begin.most, most = last.most - first.least;
+  EXPECT_GE(least, 39 * ms);
+  EXPECT_GE(user + mpi, least - clocks_differ);
+  EXPECT_LE(user + mpi, most + clocks_differ);
+  EXPECT_GE(user, std::min(least_after, least) - clocks_differ);
+  EXPECT_LE(user, std::min(most_after, most) + clocks_differ);
 }
 
 /// A helper thread has the variables of its maker: it must not take its own clock for that of the location.
