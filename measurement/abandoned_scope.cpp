@@ -113,10 +113,16 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
       return false;
     }
     inside = end_abandoned_tick(l, nullptr);
-    if (inside == Inside::User) return true;
   }
+  // At any instruction here a tick may come, which ends what is gone: then nothing is in progress any more.
+  if (inside == Inside::User) return true;
   const bool is_gone = scope_is_gone(l, caller.sp);
   if (inside == Inside::Measurement) return is_gone && end_abandoned_entry(l, caller.sp, nullptr) == Inside::User;
+  inside = l.inside.exchange(Inside::Measurement, std::memory_order_relaxed);
+  if (inside == Inside::User) {
+    leave(l, Inside::User);
+    return true;
+  }
   if (!pass_gate(l, inside)) return false;
   if (!is_gone && caller_is_on_stack(l, from)) {
     leave(l, inside);

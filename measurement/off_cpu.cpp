@@ -119,7 +119,7 @@ Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
 
 /// Reads everything at one moment: if the thread is switched out in between, everything is read again, a few times at
 /// most. Each try begins the watch anew before it reads, so that the next look notices any later switch; only the
-/// thread itself can begin a watch.
+/// thread itself can begin a watch. Without a watch, run delay that has grown tells of a switch.
 Reading read_at_once(Location& l, bool own, Delay by) {
   bool was_switched_out = !own || !has_kept_processor(l);
   if (!own) {
@@ -131,7 +131,10 @@ Reading read_at_once(Location& l, bool own, Delay by) {
   for (int i = 1;; ++i) {
     l.off_cpu.watch = l.cpu_clock.watch().begin();
     const Reading reading = read(l, own, by, was_switched_out);
-    if (i == most_tries || !watch.works() || has_kept_processor(l)) return reading;
+    const bool is_at_once =
+        watch.works() ? has_kept_processor(l)
+                      : reading.delay_ns == platform::RunDelay::unknown || reading.delay_ns == read_delay_anew(l, by);
+    if (i == most_tries || is_at_once) return reading;
     was_switched_out = true;
   }
 }

@@ -33,8 +33,9 @@ using measurement::NodeKind;
 
 constexpr measurement::RegionId region{7};
 
-/// What the trap does at the instruction `at` of a tick, counted from the first of the handler.
-enum class Then { Jump, Call };
+/// What the trap does at the instruction `at`, counted from the first that is stepped: of a tick's handler, or of a
+/// call.
+enum class Then { Jump, Call, Tick };
 struct Trap {
   Then then;
   volatile long at, count;
@@ -51,7 +52,7 @@ measurement::Location* location = nullptr;
 
 constexpr greg_t trap_flag = 0x100;
 
-void on_trap(int, siginfo_t*, void* context) {
+void on_trap(int, siginfo_t* info, void* context) {
   trap.count = trap.count + 1;
   if (trap.count != trap.at) return;
   // The rest of the tick runs without traps: they are what takes time.
@@ -59,6 +60,7 @@ void on_trap(int, siginfo_t*, void* context) {
   trap.is_reached = true;
   trap.was_inside = location->inside == Inside::Tick;
   if (trap.then == Then::Jump) siglongjmp(trap.back, 1);
+  if (trap.then == Then::Tick) return handle_tick(SIGUSR1, info, context);
   const auto before = location->unit.mpi_calls;
   call();
   trap.was_measured = location->unit.mpi_calls == before + 1;
@@ -66,11 +68,33 @@ void on_trap(int, siginfo_t*, void* context) {
 
 void on_tick(int signal, siginfo_t* info, void* context) { handle_tick(signal, info, context); }
 
-/// The same, with a trap after each instruction up to the one where something happens.
-void on_stepped_tick(int signal, siginfo_t* info, void* context) {
+/// With a trap after each instruction up to the one where something happens.
+template <class F>
+[[gnu::always_inline]] inline void stepped(F f) {
   asm volatile("pushfq; orq %0, (%%rsp); popfq" ::"i"(trap_flag) : "memory", "cc");
-  handle_tick(signal, info, context);
+  f();
   asm volatile("pushfq; andq %0, (%%rsp); popfq" ::"i"(~trap_flag) : "memory", "cc");
+}
+
+void on_stepped_tick(int signal, siginfo_t* info, void* context) {
+  stepped([&] { handle_tick(signal, info, context); });
+}
+
+/// A tick that is left by a jump in its bookkeeping.
+void on_left_tick(int, siginfo_t*, void* context) {
+  const measurement::Hold hold(*location, Inside::User, context);
+  siglongjmp(trap.back, 1);
+}
+
+/// Leaves the call by a jump.
+[[gnu::noinline]] void call_and_jump() {
+  measured(
+      region,
+      []() -> int {
+        siglongjmp(trap.back, 1);
+        return 0;
+      },
+      [](measurement::MpiCall&, int) {});
 }
 
 volatile int keep_frame;
@@ -89,6 +113,7 @@ class AbandonedTick : public testing::Test {
     ASSERT_EQ(start_sampler({10'000, platform::TimerClock::ThreadCpu, false, 0}), SamplerStart::Ok);
     install(SIGUSR1, on_tick);
     install(SIGUSR2, on_stepped_tick);
+    install(SIGALRM, on_left_tick);
     install(SIGTRAP, on_trap);
   }
   static void install(int signal, void (*handler)(int, siginfo_t*, void*)) {
@@ -113,14 +138,17 @@ class AbandonedTick : public testing::Test {
     measurement::free_detached_location(location);
   }
 
-  /// False: the tick was over before the instruction `at`.
-  bool step_to(long at, Then then, int frames) {
+  static void set_trap(long at, Then then) {
     trap.then = then;
     trap.at = at;
     trap.count = 0;
     trap.is_reached = false;
     trap.was_inside = false;
     trap.was_measured = false;
+  }
+  /// False: the tick was over before the instruction `at`.
+  bool step_to(long at, Then then, int frames) {
+    set_trap(at, then);
     if (sigsetjmp(trap.back, 1) == 0) dive(frames, SIGUSR2);
     return trap.is_reached;
   }
@@ -176,12 +204,14 @@ class AbandonedTick : public testing::Test {
 /// The instructions that a test stops at: all, or some of them at random distances.
 class Instructions {
  public:
+  explicit Instructions(unsigned longest = 500) : longest_(longest) {}
   long next() {
     static const bool all = std::getenv("REFRAIN_TEST_ALL_INSTRUCTIONS") != nullptr;
-    return at_ += all || at_ == 0 ? 1 : 1 + static_cast<long>(random_() % 500);
+    return at_ += all || at_ == 0 ? 1 : 1 + static_cast<long>(random_() % longest_);
   }
 
  private:
+  unsigned longest_;
   std::mt19937_64 random_{std::random_device{}()};
   long at_ = 0;
 };
@@ -229,6 +259,45 @@ TEST_F(AbandonedTick, does_not_measure_a_call_in_the_midst_of_a_tick_and_goes_on
   EXPECT_GT(measured, 0);
   EXPECT_EQ(losses(Loss::CallInHandler), inside);
   EXPECT_EQ(losses(Loss::TickAbandoned), 0);
+}
+
+/// By then a call has passed the entrance, and ticks wait for it: it goes on for thousands of instructions, with a
+/// walk.
+constexpr long furthest_in_call = 2000;
+
+/// What a call finds abandoned, a tick may find at any of its instructions, too: one of them ends it.
+TEST_F(AbandonedTick, is_ended_once_when_a_tick_comes_in_the_call_that_finds_it) {
+  std::int64_t calls = 0;
+  Instructions instructions(50);
+  for (long at = instructions.next(); at < furthest_in_call; at = instructions.next()) {
+    if (sigsetjmp(trap.back, 1) == 0) dive(1, SIGALRM);
+    ASSERT_EQ(location->inside, Inside::Tick);
+    set_trap(at, Then::Tick);
+    stepped(call);
+    ++calls;
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_whole()) << "instruction " << at;
+    ASSERT_EQ(sum_of(NodeKind::Region, MetricId::Visits), calls) << "instruction " << at;
+    if (!trap.is_reached) break;
+  }
+  EXPECT_GT(calls, 4) << "a call has hundreds of instructions";
+  EXPECT_EQ(losses(Loss::CallAbandoned), 0);
+}
+
+TEST_F(AbandonedTick, comes_in_the_call_that_finds_an_abandoned_one_and_ends_that_once) {
+  std::int64_t calls = 0, abandoned = 0;
+  Instructions instructions(50);
+  for (long at = instructions.next(); at < furthest_in_call; at = instructions.next()) {
+    if (sigsetjmp(trap.back, 1) == 0) call_and_jump();
+    ++abandoned;
+    set_trap(at, Then::Tick);
+    stepped(call);
+    ++calls;
+    ASSERT_NO_FATAL_FAILURE(expect_to_be_whole()) << "instruction " << at;
+    ASSERT_EQ(sum_of(NodeKind::Region, MetricId::Visits), calls + abandoned) << "instruction " << at;
+    if (!trap.is_reached) break;
+  }
+  EXPECT_GT(calls, 4);
+  EXPECT_EQ(losses(Loss::CallAbandoned), abandoned);
 }
 
 }  // namespace
