@@ -114,14 +114,14 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
     }
     inside = end_abandoned_tick(l, nullptr);
   }
-  // At any instruction here a tick may come, which ends what is gone: then nothing is in progress any more.
+  // At any instruction here a tick may come and end what is gone.
   if (inside == Inside::User) return true;
   const bool is_gone = scope_is_gone(l, caller.sp);
   if (inside == Inside::Measurement) return is_gone && end_abandoned_entry(l, caller.sp, nullptr) == Inside::User;
-  inside = l.inside.exchange(Inside::Measurement, std::memory_order_relaxed);
-  if (inside == Inside::User) {
-    leave(l, Inside::User);
-    return true;
+  const Inside now = l.inside.exchange(Inside::Measurement, std::memory_order_relaxed);
+  if (now != inside) {
+    leave(l, now);
+    return now == Inside::User || leave_abandoned_scope(l, caller);
   }
   if (!pass_gate(l, inside)) return false;
   if (!is_gone && caller_is_on_stack(l, from)) {

@@ -275,7 +275,6 @@ class TestCase(unittest.TestCase):
                 not_planted -= 1
                 if not_planted == 0:
                     self.fail(f"in each of {runs} runs: {what}")
-                continue
             except AssertionError:
                 fair_runs -= others.were_idle() and not stands_still()
                 if fair_runs == 0:

@@ -261,8 +261,8 @@ TEST_F(AbandonedTick, does_not_measure_a_call_in_the_midst_of_a_tick_and_goes_on
   EXPECT_EQ(losses(Loss::TickAbandoned), 0);
 }
 
-/// By then a call has passed the entrance, and ticks wait for it: it goes on for thousands of instructions, with a
-/// walk.
+/// By this instruction a call has passed the entrance, where ticks can change what it finds. The walk that follows has
+/// thousands more.
 constexpr long furthest_in_call = 2000;
 
 /// What a call finds abandoned, a tick may find at any of its instructions, too: one of them ends it.
