@@ -19,7 +19,8 @@ namespace {
 using experiment::clean_text;
 using properties::quoted_text;
 
-Value value_of(std::optional<std::int64_t> number) { return number ? Value(*number) : Value(); }
+Value date_of(std::optional<std::int64_t> since_1970_us) { return since_1970_us ? Value(*since_1970_us) : Value(); }
+Value date_of(double) = delete;  // a number with a fraction
 
 class Loader {
  public:
@@ -119,7 +120,7 @@ class Loader {
       return;
     }
     const std::int64_t code = codes.add({clean_text(facts.executable), facts.build_id});
-    version_ = versions.add({id, version, value_of(facts.compiled_us ? facts.compiled_us : facts.start_us), code});
+    version_ = versions.add({id, version, date_of(facts.compiled_us ? facts.compiled_us : facts.start_us), code});
   }
 
   void find_shared() {
@@ -417,7 +418,7 @@ class Loader {
     tables_
         .of("TestRun", {"ProgVersion_Runs", "Version", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall",
                         "Mpi", "User", "NotOnCpu", "WaitedForCore", "Blocked", "Refrain", "Complete"})
-        .add({version_, version_, value_of(facts.start_us), facts.processes, clean_text(facts.experiment), facts.source,
+        .add({version_, version_, date_of(facts.start_us), facts.processes, clean_text(facts.experiment), facts.source,
               elapsed_, run_wall_, run_mpi_, run_user_, if_known(run_off_, columns_.not_on_cpu),
               off_cpu_is_told_apart_ ? value_of(run_waited_) : Value(),
               off_cpu_is_told_apart_ ? value_of(run_blocked_) : Value(), if_known(run_refrain_, columns_.refrain),

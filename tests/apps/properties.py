@@ -348,7 +348,13 @@ class Properties(TestCase):
         found = self.json("properties", "--database", database, *words)
         connection = sqlite3.connect(database)
         ((duration,),) = connection.execute('SELECT "Incl" FROM "TotalTiming" t JOIN "Region" r ON r.id = t."Region_TotTimes" WHERE r."Name" = \'main\'').fetchall()
+        ((of_paths, of_locations),) = connection.execute(
+            'SELECT (SELECT SUM("Excl") FROM "PathTiming"), (SELECT SUM(s."Value") FROM "Severity" s JOIN "Metric" m ON m.id = s."Of" WHERE m."Name" = \'wall\')').fetchall()
+        off_cpu = connection.execute('SELECT "NotOnCpu", "WaitedForCore" + "Blocked" FROM "Location"').fetchall()
         connection.close()
+        self.assertAlmostEqual(of_paths, of_locations, delta=1e-9 * of_paths)
+        for whole, parts in off_cpu:
+            self.assertAlmostEqual(whole, parts, delta=1e-6)
         return {(of["name"], *(name for name in of["context"].values() if name not in (found["experiment"], "main"))): of["severity"] * duration
                 for of in found["properties"] if of["context"].get("r", "main") == "main"}, found
 
