@@ -230,9 +230,12 @@ EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, c
       [&] {
         const InputFile file(directory / name, damage);
         source_ = file.source();
-        bytes_ = file.size();
+        // A process that was killed may have appended events for a record that it could not finish. Of a sample it is
+        // not known at which level these were kept.
+        const bool is_sample = rank.events->mode == format::EventMode::Sampled;
+        bytes_ = is_sample ? std::min(file.size(), rank.events->bytes) : file.size();
         find_frames(file, 0, bytes_, rank.events->bytes);
-        if (bytes_ < rank.events->bytes)
+        if (file.size() < rank.events->bytes)
           damage->add(file.place(bytes_, "the file ends early"),
                       "the last events of rank " + std::to_string(rank.rank) + " are missing", DamageTo::Events);
       },

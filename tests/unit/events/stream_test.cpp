@@ -5,6 +5,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <unistd.h>
@@ -71,7 +72,7 @@ class StreamTest : public testing::Test {
       std::ofstream out(directory_ / "events-0.refrain", std::ios::binary);
       out.write(reinterpret_cast<const char*>(bytes_.data()), static_cast<std::streamsize>(bytes_.size()));
     }
-    rank_.events->bytes = bytes_.size();
+    rank_.events->bytes = recorded_bytes_.value_or(bytes_.size());
     const auto file = std::make_shared<const experiment::EventFile>(directory_, rank_, damage_);
     const std::vector<std::uint32_t> paths{0};
     const RankClock clock(0, 0, 1'000'000, 1'000'000, 1e9);
@@ -96,6 +97,7 @@ class StreamTest : public testing::Test {
   platform::Bytes bytes_;
   std::vector<std::size_t> frame_ends_;
   std::int64_t location_begin_ = 0;
+  std::optional<std::uint64_t> recorded_bytes_;  ///< what the rank's record says of the file; nothing: all of it
 };
 
 TEST_F(StreamTest, calls_within_a_call_come_behind_its_begin) {
@@ -116,6 +118,16 @@ TEST_F(StreamTest, a_call_that_was_left_goes_on_as_long_as_what_it_has_called) {
 TEST_F(StreamTest, a_sample_may_be_recorded_before_an_iteration_that_has_ended_before_it) {
   write({call(1, 2), of_kind(Kind::Sample, 12), of_kind(Kind::Span, 11), call(13, 14)});
   EXPECT_EQ("enter 1, leave 2, span_end 11, sample 12, enter 13, leave 14", read());
+}
+
+TEST_F(StreamTest, what_a_killed_process_has_written_behind_its_record_is_read_unless_it_is_of_a_sample) {
+  write({call(1, 2)});
+  write({call(3, 4)});
+  recorded_bytes_ = frame_ends_[0];
+  EXPECT_EQ("enter 1, leave 2, enter 3, leave 4", read());
+  rank_.events->mode = format::EventMode::Sampled;
+  EXPECT_EQ("enter 1, leave 2", read());
+  EXPECT_EQ(0u, damage_->count());
 }
 
 TEST_F(StreamTest, what_a_call_moves_is_within_it) {
