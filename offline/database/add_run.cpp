@@ -20,7 +20,7 @@ using experiment::clean_text;
 using properties::quoted_text;
 
 Value date_of(std::optional<std::int64_t> since_1970_us) { return since_1970_us ? Value(*since_1970_us) : Value(); }
-Value date_of(double) = delete;  // a number with a fraction
+Value date_of(double) = delete;  // the optional integer would take it without its fraction
 
 class Loader {
  public:

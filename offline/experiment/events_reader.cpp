@@ -230,8 +230,8 @@ EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, c
       [&] {
         const InputFile file(directory / name, damage);
         source_ = file.source();
-        // A process that was killed may have appended events for a record that it could not finish. Of a sample it is
-        // not known at which level these were kept.
+        // A process may have been killed after it appended events and before it wrote the record that tells their
+        // level. Without the level they cannot be part of a sample.
         const bool is_sample = rank.events->mode == format::EventMode::Sampled;
         bytes_ = is_sample ? std::min(file.size(), rank.events->bytes) : file.size();
         find_frames(file, 0, bytes_, rank.events->bytes);

@@ -97,7 +97,7 @@ class StreamTest : public testing::Test {
   platform::Bytes bytes_;
   std::vector<std::size_t> frame_ends_;
   std::int64_t location_begin_ = 0;
-  std::optional<std::uint64_t> recorded_bytes_;  ///< what the rank's record says of the file; nothing: all of it
+  std::optional<std::uint64_t> recorded_bytes_;  ///< size of the file by the rank's record; nothing: its true size
 };
 
 TEST_F(StreamTest, calls_within_a_call_come_behind_its_begin) {
