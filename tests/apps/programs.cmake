@@ -68,7 +68,7 @@ foreach(variant serial ${REFRAIN_MPIS})
   target_compile_options(endings_${variant} PRIVATE -Wno-infinite-recursion -Wno-null-dereference -fno-delete-null-pointer-checks)
 endforeach()
 app_test(endings LONG)
-app_test(processes LONG)
+app_test(processes LONG BESIDE)
 
 if(TARGET mpi_openmpi)
   app_program(truth_paths truth_paths.c mpi_openmpi)

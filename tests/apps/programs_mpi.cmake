@@ -140,7 +140,7 @@ endforeach()
 app_test(same_results LONG)
 
 # How programs are linked with Refrain.
-app_test(link)
+app_test(link BESIDE)
 
 # What is handed over of calls: a consumer in a runtime of its own.
 foreach(mpi ${REFRAIN_MPIS})
