@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "format/mpi_functions.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/trace/matched_messages.hpp"
 
@@ -86,10 +87,10 @@ double least_deviation(double n) { return std::sqrt((n + 1) / ((n + 2) * (n + 2)
 /// Where any share of a time is as likely, the standard deviation is that time over this.
 constexpr double uniform_deviation = 3.4641016151377546;
 
-/// The functions that return when the message was taken, or is kept elsewhere.
+/// The functions that may wait for their receiver: they return when the message was taken, or is kept elsewhere.
 bool is_blocking_send(const trace::Trace& trace, std::uint32_t path) {
-  const std::string region = trace.region_of(path);
-  return region == "MPI_Send" || region == "MPI_Ssend" || region == "MPI_Send_c" || region == "MPI_Ssend_c";
+  const format::MpiFunction* known = format::find_mpi_function(trace.region_of(path));
+  return known && known->of == format::MpiClass::send && known->waits != format::MpiWaits::nobody;
 }
 
 struct WaitBounds {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/trace/functions.hpp"
-#include "waits/kinds.hpp"
+#include "format/mpi_functions.hpp"
 
 namespace refrain::report {
 
@@ -124,12 +123,8 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::option
 
 bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
   if (node.kind != analysis::PathKind::Mpi || wait.method != NodeWait::Method::None) return false;
-  const trace::FunctionOfMpi is = trace::function_of_mpi(node.name);
-  const bool is_begin = node.name.starts_with("MPI_I") && node.name != "MPI_Iprobe" && node.name != "MPI_Improbe";
-  const bool is_among_several = is.call_class == trace::CallClass::Collective ||
-                                is.call_class == trace::CallClass::Barrier ||
-                                is.call_class == trace::CallClass::OneSidedSync;
-  return is.waits_untold || (!is_begin && (is_among_several || waits::is_known(node.name)));
+  const format::MpiFunction* known = format::find_mpi_function(node.name);
+  return known && known->waits != format::MpiWaits::nobody && known->waits != format::MpiWaits::job;
 }
 
 std::vector<NodeWait> waits_of(const Document& d) {
