@@ -54,6 +54,8 @@ void CoreUse::add(const experiment::Rank& rank) {
     ++node.with_quota;
     node.quota = std::max(node.quota, static_cast<double>(rank.cores.quota_in_thousandths) / 1000);
   }
+  if (rank.cores.throttled_ns)
+    node.throttled_s = std::max(node.throttled_s.value_or(0), static_cast<double>(*rank.cores.throttled_ns) * 1e-9);
   if (!rank.cores.known()) {
     ++node.unknown;
     return;
@@ -73,7 +75,7 @@ void CoreUse::add(const experiment::Rank& rank) {
 std::vector<NodeCores> CoreUse::nodes() const {
   std::vector<NodeCores> all;
   for (const auto& [host, node] : nodes_) {
-    NodeCores& of = all.emplace_back(NodeCores{host, node.ranks, node.threads, std::nullopt, 0});
+    NodeCores& of = all.emplace_back(NodeCores{host, node.ranks, node.threads, {}, 0, node.throttled_s});
     if (node.with_quota == node.ranks) of.quota = node.quota;
     if (node.unknown > 0) continue;
     Pairs cores;

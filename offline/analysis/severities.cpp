@@ -11,6 +11,7 @@
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -364,10 +365,10 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
   }
   const format::UnitTotals& totals = values->totals.totals;
   const auto all_weight = static_cast<double>(totals.weight_user_ns);
-  const double error =
-      sampled > 0 && all_weight > 0
-          ? all_sampled / second * standard_error_of_share(weight / all_weight, all_weight, totals.weight_user_squared)
-          : 0;
+  const double error = sampled > 0 && all_weight > 0
+                           ? all_sampled / second *
+                                 statistics::error_of_share(weight / all_weight, all_weight, totals.weight_user_squared)
+                           : 0;
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     Severity& severity = severities[m];
     if (metrics[m] >= first_saved) {

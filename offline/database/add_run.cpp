@@ -376,7 +376,8 @@ class Loader {
       const RunNode& node = nodes_[n];
       // Processes without it have nothing.
       const double processes = static_cast<double>(processes_.size());
-      const double least = sum.inclusive.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
+      const double least =
+          sum.inclusive.moments.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
       const auto counted = [&](double value, std::ptrdiff_t column) {
         return node.kind == RunNode::Mpi ? if_known(value, column) : Value();
       };

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "offline/analysis/run_totals.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
 
@@ -249,7 +250,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
       double all_ns = 0, weight = 0;
       const auto error_of = [&](double of_weight) {
-        return analysis::standard_error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
+        return statistics::error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
       };
       for (const experiment::PathTotals& row : totals.paths)
         if (format::is_sampled(paths[row.path].kind)) all_ns += static_cast<double>(row.ticks) * ns_per_tick;

@@ -122,7 +122,8 @@ TEST(MpiFunctions, one_sided_communication_is_that_of_chapter_12) {
       "Win_flush_all Win_flush_local Win_flush_local_all",
       rma_sync, MpiForm::Blocking, true);
   expect_all("Win_post Win_sync", rma_sync, MpiForm::Blocking, false);
-  expect_all("Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free", window, MpiForm::Blocking, true);
+  expect_all("Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free", window, MpiForm::Blocking,
+             true);
   expect_all("Win_attach Win_detach Win_free_keyval Win_create_keyval", window, MpiForm::Blocking, false);
 }
 
@@ -142,8 +143,8 @@ TEST(MpiFunctions, files_are_those_of_chapter_14) {
       expect_all("File_" + way + where, file_io_all, MpiForm::Blocking, true);
       expect_all("File_i" + way + where, file_io_all, MpiForm::NonBlocking, false);
     }
-    for (const std::string where : {"_ordered", "_all_begin", "_all_end", "_at_all_begin", "_at_all_end",
-                                    "_ordered_begin", "_ordered_end"})
+    for (const std::string where :
+         {"_ordered", "_all_begin", "_all_end", "_at_all_begin", "_at_all_end", "_ordered_begin", "_ordered_end"})
       expect_all("File_" + way + where, file_io_all, MpiForm::Blocking, true);
   }
 }
@@ -158,7 +159,8 @@ TEST(MpiFunctions, names_of_other_languages_and_tools_are_known) {
                            "pmpi_iallreduce__"})
     EXPECT_EQ("MPI_Iallreduce", row_of(name).name) << name;
   EXPECT_EQ("MPI_Iallreduce_c", row_of("MPI_Iallreduce_c").name);
-  for (const char* name : {"", "p", "write", "MPI_", "MPI_Iallreduc", "MPI_Iallreduced", "Iallreduce", "MPI_T_init_thread"})
+  for (const char* name :
+       {"", "p", "write", "MPI_", "MPI_Iallreduc", "MPI_Iallreduced", "Iallreduce", "MPI_T_init_thread"})
     EXPECT_EQ(nullptr, find_mpi_function(name)) << name;
   for (const char* name : {"MPI_Quantum_send", "pmpi_x", "MPIX_Comm_failure"}) EXPECT_TRUE(is_mpi_name(name)) << name;
   for (const char* name : {"", "P", "MPIR_Send", "mpirun", "write"}) EXPECT_FALSE(is_mpi_name(name)) << name;
