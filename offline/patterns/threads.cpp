@@ -143,7 +143,8 @@ PlaceOfNode place_of(const std::vector<std::string>& names) {
     return name == "sched_yield" || name == "__sched_yield" || name == "syscall";
   };
   const auto last = std::find_if_not(names.rbegin(), names.rend(), is_yield);
-  return {std::ranges::any_of(names, is_of_parallel_region), last != names.rend() && analysis::is_openmp_runtime(*last)};
+  return {std::ranges::any_of(names, is_of_parallel_region),
+          last != names.rend() && analysis::is_openmp_runtime(*last)};
 }
 
 /// A pattern from the profile.

@@ -255,11 +255,8 @@ class LoopGraphs : TextPage {
         if (bins[c].count > 0) top = std::max(top, bins[c].max);
       if (top > -infinity) tops.push_back(top);
     }
-    std::ranges::sort(tops);
-    const auto left_out = static_cast<std::size_t>(few * static_cast<double>(tops.size()));
-    if (left_out == 0 || low < 0) return high;
-    const double usual = tops[tops.size() - 1 - left_out];
-    if (usual <= low || high <= far_above * usual) return high;
+    const double usual = statistics::range_without_tails(tops, few).high;
+    if (low < 0 || usual <= low || high <= far_above * usual) return high;
     return *std::prev(std::ranges::upper_bound(tops, far_above / 2 * usual));
   }
 
