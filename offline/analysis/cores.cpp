@@ -9,7 +9,7 @@ namespace refrain::analysis {
 namespace {
 
 /// Threads share cores when they use so much of what there is.
-constexpr double nearly_all = 0.8;
+constexpr double nearly_all_used = 0.8;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -99,7 +99,7 @@ std::vector<SharedCores> CoreUse::shared() const {
       const double limit = quota > 0 ? std::min(quota, static_cast<double>(cores)) : static_cast<double>(cores);
       if (!(limit > 0)) return;
       SharedCores shared{node.host, ranks, 0, cores, limit < static_cast<double>(cores) ? limit : 0};
-      const bool busy = elapsed_s > 0 && cpu_s >= nearly_all * limit * elapsed_s;
+      const bool busy = elapsed_s > 0 && cpu_s >= nearly_all_used * limit * elapsed_s;
       if (static_cast<double>(ranks) <= limit) {
         if (static_cast<double>(threads) <= limit || !busy) return;
         shared.threads = threads;

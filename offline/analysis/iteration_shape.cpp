@@ -215,14 +215,14 @@ struct Demand {
 };
 
 /// What a model leaves of the batches, as so many independent values.
-struct Scatter {
+struct BatchScatter {
   double variance = 0;   ///< of a batch
   double effective = 0;  ///< independent batches that tell as much as all of them
 };
 
 /// The correlation is that of a short series in which a model was fitted, so it counts as high as it may well be: with
 /// the estimate itself a random walk has steps and growth ten times as often as it should (20,000 series each).
-Scatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
+BatchScatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
   constexpr double standard_errors = 2.5;
   double squares = 0;
   for (const double value : left) squares += value * value;
@@ -287,7 +287,7 @@ std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::
     --whole;
   }
   // The place of a step was chosen where it leaves least, so it lowers the correlation like further parameters.
-  const Scatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
+  const BatchScatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
   const double degrees = scatter.effective * (whole - 1 - 2 * changes) / whole;
   std::vector<IterationShape::Step> steps;
   std::size_t from = 0;
@@ -308,7 +308,7 @@ std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::
 
 std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const Curve& curve, const Demand& demand) {
   const auto n = static_cast<double>(y.size());
-  const Scatter scatter = scatter_of(differences(y, curve), n, curve.parameters, curve.parameters);
+  const BatchScatter scatter = scatter_of(differences(y, curve), n, curve.parameters, curve.parameters);
   const double degrees = scatter.effective * (n - curve.parameters) / n;
   const double change = curve.slope * (n - 1),
                error = std::sqrt(scatter.variance * n / scatter.effective * 12 / (n * (n * n - 1))) * (n - 1);

@@ -8,7 +8,7 @@
 namespace refrain::analysis {
 namespace {
 
-constexpr std::size_t most_batches = 20, fewest_in_batch = 4;
+constexpr std::size_t most_batches_of_run = 20, fewest_in_batch_of_run = 4;
 
 /// The mean of batches and its error. Batches that resemble their neighbours tell less.
 BatchValue over_batches(std::span<const double> batches) {
@@ -76,7 +76,7 @@ RunSeries series_of_times(std::span<const double> seconds) {
   if (seconds.empty()) return series;
   series.lower.value = series.mean.value = statistics::mean(seconds);
   if (seconds.size() < fewest_iterations) return series;
-  const std::size_t batches = std::min(most_batches, seconds.size() / fewest_in_batch);
+  const std::size_t batches = std::min(most_batches_of_run, seconds.size() / fewest_in_batch_of_run);
   std::vector<double> lower;
   for (std::size_t i = 0; i < batches; ++i) {
     const std::size_t begin = i * seconds.size() / batches, end = (i + 1) * seconds.size() / batches;
