@@ -14,7 +14,7 @@
 #include "config/inlined_code.hpp"
 #include "config/iteration_at.hpp"
 #include "config/preloading.hpp"
-#include "offline/analysis/inlined_code.hpp"
+#include "offline/symbols/inlined_code.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/launchers.hpp"
@@ -92,7 +92,7 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
   std::string text;
   for (const fs::path& file : files) {
     if (file.empty()) continue;
-    const analysis::CodeOfFunction code = analysis::code_of_function(file.string(), at.function);
+    const symbols::CodeOfFunction code = symbols::code_of_function(file.string(), at.function);
     if (code.ranges.empty()) continue;
     std::error_code ignored;
     std::string module = code.build_id.empty() ? fs::weakly_canonical(file, ignored).string() : code.build_id;

@@ -161,6 +161,12 @@ RunNotes::~RunNotes() {
   if (!file_.empty()) unlink(file_.c_str());
 }
 
+std::vector<std::string> RunNotes::experiments() const {
+  std::vector<std::string> all = read_notes(file_).experiments;
+  std::erase_if(all, [](const std::string& one) { return !has_profile(one); });
+  return all;
+}
+
 std::string RunNotes::experiment() const {
   const std::string one = last_experiment(read_notes(file_));
   return !one.empty() && has_profile(one) ? one : std::string();

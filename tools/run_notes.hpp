@@ -38,6 +38,8 @@ class RunNotes {
   std::string line() const;
   /// A line about processes that the measured ones have forked and that go on now; empty: there are none.
   std::string left_behind() const;
+  /// The directories with results: of one job, or of those that a script has started.
+  std::vector<std::string> experiments() const;
   /// The directory that the line names, where there are results; else empty.
   std::string experiment() const;
 

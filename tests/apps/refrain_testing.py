@@ -102,6 +102,11 @@ def without_results(stderr: str) -> tuple[str, str]:
     return "".join(lines), last
 
 
+def written_by_ranks(experiment: Path) -> list[str]:
+    """The files of an experiment, but for that with the names of functions, which tools add."""
+    return sorted(set(os.listdir(experiment)) - {"names.refrain"})
+
+
 def python_with_otf2() -> str | None:
     """Debian's has the package; the one that runs this may be another."""
     for python in (sys.executable, "/usr/bin/python3"):

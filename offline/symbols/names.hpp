@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 struct FunctionName {
   std::string text;
@@ -19,4 +19,4 @@ FunctionName function_name(std::string_view symbol);
 /// Last component of a path.
 std::string_view base_name(std::string_view path);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

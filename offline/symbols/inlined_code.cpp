@@ -1,4 +1,4 @@
-#include "offline/analysis/inlined_code.hpp"
+#include "offline/symbols/inlined_code.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "config/function_name.hpp"
-#include "offline/analysis/debug_units.hpp"
+#include "offline/symbols/debug_units.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 using Range = CodeOfFunction::Range;
@@ -101,4 +101,4 @@ CodeOfFunction code_of_function(const std::string& path, std::string_view functi
   return code;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -1,0 +1,21 @@
+#pragma once
+/// The constants of the file of names of an experiment. docs/file-format.md is the specification.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace refrain::format {
+
+/// Like that of the profile file (format/profile_file.hpp).
+inline constexpr unsigned char names_magic[8] = {0x89, 'R', 'F', 'N', 'M', '\r', '\n', 0x1a};
+inline constexpr std::uint16_t names_major_version = 1;
+inline constexpr std::uint16_t names_minor_version = 0;
+
+/// Magic, u32 mark of the byte order, u16 major and minor version, u32 size of the header, u32 zero, u64 size of the
+/// block behind the header, the checksum of all before.
+inline constexpr std::size_t names_header_size = 40;
+
+/// Bits of a frame.
+inline constexpr std::uint8_t name_is_inlined = 1, name_is_part = 2, name_is_known = 4, name_is_full = 8;
+
+}  // namespace refrain::format
