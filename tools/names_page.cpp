@@ -32,7 +32,7 @@ SourceWords words_of_source(symbols::NameSource source) {
   return {"none", "no names"};
 }
 
-void print_as_json(const std::vector<NamesOfModule>& modules, bool has_file) {
+void print_names_as_json(const std::vector<NamesOfModule>& modules, bool has_file) {
   std::string text;
   report::JsonWriter json(text, 3);
   json.object([&] {
@@ -53,7 +53,7 @@ void print_as_json(const std::vector<NamesOfModule>& modules, bool has_file) {
   show("{}\n", text);
 }
 
-void print_as_text(const std::vector<NamesOfModule>& modules, bool has_file) {
+void print_names_as_text(const std::vector<NamesOfModule>& modules, bool has_file) {
   if (!has_file)
     show("No names are kept in this experiment: its first report on a machine with the binaries keeps them.\n");
   std::size_t width = 0;
@@ -72,8 +72,8 @@ int print_names(const std::string& directory, const std::string& format) {
     const auto experiment = experiment::Experiment::open(directory);
     bool has_file = false;
     const std::vector<NamesOfModule> modules = symbols::names_by_module(*experiment, has_file);
-    if (format == "json") print_as_json(modules, has_file);
-    else print_as_text(modules, has_file);
+    if (format == "json") print_names_as_json(modules, has_file);
+    else print_names_as_text(modules, has_file);
     for (const std::string& line : experiment->damage()) say("refrain info: {}", line);
     return experiment->damages() == 0 ? exit_ok : exit_damaged;
   } catch (const experiment::ReadError& error) {

@@ -21,6 +21,12 @@ inline constexpr const char* note_said = "said ";      ///< why something is not
 
 /// In a note "\\n" stands for the end of a line and "\\\\" for a backslash: paths may have both.
 
+inline constexpr const char* note_root = "root ";  ///< of `refrain run`: its root directory, in the first line
+
+/// Whether the `refrain run` that waits sees the same files as this process: it is on this machine, in no other
+/// container.
+bool run_sees_our_files();
+
 /// Appends a note if there is a `refrain run`.
 void leave_note(const char* kind, const std::string& text);
 

@@ -1,19 +1,23 @@
 #include "offline/symbols/experiment_names.hpp"
 
-#include <algorithm>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "format/names_file.hpp"
 #include "format/profile_file.hpp"
+#include "offline/symbols/function_table.hpp"
 #include "offline/symbols/layers.hpp"
 #include "offline/symbols/names.hpp"
 
 namespace refrain::symbols {
 namespace {
 
+namespace fs = std::filesystem;
 using experiment::Experiment;
 using experiment::ProfileModule;
 
@@ -45,13 +49,47 @@ std::map<std::int32_t, std::vector<Place>> places_of(const experiment::ProfileDe
 std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment) {
   std::vector<ModuleNames> names;
   std::error_code error;
-  const std::filesystem::path path = experiment.directory() / names_file_name;
-  if (experiment.directory().empty() || !std::filesystem::exists(path, error)) return names;
+  const fs::path path = experiment.directory() / names_file_name;
+  if (experiment.directory().empty() || !fs::exists(path, error)) return names;
   const bool is_good = experiment.damage_log()->survives(
       "functions are looked up in the binaries of this machine, and are kept when the file is deleted",
       [&] { names = parse_names(experiment::InputFile(path, experiment.damage_log())); });
   return is_good ? std::optional(std::move(names)) : std::nullopt;
 }
+
+/// What `refrain exec` has kept of the functions of modules; what cannot be read is damage.
+class KeptTables {
+ public:
+  explicit KeptTables(const Experiment& experiment) {
+    std::error_code error;
+    if (experiment.directory().empty()) return;
+    for (fs::directory_iterator at(experiment.directory(), error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (!name.starts_with(format::functions_name_begin) || !name.ends_with(format::functions_name_end)) continue;
+      files_.push_back(at->path());
+      experiment.damage_log()->survives("functions that only it names are shown as addresses", [&] {
+        for (FunctionTable& of : parse_function_tables(experiment::InputFile(at->path(), experiment.damage_log()))) {
+          const ModuleKey key = key_of(of);
+          by_module_.try_emplace(key, std::make_shared<const FunctionTable>(std::move(of)));
+        }
+      });
+    }
+  }
+
+  std::shared_ptr<const FunctionTable> find(const ModuleKey& module) const {
+    const auto at = by_module_.find(module);
+    return at == by_module_.end() ? nullptr : at->second;
+  }
+  /// Once the names that occur are kept, they have served.
+  void remove() const {
+    std::error_code ignored;
+    for (const fs::path& file : files_) fs::remove(file, ignored);
+  }
+
+ private:
+  std::vector<fs::path> files_;
+  std::map<ModuleKey, std::shared_ptr<const FunctionTable>> by_module_;
+};
 
 bool has_ended(const Experiment& experiment) {
   return experiment.definitions().complete || experiment.manifest().state == "complete" ||
@@ -98,6 +136,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
   if (file)
     for (const ModuleNames& of : *file) kept.try_emplace(key_of(of), of);
 
+  const KeptTables tables(experiment);
   const auto& definitions = experiment.definitions();
   const auto places = places_of(definitions);
   std::size_t done = 0, all = 0;
@@ -110,6 +149,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
     const ProfileModule& module = definitions.modules[number];
     NamedModule& named = symbolizer.module(module.path, module.build_id);
     if (const auto at = kept.find(key_of(module)); at != kept.end()) named.take(at->second);
+    if (auto table = tables.find(key_of(module))) named.take(std::move(table));
     if (options.has_ended || has_ended(experiment)) has_new |= named.complete(of, step);
   }
   if (options.progress && done > 0) options.progress(all, all);
@@ -125,6 +165,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
   for (auto& [key, of] : kept) modules.push_back(std::move(of));
   try {
     write_names(experiment.directory(), modules);
+    if (experiment.damages() == 0) tables.remove();
   } catch (const std::system_error&) {  // a directory of somebody else, or a full disk: what is in memory suffices
   }
 }

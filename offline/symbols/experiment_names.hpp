@@ -1,5 +1,6 @@
 #pragma once
-/// An experiment and its names: it gives those that it keeps, and keeps those that are found in binaries on this machine.
+/// An experiment and its names: it gives those that it keeps, and keeps those that are found in binaries on this
+/// machine.
 
 #include <cstddef>
 #include <functional>
@@ -14,10 +15,10 @@ struct NamingOptions {
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-/// From now on the symbolizer knows the names that the experiment keeps. Of a job that has ended, addresses that have no
-/// names there are looked up at once, all that occur in its call paths, and are kept in the experiment, if its directory
-/// can be written; otherwise they are kept in memory alone. Of a job that runs nothing is kept. A file of names that
-/// cannot be read is damage of the experiment; it stays as it is.
+/// Gives the symbolizer the names that the experiment keeps. If the job has ended, all addresses of its call paths that
+/// have no names there are looked up at once and kept in the experiment; in memory alone, if its directory cannot be
+/// written. While the job runs nothing is kept. A file of names that cannot be read is damage of the experiment; it stays
+/// as it is.
 void use_names(const experiment::Experiment& experiment, Symbolizer& symbolizer, const NamingOptions& options = {});
 
 /// How many addresses of a module occur, and how many of them the experiment has names and source lines of.

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <gelf.h>
-#include <iterator>
-#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
-#include "format/file_identity.hpp"
+#include "offline/symbols/build_id.hpp"
 #include "offline/symbols/names.hpp"
 #include "offline/symbols/plt.hpp"
 
@@ -20,32 +17,6 @@ namespace {
 constexpr std::uint64_t plt_stub_bytes = 16;
 /// Longest start-up code that is taken for `_start` when the executable has no symbols; that of glibc has 34 bytes.
 constexpr std::uint64_t start_code_bytes = 48;
-
-std::string hexadecimal(const unsigned char* bytes, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", bytes[i]);
-    text += two;
-  }
-  return text;
-}
-
-std::string hexadecimal_mark() {
-  return hexadecimal(format::file_identity_mark, static_cast<int>(std::size(format::file_identity_mark)));
-}
-
-/// Of a module without a build-id: what stands for it, by the contents of the file. Empty: it cannot be read.
-std::string identity_of(int file) {
-  struct stat status;
-  std::uint8_t identity[format::file_identity_size];
-  const auto read = [&](std::uint64_t offset, std::byte* bytes, std::size_t size) {
-    return pread(file, bytes, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
-  };
-  if (fstat(file, &status) != 0 || !format::identify_file(static_cast<std::uint64_t>(status.st_size), read, identity))
-    return {};
-  return hexadecimal(identity, static_cast<int>(std::size(identity)));
-}
 
 bool has_symbol_table(Elf* elf) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -71,7 +42,7 @@ bool has_soname(Elf* elf) {
 }  // namespace
 
 std::string debug_file_of(const std::string& directory, const std::string& build_id) {
-  if (build_id.size() < 3 || build_id.starts_with(hexadecimal_mark())) return {};
+  if (build_id.size() < 3 || is_by_contents(build_id)) return {};
   return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
 }
 
@@ -109,8 +80,8 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
         name + ": " + file + " cannot be opened (" + std::strerror(errno) + "); its functions are shown as addresses";
     return false;
   }
-  const bool by_contents = build_id.starts_with(hexadecimal_mark());
-  if (by_contents && identity_of(descriptor) != build_id) {
+  const bool by_contents = is_by_contents(build_id);
+  if (by_contents && identity_of_file(descriptor) != build_id) {
     close(descriptor);
     note_ =
         name + ": " + file + " is not the file that ran, which had no build-id; its functions are shown as addresses";
@@ -199,11 +170,9 @@ void ModuleSymbols::load_symbols() {
     symbols_.push_back({address, std::min(address + symbol.st_size, limit), limit, 0, name, rank});
   }
   std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    // Last of several at one address wins, so the best is last: sized, global, fewest underscores, shortest.
-    const auto underscores = [](const char* name) { return std::strspn(name, "_"); };
-    return std::tuple(a.begin, a.end != a.begin, -a.rank, underscores(b.name), std::strlen(b.name),
-                      std::string_view(b.name)) < std::tuple(b.begin, b.end != b.begin, -b.rank, underscores(a.name),
-                                                             std::strlen(a.name), std::string_view(a.name));
+    // Last of several at one address wins, so the best is last.
+    return std::tuple(a.begin, a.end != a.begin, order_of_names(b.rank, b.name)) <
+           std::tuple(b.begin, b.end != b.begin, order_of_names(a.rank, a.name));
   });
   std::uint64_t reach = 0;
   for (Symbol& symbol : symbols_) symbol.reach = reach = std::max(reach, symbol.end);

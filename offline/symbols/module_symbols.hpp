@@ -29,7 +29,8 @@ class ModuleSymbols {
 
   /// How much the files can tell.
   NameSource source() const { return source_; }
-  /// Innermost first; never empty. A function without a name has no text: `named` is false, and `begin` says where it is.
+  /// Innermost first; never empty. A function without a name has no text: `named` is false, and `begin` says where it
+  /// is.
   std::vector<SourceFrame> frames(const Place& place);
   /// Why there are no names, for people; empty: there are.
   const std::string& note() const { return note_; }

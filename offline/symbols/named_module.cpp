@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "offline/symbols/function_table.hpp"
 #include "offline/symbols/module_symbols.hpp"
 #include "offline/symbols/names.hpp"
 
@@ -43,7 +44,7 @@ void NamedModule::take(const ModuleNames& kept) {
   const bool is_better = kept.source > names_.source;
   for (const auto& [place, frames] : kept.frames)
     if (is_better || !names_.frames.contains(place)) put(place, frames);
-  if (is_better || names_.why.empty()) names_.why = kept.why;
+  if (is_better || (names_.why.empty() && names_.source == kept.source)) names_.why = kept.why;
   names_.source = std::max(names_.source, kept.source);
 }
 
@@ -52,17 +53,25 @@ ModuleSymbols& NamedModule::files() {
   return *files_;
 }
 
-void NamedModule::look_up(const Place& place) {
-  if (names_.path == vdso) return put(place, {{.function = std::string(vdso)}});
-  if (!has_file(names_.path)) return put(place, {{.named = false, .begin = place.address}});
-  put(place, files().frames(place));
-  take_source();
+void NamedModule::take(std::shared_ptr<const FunctionTable> table) { table_ = std::move(table); }
+
+/// The best of what is on this machine and in the table.
+NameSource NamedModule::source_here() {
+  const NameSource of_files = files().source();
+  return table_ ? std::max(of_files, NameSource::Functions) : of_files;
+}
+
+std::vector<SourceFrame> NamedModule::look_up(const Place& place) {
+  if (names_.path == vdso) return {{.function = std::string(vdso)}};
+  if (!has_file(names_.path)) return {{.named = false, .begin = place.address}};
+  return source_here() == NameSource::Functions ? std::vector{frame_in(*table_, place)} : files().frames(place);
 }
 
 /// A reason that an experiment has kept stays as long as nothing better is found: it is that of the machine of the run.
 void NamedModule::take_source() {
-  if (files().source() > names_.source) {
-    names_.source = files().source();
+  if (!has_file(names_.path)) return;
+  if (source_here() > names_.source) {
+    names_.source = source_here();
     names_.why.clear();
   } else if (names_.source == NameSource::None && names_.why.empty()) {
     names_.why = files().note();
@@ -70,12 +79,11 @@ void NamedModule::take_source() {
 }
 
 const std::vector<SourceFrame>& NamedModule::frames(const Place& place) {
-  auto at = names_.frames.find(place);
-  if (at == names_.frames.end()) {
-    look_up(place);
-    at = names_.frames.find(place);
-  }
-  return at->second;
+  const auto at = names_.frames.find(place);
+  if (at != names_.frames.end()) return at->second;
+  put(place, look_up(place));
+  take_source();
+  return names_.frames.at(place);
 }
 
 bool NamedModule::may_know_more(std::span<const Place> places) const {
@@ -90,13 +98,13 @@ bool NamedModule::may_know_more(std::span<const Place> places) const {
 
 bool NamedModule::complete(std::span<const Place> places, const std::function<void()>& step) {
   if (!has_file(names_.path) || !may_know_more(places)) return false;
-  const bool is_better = files().source() > names_.source;
+  const bool is_better = source_here() > names_.source;
   bool has_new = false;
   for (const Place& place : places) {
     step();
     if (!is_better && names_.frames.contains(place)) continue;
-    put(place, files().frames(place));
-    has_new = files().source() != NameSource::None;
+    put(place, look_up(place));
+    has_new = source_here() != NameSource::None;
   }
   take_source();
   return has_new;

@@ -12,6 +12,7 @@
 
 namespace refrain::symbols {
 
+struct FunctionTable;
 class ModuleSymbols;
 
 /// Of the path of a module: generated code and [vdso] have none.
@@ -26,6 +27,8 @@ class NamedModule {
 
   /// Frames of the module that an experiment has kept; a better source replaces what is known.
   void take(const ModuleNames& kept);
+  /// A table of the module's functions, for where its files tell less.
+  void take(std::shared_ptr<const FunctionTable> table);
   /// Never empty. Looks into the files where nothing is known of the place.
   const std::vector<SourceFrame>& frames(const Place& place);
   /// Names all `places` as well as it can be done here. The files are opened when one of the places is unknown, has no
@@ -38,13 +41,15 @@ class NamedModule {
  private:
   bool may_know_more(std::span<const Place> places) const;
   ModuleSymbols& files();
+  NameSource source_here();
+  std::vector<SourceFrame> look_up(const Place& place);
   void put(const Place& place, std::vector<SourceFrame> frames);
-  void look_up(const Place& place);
   void take_source();
 
   ModuleNames names_;
   std::string debug_directory_;
   std::unique_ptr<ModuleSymbols> files_;
+  std::shared_ptr<const FunctionTable> table_;
 };
 
 }  // namespace refrain::symbols

@@ -1,6 +1,6 @@
 #pragma once
-/// The names that an experiment keeps of the addresses that occur in it, so that it does not need its binaries any more.
-/// They are in the file `names.refrain`; docs/file-format.md is the specification.
+/// The names that an experiment keeps of the addresses that occur in it, so that it does not need its binaries any
+/// more. They are in the file `names.refrain`; docs/file-format.md is the specification.
 
 #include <cstddef>
 #include <filesystem>

@@ -14,7 +14,7 @@ struct SourceFrame {
   bool part = false;        ///< the rest of a function inlined in part: see FunctionName
   bool named = true;        ///< false: `function` is module+0x... (NamedModule writes it)
   bool full = true;         ///< false: without the parameters that the linker's name has
-  std::uint64_t begin = 0;  ///< without a name: where the function begins as far as unwind tables tell, else the address
+  std::uint64_t begin = 0;  ///< without a name: where the function begins, if unwind tables tell, else the address
 
   bool operator==(const SourceFrame&) const = default;
 };

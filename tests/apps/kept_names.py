@@ -51,7 +51,7 @@ class KeptNames(TestCase):
     def test_the_run_keeps_them(self) -> None:
         experiment = self.run_program()
         self.assertLess((experiment / NAMES).stat().st_size, 20_000)
-        self.assertEqual([], list(experiment.glob("*.new")))
+        self.assertEqual(["manifest.json", NAMES, "profile.refrain"], sorted(os.listdir(experiment)))
         before = self.text(experiment)
         self.assertEqual(OWN, self.own_functions(before))
         self.assertIn(b"kept_names.c", self.text(experiment, "--callsites", "--format", "json"))
@@ -162,6 +162,47 @@ class KeptNames(TestCase):
                 self.assertEqual((0, before), (reader.returncode, out), err)
             self.assertEqual(names, (experiment / NAMES).read_bytes())
             self.assertEqual([], list(experiment.glob("*.new")))
+
+    def test_exec_keeps_the_functions_of_a_binary_that_is_gone_at_the_end(self) -> None:
+        commands = {"alone": [], **{mpi: mpiexec(mpi, 2) for mpi in MPIS}}
+        for name, launcher in commands.items():
+            with self.subTest(name):
+                self.build()
+                experiment = self.directory / f"of-exec-{name}"
+                program = self.program
+                if launcher:
+                    program = self.directory / f"waits_{name}"
+                    shutil.copy(PROGRAMS / f"analyze_waits_{name}", program)
+                arguments = ["recv", 40, 0.005, self.directory / "times"] if launcher else ["0.7"]
+                done = self.plain([*launcher, REFRAIN, "exec", "--", program, *arguments],
+                                  {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+                self.assertEqual((0, ""), (done.code, done.stderr))
+                (table,) = experiment.glob("functions-*.refrain")
+                self.assertLess(table.stat().st_size, 1_000_000)
+                program.unlink()
+                text = self.text(experiment)
+                self.assertIn("main", self.own_functions(text))
+                if not launcher:
+                    self.assertEqual(OWN - {"inlined_step"}, self.own_functions(text), "debug information alone knows that")
+                self.assertFalse(table.exists(), "it has served")
+                self.assertEqual(text, self.text(experiment))
+                if not launcher:  # the names stay open for what knows more
+                    self.build()
+                    self.assertLessEqual(OWN, self.own_functions(self.text(experiment)))
+
+    def test_a_damaged_table_of_functions_costs_itself_alone(self) -> None:
+        experiment = self.directory / "of-exec"
+        self.plain([REFRAIN, "exec", "--", self.program, "0.7"], {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
+        (table,) = experiment.glob("functions-*.refrain")
+        table.write_bytes(table.read_bytes()[:-10])
+        text = self.text(experiment, code=4)
+        self.assertEqual(OWN, self.own_functions(text), "the binary is here")
+        (line,) = json.loads(text)["damage"]
+        self.assertIn("functions-", line)
+
+    def test_the_program_sees_nothing_of_it(self) -> None:
+        done = self.plain([REFRAIN, "exec", "--", self.program, "0.1", "look"])
+        self.assertEqual(b"1 mapped, 0 open, 0 variables\ndone\n", done.stdout, done.stderr)
 
     def test_nothing_is_kept_while_the_program_runs(self) -> None:
         experiment = self.directory / "running"

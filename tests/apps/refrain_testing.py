@@ -103,8 +103,8 @@ def without_results(stderr: str) -> tuple[str, str]:
 
 
 def written_by_ranks(experiment: Path) -> list[str]:
-    """The files of an experiment, but for that with the names of functions, which tools add."""
-    return sorted(set(os.listdir(experiment)) - {"names.refrain"})
+    """The files of an experiment, but for those with the names of functions, which tools add."""
+    return sorted(name for name in os.listdir(experiment) if name != "names.refrain" and not name.startswith("functions-"))
 
 
 def python_with_otf2() -> str | None:

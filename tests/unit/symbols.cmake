@@ -5,6 +5,7 @@ refrain_unit_test(test_symbols unit.symbols
   ${CMAKE_CURRENT_LIST_DIR}/symbols/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/symbols/names_file_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/symbols/experiment_names_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/symbols/function_table_test.cpp
   LIBRARIES refrain_symbols refrain_experiment refrain_platform)
 target_compile_definitions(test_symbols PRIVATE
   PROGRAMS="${CMAKE_CURRENT_LIST_DIR}/symbols/programs"

@@ -1,11 +1,15 @@
-// Damaged files of names, the same ones every time: each is read or refused with a ReadError, nothing else.
+// Damaged files of names and of functions, the same ones every time: each is read or refused with a ReadError, nothing else.
 
+#include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "format/checksum.hpp"
 #include "format/names_file.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/block_reader.hpp"
+#include "offline/symbols/function_table.hpp"
+#include "offline/symbols/names_container.hpp"
 #include "offline/symbols/names_file.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
@@ -41,8 +45,26 @@ std::string names_file() {
   return text_of(symbols::bytes_of_names(modules));
 }
 
-/// With other contents of its two sections, which are stored as they are: behind the checksums and the compression.
-std::string file_with(const std::string& texts, const std::string& names) {
+std::string functions_file() {
+  symbols::TextsToWrite texts;
+  symbols::ByteList contents;
+  contents.add_varint(2);
+  for (const char* module : {"/lib/a.so", "/lib/b.so"}) {
+    contents.add_varint(texts.number_of(module));
+    contents.add_varint(texts.number_of("c0ffee"));
+    contents.add_varint(30);
+    for (std::uint64_t i = 0; i < 30; ++i) {
+      contents.add_varint(i * 100);
+      contents.add_varint(i * 90);
+      contents.add_varint(texts.number_of("_Z8function" + std::to_string(i) + "i"));
+    }
+  }
+  return text_of(symbols::container_of(texts, format::Section::Functions, contents, 1));
+}
+
+/// A file with other contents of its two sections, which are stored as they are: behind the checksums and the compression.
+std::string file_with(const std::string& texts, const std::string& names,
+                      format::Section second = format::Section::Names) {
   const std::size_t table_size = format::section_table_size(2);
   std::string file(format::names_header_size + table_size, '\0');
   file.replace(0, std::size(format::names_magic), reinterpret_cast<const char*>(format::names_magic),
@@ -56,7 +78,7 @@ std::string file_with(const std::string& texts, const std::string& names) {
   put(file, table, std::uint32_t{2});
   put(file, table + 4, static_cast<std::uint32_t>(format::section_entry_size));
   std::size_t entry = table + format::section_table_head, offset = table_size;
-  for (const auto& [type, contents] : {std::pair(format::Section::Texts, &texts), {format::Section::Names, &names}}) {
+  for (const auto& [type, contents] : {std::pair(format::Section::Texts, &texts), {second, &names}}) {
     put(file, entry, static_cast<std::uint32_t>(type));
     put(file, entry + 4, format::section_version);
     put(file, entry + 8, std::uint64_t{offset});
@@ -86,8 +108,19 @@ void check(const std::vector<ModuleNames>& modules) {
     }
 }
 
+void read_names(const experiment::InputFile& file) { check(symbols::parse_names(file)); }
+
+void read_functions(const experiment::InputFile& file) {
+  for (const symbols::FunctionTable& table : symbols::parse_function_tables(file)) {
+    ASSERT_TRUE(std::ranges::is_sorted(table.functions, {}, &symbols::FunctionTable::Function::begin));
+    for (std::uint64_t address = 0; address < 50'000; address += 777)
+      symbols::frame_in(table, {address, Lookup::ReturnAddress});
+  }
+}
+
 /// How many of the damaged files were read all the same.
-int read_all(int rounds, std::uint64_t seed, const std::function<std::string(Random&)>& damaged) {
+int read_all(int rounds, std::uint64_t seed, const std::function<std::string(Random&)>& damaged,
+             const std::function<void(const experiment::InputFile&)>& read_one = read_names) {
   limit_memory();
   Random random(seed);
   int read = 0;
@@ -95,7 +128,7 @@ int read_all(int rounds, std::uint64_t seed, const std::function<std::string(Ran
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ", round " << i);
     const std::string file = damaged(random);
     try {
-      check(symbols::parse_names(experiment::InputFile("f", bytes_of(file))));
+      read_one(experiment::InputFile("f", bytes_of(file)));
       ++read;
     } catch (const experiment::ReadError&) {
     }
@@ -116,6 +149,26 @@ TEST(Names, behind_the_checksums) {
   const int read = read_all(50'000, 23, [&](Random& random) {
     return random() % 3 == 0 ? file_with(mutate(texts, random), names) : file_with(texts, mutate(names, random));
   });
+  EXPECT_GT(read, 0) << "no damage has come past the checksums";
+}
+
+TEST(Functions, of_files_as_they_are) {
+  const std::string file = functions_file();
+  EXPECT_EQ(1, read_all(1, 24, [&](Random&) { return file; }, read_functions));
+  read_all(10'000, 25, [&](Random& random) { return mutate(file, random); }, read_functions);
+}
+
+TEST(Functions, behind_the_checksums) {
+  const std::string file = functions_file();
+  const std::string texts = contents_of(file, format::Section::Texts);
+  const std::string functions = contents_of(file, format::Section::Functions);
+  const int read = read_all(
+      20'000, 26,
+      [&](Random& random) {
+        return random() % 3 == 0 ? file_with(mutate(texts, random), functions, format::Section::Functions)
+                                 : file_with(texts, mutate(functions, random), format::Section::Functions);
+      },
+      read_functions);
   EXPECT_GT(read, 0) << "no damage has come past the checksums";
 }
 

@@ -18,7 +18,9 @@ std::vector<ModuleNames> sample() {
   return {program, gone};
 }
 
-std::vector<ModuleNames> read(std::span<const std::byte> bytes) { return parse_names(experiment::InputFile("f", bytes)); }
+std::vector<ModuleNames> read(std::span<const std::byte> bytes) {
+  return parse_names(experiment::InputFile("f", bytes));
+}
 
 std::string refusal_of(std::span<const std::byte> bytes) {
   try {
