@@ -1,6 +1,7 @@
 #include "offline/experiment/whole_file.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,9 +23,26 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
+/// While it lives, a file that may not grow (RLIMIT_FSIZE) is an error of write(2), and no signal that ends the program.
+class WithoutSizeSignal {
+ public:
+  WithoutSizeSignal() {
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    sigaction(SIGXFSZ, &ignored, &before_);
+  }
+  ~WithoutSizeSignal() { sigaction(SIGXFSZ, &before_, nullptr); }
+  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+
+ private:
+  struct sigaction before_;
+};
+
 }  // namespace
 
 void write_whole_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  const WithoutSizeSignal without_size_signal;
   constexpr const char* ending = ".new";  // readers ignore unfinished files
   std::string made = path.string() + ".XXXXXX" + ending;
   const int file = mkostemps(made.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
