@@ -113,7 +113,7 @@ void read_names(const experiment::InputFile& file) { check(symbols::parse_names(
 void read_functions(const experiment::InputFile& file) {
   for (const symbols::FunctionTable& table : symbols::parse_function_tables(file)) {
     ASSERT_TRUE(std::ranges::is_sorted(table.functions, {}, &symbols::FunctionTable::Function::begin));
-    for (std::uint64_t address = 0; address < 50'000; address += 777)
+    for (std::uint64_t address = 0; address < 50'000; address += 7'777)
       symbols::frame_in(table, {address, Lookup::ReturnAddress});
   }
 }
