@@ -109,7 +109,7 @@ void Trace::set_times(std::span<const RankHandle> ranks) {
   }
 }
 
-/// With the best clocks that there are.
+/// Corrects the clocks of several machines by all messages first.
 void Trace::place_in_time(std::span<const RankHandle> ranks) {
   if (job_clocks_.machines() > 1) {
     // Damage is told by those who read the chosen ranks.
