@@ -7,8 +7,8 @@
 
 #include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
+#include "offline/report/found.hpp"
 #include "offline/report/node_waits.hpp"
-#include "tools/first_findings.hpp"
 #include "tools/progress_line.hpp"
 
 namespace refrain::tools {
@@ -64,16 +64,15 @@ class Native {
 
  private:
   std::unique_ptr<database::RunSource> read() {
-    constexpr std::chrono::seconds most_for_events(60);
     experiment_ = experiment::Experiment::open(directory_);
-    const FirstFindings findings =
-        first_findings(directory_, most_for_events, OnSignal::EndsProcess, {.of_profile = false});
+    const report::Found found = found_in(*experiment_);
+    const auto in_events = found.has_events ? std::optional(found.by_name) : std::nullopt;
     analysis::Symbolizer symbolizer;
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;
     options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
     tree_ = build_call_tree(*experiment_, symbolizer, options);
-    for (const report::NodeWait& of : report::waits_of(tree_, findings.waits, minima.any() ? &minima : nullptr)) {
+    for (const report::NodeWait& of : report::waits_of(tree_, in_events, minima.any() ? &minima : nullptr)) {
       database::NodeWaiting& row = waiting_.emplace_back();
       if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
     }

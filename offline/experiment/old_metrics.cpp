@@ -1,19 +1,14 @@
-#include "offline/experiment/saved_metrics.hpp"
-
-#include <cerrno>
+// metrics.json, which version 0.1.0 has written:
+//
+//     {"version": 1, "paths": N, "metrics": [{"name": "", "parent": "", "help": "", "is_sampled": false,
+//       "values": [[path, rank, thread, seconds], ...], "locations": [[rank, thread, seconds, standard error], ...]}]}
+//
+// A path is its number in the definitions, of which there are N.
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/json_file.hpp"
+#include "offline/experiment/kept_analysis.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -81,86 +76,9 @@ class Reader {
   std::size_t paths_;
 };
 
-std::string json_of(std::size_t paths, std::span<const SavedMetric> metrics) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> json(buffer);
-  const auto text = [&](const char* name, const std::string& value) {
-    json.Key(name);
-    json.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
-  };
-  json.StartObject();
-  json.Key("version");
-  json.Int(version);
-  json.Key("paths");
-  json.Uint64(paths);
-  json.Key("metrics");
-  json.StartArray();
-  for (const SavedMetric& metric : metrics) {
-    json.StartObject();
-    text("name", metric.name);
-    text("parent", metric.parent);
-    text("help", metric.help);
-    json.Key("is_sampled");
-    json.Bool(metric.is_sampled);
-    json.Key("values");
-    json.StartArray();
-    for (const SavedMetric::Value& of : metric.values) {
-      json.StartArray();
-      json.Int64(of.path);
-      json.Int(of.rank);
-      json.Int(of.thread);
-      json.Double(of.seconds);
-      json.EndArray();
-    }
-    json.EndArray();
-    json.Key("locations");
-    json.StartArray();
-    for (const SavedMetric::OfLocation& of : metric.locations) {
-      json.StartArray();
-      json.Int(of.rank);
-      json.Int(of.thread);
-      json.Double(of.seconds);
-      json.Double(of.error_s);
-      json.EndArray();
-    }
-    json.EndArray();
-    json.EndObject();
-  }
-  json.EndArray();
-  json.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
-}
-
-bool write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) done += static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
 
-void write_saved_metrics(const std::filesystem::path& experiment, std::size_t paths,
-                         std::span<const SavedMetric> metrics) {
-  const std::filesystem::path path = experiment / saved_metrics_name;
-  constexpr const char* ending = ".new";  // to be ignored, like all unfinished files
-  std::string made = path.string() + ".XXXXXX" + ending;
-  const int file = mkostemps(made.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
-  if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
-  const mode_t mask = umask(0);
-  umask(mask);
-  bool good = write_all(file, json_of(paths, metrics)) && fchmod(file, 0666 & ~mask) == 0;
-  int error = errno;
-  good = close(file) == 0 && good;
-  if (good && std::rename(made.c_str(), path.c_str()) == 0) return;
-  if (good) error = errno;
-  unlink(made.c_str());
-  throw std::system_error(error, std::generic_category(), path.string());
-}
-
-std::vector<SavedMetric> parse_saved_metrics(const InputFile& file, std::size_t paths) {
+std::vector<SavedMetric> parse_old_metrics(const InputFile& file, std::size_t paths) {
   const rapidjson::Document json = parse_json_object(file, largest, "file of metrics");
   const Reader reader(file, paths);
   if (const int of = reader.member(json, "version", &Json::IsInt).GetInt(); of > version)
