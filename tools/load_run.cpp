@@ -65,7 +65,7 @@ class Native {
  private:
   std::unique_ptr<database::RunSource> read() {
     experiment_ = experiment::Experiment::open(directory_);
-    const report::Found found = found_in(*experiment_);
+    const report::Found found = report::found_in(*experiment_);
     const auto in_events = found.has_events ? std::optional(found.by_name) : std::nullopt;
     analysis::Symbolizer symbolizer;
     analysis::MinimumWaits minima(experiment_->definitions());

@@ -100,7 +100,7 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
 /// What is kept, or is searched for now.
 report::Found found_with_progress(const experiment::Experiment& experiment) {
   ProgressLine line;
-  return found_in(experiment, [&](double share) {
+  return report::found_in(experiment, [&](double share) {
     line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
   });
 }

@@ -130,7 +130,7 @@ KeptAnalysis::KeptAnalysis(const fs::path& file_path, const ProfileDefinitions& 
   if (format::load_little_endian<std::uint64_t>(&whole[fixed_size + size]) !=
       format::checksum(whole.data(), fixed_size + size))
     file.fail(0, "the head of a kept analysis has a wrong checksum");
-  Unpacker head(std::span(whole).subspan(fixed_size, size));
+  Unpacker head{std::span(whole).subspan(fixed_size, size)};
   std::uint64_t fingerprint = 0;
   head(key_, version_, records_, fingerprint, metrics_.size, metrics_.checksum, found_.size, found_.checksum);
   metrics_.offset = whole.size();
