@@ -196,6 +196,16 @@ void keep_found(const AnalyzeRequest& request, const report::Found& found, const
   });
 }
 
+/// What stands out of the profile is kept of an experiment without events, too.
+void keep_profile(const AnalyzeRequest& request) {
+  try {
+    const auto experiment = experiment::Experiment::open(request.experiment);
+    if (request.is_again || !report::kept_found(*experiment))
+      keep_found(request, report::search_some(request.experiment), *experiment);
+  } catch (const experiment::ReadError&) {  // it was said already
+  }
+}
+
 /// Several processes together find no causes, so only metrics are kept of that, where nothing else is.
 void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analysis, const trace::Trace& trace,
                   const patterns::Naming& naming) {
@@ -232,13 +242,14 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   request.search.parameters.big_bytes = request.big_bytes;
   request.search.parameters.uneven = request.uneven;
   if (const auto code = group ? std::nullopt : print_kept(request)) return *code;
-  bool all_worked = true;
+  bool all_worked = true, has_events = false;
   std::optional<trace::AsSampled> as;
   if (!request.as_sampled.empty())
     as = {static_cast<std::size_t>(config::parse_number(request.as_sampled, true).value)};
   const int code = with_trace_or_archive(
       "analyze", request.experiment, request.ranks,
       [&](const trace::Trace& trace) {
+        has_events = true;
         request.search.limits = limits_of(request.time);
         if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
           throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
@@ -288,6 +299,7 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         all_worked = all_worked && analysis.failures.empty();
       },
       as);
+  if (!has_events && code == exit_usage && is_of_the_whole(request) && !group) keep_profile(request);
   return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
