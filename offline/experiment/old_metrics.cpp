@@ -4,6 +4,7 @@
 //       "values": [[path, rank, thread, seconds], ...], "locations": [[rank, thread, seconds, standard error], ...]}]}
 //
 // A path is its number in the definitions, of which there are N.
+#include <array>
 #include <cmath>
 
 #include "offline/experiment/clean_text.hpp"
@@ -13,80 +14,61 @@
 namespace refrain::experiment {
 namespace {
 
-constexpr int version = 1;
-constexpr std::uint64_t largest = std::uint64_t{1} << 30;
-
 using Json = rapidjson::Value;
 
-class Reader {
+class OldMetrics {
  public:
-  Reader(const InputFile& file, std::size_t paths) : file_(file), paths_(paths) {}
-
-  SavedMetric metric(const Json& json) const {
-    if (!json.IsObject()) refuse("metrics");
-    SavedMetric metric;
-    metric.name = text(json, "name");
-    metric.parent = text(json, "parent");
-    metric.help = text(json, "help");
-    metric.is_sampled = member(json, "is_sampled", &Json::IsBool).GetBool();
-    for (const Json& row : member(json, "values", &Json::IsArray).GetArray()) {
-      check(row, "values");
-      const std::int64_t path = row[0].IsInt64() ? row[0].GetInt64() : -2;
-      if (path < -1 || path >= static_cast<std::int64_t>(paths_)) refuse("values");
-      metric.values.push_back({path, integer(row[1], "values"), integer(row[2], "values"), seconds(row[3], "values")});
-    }
-    for (const Json& row : member(json, "locations", &Json::IsArray).GetArray()) {
-      check(row, "locations");
-      metric.locations.push_back({integer(row[0], "locations"), integer(row[1], "locations"),
-                                  seconds(row[2], "locations"), number(row[3], "locations")});
-    }
-    return metric;
-  }
+  explicit OldMetrics(const InputFile& file) : file_(file) {}
 
   const Json& member(const Json& object, const char* name, bool (Json::*is)() const) const {
-    const auto at = object.FindMember(name);
-    if (at == object.MemberEnd() || !(at->value.*is)()) refuse(name);
+    const auto at = object.IsObject() ? object.FindMember(name) : Json::ConstMemberIterator();
+    if (!object.IsObject() || at == object.MemberEnd() || !(at->value.*is)()) refuse_member(file_, name);
     return at->value;
   }
-  [[noreturn]] void refuse(const char* name) const { refuse_member(file_, name); }
-
- private:
   std::string text(const Json& object, const char* name) const {
     const Json& value = member(object, name, &Json::IsString);
     return clean_text({value.GetString(), value.GetStringLength()});
   }
-  void check(const Json& row, const char* name) const {
-    if (!row.IsArray() || row.Size() != 4) refuse(name);
-  }
-  std::int32_t integer(const Json& value, const char* name) const {
-    if (!value.IsInt()) refuse(name);
-    return value.GetInt();
-  }
-  double number(const Json& value, const char* name) const {
-    if (!value.IsNumber() || !std::isfinite(value.GetDouble())) refuse(name);
-    return value.GetDouble();
-  }
-  double seconds(const Json& value, const char* name) const {
-    const double seconds = number(value, name);
-    if (seconds < 0) refuse(name);
-    return seconds;
+  /// Arrays of four numbers.
+  std::vector<std::array<double, 4>> rows(const Json& object, const char* name) const {
+    constexpr double most = 2e9;  // numbers of ranks and seconds are less
+    std::vector<std::array<double, 4>> rows;
+    for (const Json& from : member(object, name, &Json::IsArray).GetArray()) {
+      auto& row = rows.emplace_back();
+      for (unsigned i = 0; i < row.size(); ++i) {
+        const bool is_number = from.IsArray() && from.Size() == row.size() && from[i].IsNumber();
+        if (!is_number || !(std::abs(row[i] = from[i].GetDouble()) < most)) refuse_member(file_, name);
+      }
+    }
+    return rows;
   }
 
+ private:
   const InputFile& file_;
-  std::size_t paths_;
 };
 
 }  // namespace
 
 std::vector<SavedMetric> parse_old_metrics(const InputFile& file, std::size_t paths) {
+  constexpr std::uint64_t largest = std::uint64_t{1} << 30;
   const rapidjson::Document json = parse_json_object(file, largest, "file of metrics");
-  const Reader reader(file, paths);
-  if (const int of = reader.member(json, "version", &Json::IsInt).GetInt(); of > version)
-    file.fail(0, "written by a newer Refrain (version " + std::to_string(of) + " of the file)");
-  if (reader.member(json, "paths", &Json::IsUint64).GetUint64() != paths)
+  const OldMetrics old(file);
+  if (old.member(json, "version", &Json::IsInt).GetInt() > 1) file.fail(0, "written by a newer Refrain");
+  if (old.member(json, "paths", &Json::IsUint64).GetUint64() != paths)
     file.fail(0, "it belongs to another experiment");
   std::vector<SavedMetric> metrics;
-  for (const Json& of : reader.member(json, "metrics", &Json::IsArray).GetArray()) metrics.push_back(reader.metric(of));
+  for (const Json& from : old.member(json, "metrics", &Json::IsArray).GetArray()) {
+    SavedMetric& to = metrics.emplace_back(SavedMetric{old.text(from, "name"), old.text(from, "parent"),
+                                                       old.text(from, "help"),
+                                                       old.member(from, "is_sampled", &Json::IsBool).GetBool()});
+    for (const auto& [path, rank, thread, seconds] : old.rows(from, "values")) {
+      if (path < -1 || path >= static_cast<double>(paths)) refuse_member(file, "values");
+      to.values.push_back({static_cast<std::int64_t>(path), static_cast<std::int32_t>(rank),
+                           static_cast<std::int32_t>(thread), seconds});
+    }
+    for (const auto& [rank, thread, seconds, error_s] : old.rows(from, "locations"))
+      to.locations.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(thread), seconds, error_s});
+  }
   return metrics;
 }
 

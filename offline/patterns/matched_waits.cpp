@@ -221,9 +221,10 @@ double MatchedSide::error_ns() const {
   const auto n = static_cast<double>(of_number_.size());
   // A few long calls tell as little as few calls do.
   const double effective = time_squares > 0 ? time_ns * time_ns / time_squares : 0;
-  return std::sqrt(squares * n / std::max(n - 1, 1.0) + std::pow(range_ns_ / uniform_deviation, 2) +
-                   std::pow(open_ns_ / uniform_deviation, 2) + beside_middle_ns_ * beside_middle_ns_ +
-                   std::pow(unseen_time_ns_ * least_deviation(effective), 2));
+  const double range = range_ns_ / uniform_deviation, open = open_ns_ / uniform_deviation,
+               unseen = unseen_time_ns_ * least_deviation(effective);
+  return std::sqrt(squares * n / std::max(n - 1, 1.0) + range * range + open * open +
+                   beside_middle_ns_ * beside_middle_ns_ + unseen * unseen);
 }
 
 class MatchedWaits::Impl {

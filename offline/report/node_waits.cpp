@@ -34,8 +34,9 @@ void extend(NodeWait& node, double known_s, double time_s) {
   const double rest = std::max(time_s - known_s, 0.0), part = std::clamp(node.seconds / known_s, 0.0, 1.0);
   constexpr double middle = 0.5;
   node.seconds *= time_s / known_s;
-  node.error_s = std::sqrt(std::pow(node.error_s * time_s / known_s, 2) + std::pow(error_of_unknown(rest), 2) +
-                           std::pow(rest * (part - middle), 2));
+  const double of_known = node.error_s * time_s / known_s, of_rest = error_of_unknown(rest),
+               beside_middle = rest * (part - middle);
+  node.error_s = std::sqrt(of_known * of_known + of_rest * of_rest + beside_middle * beside_middle);
 }
 
 /// What events tell of all call paths of a node.
