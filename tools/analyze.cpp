@@ -140,7 +140,7 @@ void print(const AnalyzeRequest& request, const patterns::Analysis& analysis,
 }
 
 void print_found(const AnalyzeRequest& request, report::Found found, const experiment::Experiment& experiment) {
-  const patterns::PathNames names(experiment);
+  const patterns::PathNames names(experiment, report::usual_names());
   from_kept_nodes(found.analysis, names.naming());
   if (!request.search.with_causes) found.analysis.causes.reset();
   print(request, found.analysis, found.locations, names.naming());
@@ -280,7 +280,7 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         }
         const bool is_first = !group || group->is_first();
         std::optional<patterns::PathNames> names;
-        if (is_first) names.emplace(trace);
+        if (is_first) names.emplace(trace, report::usual_names());
         const patterns::Naming naming = is_first ? names->naming() : patterns::Naming();
         std::optional<SearchSockets> sockets;
         if (group) request.search.processes = &sockets.emplace(*group, patience);

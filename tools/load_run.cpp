@@ -1,10 +1,12 @@
 #include "tools/load_run.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "offline/analysis/names.hpp"
 #include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
 #include "offline/report/found.hpp"
@@ -65,8 +67,9 @@ class Native {
  private:
   std::unique_ptr<database::RunSource> read() {
     experiment_ = experiment::Experiment::open(directory_);
-    const report::Found found = report::found_in(*experiment_);
-    const auto in_events = found.has_events ? std::optional(found.by_name) : std::nullopt;
+    report::Found found = report::found_in(*experiment_);
+    std::optional<patterns::PathWaits> in_events;
+    if (found.has_events) in_events = std::move(are_usual_names() ? found.by_name : found.by_path);
     analysis::Symbolizer symbolizer;
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;
@@ -77,6 +80,14 @@ class Native {
       if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
     }
     return database::native_run(experiment_, tree_, waiting_);
+  }
+
+  /// Databases have all frames of language runtimes.
+  bool are_usual_names() const {
+    const analysis::ModuleFold fold = report::usual_names().fold;
+    return std::ranges::none_of(experiment_->definitions().modules, [&](const experiment::ProfileModule& of) {
+      return fold.folds(analysis::base_name(of.path));
+    });
   }
 
   std::string directory_;

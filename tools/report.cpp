@@ -33,7 +33,6 @@
 #include "tools/pager.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
-#include "tools/start.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
@@ -142,9 +141,8 @@ int run_difference(const Request& request, const std::shared_ptr<const experimen
   const auto now = experiment::Experiment::open(request.other);
   analysis::Symbolizer symbolizer;
   Output output(request.output, request.options.format == report::Format::Text);
-  render_difference(run_to_compare(before, request.options),
-                    run_to_compare(now, request.options), request.options, terminal_of(output),
-                    symbolizer, [&](std::string_view text) { output.write(text); });
+  render_difference(run_to_compare(before, request.options), run_to_compare(now, request.options), request.options,
+                    terminal_of(output), symbolizer, [&](std::string_view text) { output.write(text); });
   output.finish();
   int code = exit_ok;
   for (const auto& experiment : {before, now}) {

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t analysis_rules = 1;
 struct AnalysisKey {
   std::uint32_t rules = analysis_rules;
   std::string parameters;   ///< that differ from the usual ones
-  std::uint32_t level = 0; ///< one of 2^level iterations of what was kept was searched; 0: all events
+  std::uint32_t level = 0;  ///< one of 2^level iterations of what was kept was searched; 0: all events
   auto operator<=>(const AnalysisKey&) const = default;
 };
 
@@ -86,8 +86,8 @@ class KeptAnalysis {
   Part metrics_, found_;
 };
 
-/// All that can be read, the default first: by the present rules, with the usual parameters, the one that has seen most.
-/// What is damaged goes to the experiment's log.
+/// All that can be read, the default first: by the present rules, with the usual parameters, the one that has seen
+/// most. What is damaged goes to the log of the experiment.
 std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment);
 
 /// Null: there is none of this key, or it cannot be read.

@@ -63,11 +63,17 @@ struct SearchedProfile {
   analysis::MinimumWaits minima;
   patterns::PathNames names;
 
-  explicit SearchedProfile(const experiment::Experiment& of)
-      : experiment(of), minima(of.definitions()), names(of, {.also = [this](const experiment::Rank& rank) {
-          minima.add(rank);
-        }}) {}
+  explicit SearchedProfile(const experiment::Experiment& of, const SearchProgress& progress = {})
+      : experiment(of), minima(of.definitions()), names(of, tree_options(progress)) {}
   findings::Facts facts() const { return {experiment, names.tree(), minima, {}}; }
+
+ private:
+  analysis::CallTreeOptions tree_options(const SearchProgress& progress) {
+    analysis::CallTreeOptions options = usual_names();
+    if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
+    options.also = [this](const experiment::Rank& rank) { minima.add(rank); };
+    return options;
+  }
 };
 
 /// As far as it was read.
@@ -167,6 +173,8 @@ Found read_found(const experiment::KeptAnalysis& kept) {
 
 }  // namespace
 
+analysis::CallTreeOptions usual_names() { return {.fold = Options().fold}; }
+
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {
   std::optional<Found> found;
@@ -181,7 +189,7 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
 
 Found search_some(const std::filesystem::path& directory, const SearchProgress& progress) {
   const auto experiment = experiment::Experiment::open(directory);
-  const SearchedProfile profile(*experiment);
+  const SearchedProfile profile(*experiment, progress);
   Found found;
   search_profile(profile, found);
   constexpr int most_tries = 5;

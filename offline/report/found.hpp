@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/analysis/call_tree.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/findings/finding.hpp"
 #include "offline/patterns/analysis.hpp"
@@ -22,12 +23,15 @@
 
 namespace refrain::report {
 
+/// How call paths are told apart where nothing is asked for: frames of language runtimes are one line.
+analysis::CallTreeOptions usual_names();
+
 struct Found {
   /// Events were searched; else there are none, or `not_searched` says why.
   bool has_events = false;
   std::string not_searched;
   std::vector<findings::Finding> findings;  ///< largest first
-  /// By names as they are without options, of which the first call path of a name has all; and by each call path.
+  /// By usual_names(), of which the first call path of a name has all; and by each call path.
   patterns::PathWaits by_name, by_path;
   patterns::Traffic traffic;
   std::vector<trace::LocationOfTrace> locations;  ///< of the analysis: rank, thread and name
