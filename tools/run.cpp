@@ -66,9 +66,8 @@ void analyse_and_tell(const std::string& experiment) {
   } catch (const Interrupted&) {
     line.end();
     say("refrain: not analysed, as it was interrupted; refrain analyze {} does it", quoted({experiment}));
-  } catch (const std::exception& error) {
-    line.end();
-    say("refrain: not analysed: {}", error.what());
+  } catch (const std::exception&) {
+    // The program has ended as it did. Reports search themselves, and say what is wrong.
   }
 }
 

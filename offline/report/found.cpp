@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <new>
 #include <stdexcept>
 
 #include "format/kept_iterations.hpp"
@@ -57,7 +58,7 @@ constexpr std::uint64_t most_rows = std::uint64_t{1} << 25;  // of spans, 24 byt
 /// The key's level where no events were searched, though there are some.
 constexpr unsigned level_of_none = format::highest_level + 1;
 
-/// The profile of an experiment, with its names as they are without options.
+/// The profile of an experiment, by usual_names().
 struct SearchedProfile {
   const experiment::Experiment& experiment;
   analysis::MinimumWaits minima;
@@ -135,7 +136,7 @@ void put_in_order(Found& found) {
   std::ranges::stable_sort(found.findings, std::greater<>{}, &findings::Finding::share);
 }
 
-/// Without what is not kept, which nobody sees then.
+/// As it is when it was kept and read again: so nobody sees more of it before it is kept.
 Found as_kept(const Found& found) {
   experiment::Packer packer;
   packer(found);
@@ -213,6 +214,9 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
       found.not_searched = fmt::format("{}; refrain analyze searches all of them", why.what());
     } catch (const experiment::ReadError& why) {
       found.not_searched = why.what();
+      found.may_be_kept = false;
+    } catch (const std::bad_alloc&) {
+      found.not_searched = "there is not enough memory";
       found.may_be_kept = false;
     }
     if (found.not_searched.empty()) continue;
