@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -124,16 +125,17 @@ class Searched::Analyser {
       for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
   }
 
-  Analysis by_path() {
-    const Naming naming = naming_by_path(trace_);
-    naming_ = &naming;
-    return has_result() ? severities() : Analysis();
-  }
-
-  Analysis by(const Naming& naming) {
+  Analysis by(const Naming& naming, Analysis* by_path) {
     naming_ = &naming;
     if (!has_result()) return {};
-    Analysis analysis = severities();
+    const Naming paths = naming_by_path(trace_);
+    std::deque<Estimate> estimates;
+    const auto outputs = static_cast<std::size_t>(untold_) + 1;
+    estimates.emplace_back(trace_, naming, meanings_, outputs, untold_, search_->loops());
+    if (by_path) estimates.emplace_back(trace_, paths, meanings_, outputs, untold_, search_->loops());
+    add_locations(*search_, estimates);
+    if (by_path) *by_path = severities(estimates[1]);
+    Analysis analysis = severities(estimates[0]);
     if (request_.with_causes) analysis.causes = named(causes_->found());
     if (critical_path_)
       if (const auto found = critical_path_->found()) analysis.critical_path = named(*found);
@@ -161,7 +163,7 @@ class Searched::Analyser {
  private:
   bool has_result() const { return !request_.processes || request_.processes->process() == 0; }
 
-  Analysis severities() {
+  Analysis severities(Estimate& estimate) {
     Analysis analysis;
     analysis.counts = search_->counts();
     analysis.is_sampled = is_extrapolated_;
@@ -169,8 +171,6 @@ class Searched::Analyser {
       analysis.patterns.push_back({of.about, {}, 1, is_extrapolated_, false, true});
     for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated_});
     analysis.patterns.emplace_back();  // of what is not told
-    Estimate estimate(trace_, *naming_, meanings_, analysis.patterns.size(), untold_, search_->loops());
-    add_locations(*search_, estimate, is_extrapolated_);
     if (is_extrapolated_) estimate.contain(waiting_, kinds_of_waiting_);
     estimate.finish(analysis.patterns, wanted_nodes());
     analysis.untold = std::move(analysis.patterns.back().by_node);
@@ -204,9 +204,8 @@ class Searched::Analyser {
         std::ranges::sort(worst, is_worse);
         if (worst.size() > WorstInstances::most) worst.resize(WorstInstances::most);
         for (const Instance& of : worst)
-          if (of.ns > 0)
-            result.worst.push_back(
-                {node, of.location, of.ns, of.enter_ns, search_->loops()[of.loop], of.iteration});
+          if (of.ns > 0 && (!request_.iteration || (of.loop != 0 && of.iteration == *request_.iteration)))
+            result.worst.push_back({node, of.location, of.ns, of.enter_ns, search_->loops()[of.loop], of.iteration});
       }
     }
   }
@@ -287,7 +286,8 @@ class Searched::Analyser {
     };
   }
 
-  void add_locations(const Search& search, Estimate& estimate, bool is_extrapolated) {
+  /// To all of them, as ranks are read once.
+  void add_locations(const Search& search, std::deque<Estimate>& estimates) {
     const auto& found = search.findings().locations();
     std::function<bool(const SpanEnd*)> is_wanted;
     if (request_.iteration)
@@ -296,12 +296,11 @@ class Searched::Analyser {
       };
     experiment::RankHandle rank;
     for (std::uint32_t location = 0; location < found.size(); ++location) {
-      if (is_extrapolated) {
-        const std::int32_t number = trace_.locations()[location].rank;
-        if (!rank || rank->rank != number) rank = rank_of(number, experiment::Depth::Whole);
-      }
-      if (is_extrapolated && rank) estimate.add_sampled(location, found[location], *rank);
-      else estimate.add_exact(location, found[location], is_wanted);
+      const std::int32_t number = trace_.locations()[location].rank;
+      if (is_extrapolated_ && (!rank || rank->rank != number)) rank = rank_of(number, experiment::Depth::Whole);
+      for (Estimate& estimate : estimates)
+        if (rank) estimate.add_sampled(location, found[location], *rank);
+        else estimate.add_exact(location, found[location], is_wanted);
     }
   }
 
@@ -598,9 +597,7 @@ Searched::Searched(const trace::Trace& trace, Request request, Patterns further)
 
 Searched::~Searched() = default;
 
-Analysis Searched::by(const Naming& naming) const { return analyser_->by(naming); }
-
-Analysis Searched::by_path() const { return analyser_->by_path(); }
+Analysis Searched::by(const Naming& naming, Analysis* by_path) const { return analyser_->by(naming, by_path); }
 
 std::vector<std::string> pattern_names(const Patterns& further) {
   std::vector<std::string> names;

@@ -15,7 +15,7 @@ namespace refrain::patterns {
 using PathOfNode = std::function<std::int64_t(std::uint32_t node)>;
 /// Of call paths of one name, which are one node, the first one.
 PathOfNode first_paths(const trace::Trace& trace, const Naming& naming);
-/// Of Searched::by_path().
+/// Of what Searched::by() says of each call path by itself.
 std::int64_t path_itself(std::uint32_t node);
 
 /// `matched`: by the same nodes.

@@ -100,12 +100,13 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
     traffic.add(event);
   };
   const patterns::Searched searched(trace, request);
-  found.analysis = searched.by(naming);
+  patterns::Analysis of_paths;
+  found.analysis = searched.by(naming, &of_paths);
   const auto path_of = first_paths(trace, naming);
   found.by_name = waits_of(found.analysis, matched.by(naming), trace, path_of);
   patterns::Naming by_path = naming;
   by_path.node_of = [](std::uint32_t path) { return path + 1; };
-  found.by_path = waits_of(searched.by_path(), matched.by(by_path), trace, patterns::path_itself);
+  found.by_path = waits_of(of_paths, matched.by(by_path), trace, patterns::path_itself);
   found.by_path.confidence = found.by_name.confidence;
   found.traffic = traffic.result();
   found.locations = trace.locations();
