@@ -48,7 +48,7 @@ struct SavedMetric {
   std::vector<OfLocation> locations = {};
 };
 
-/// One to be kept.
+/// An analysis that is to be kept.
 struct NewAnalysis {
   AnalysisKey key;
   std::string version;        ///< of the Refrain that has searched
@@ -57,7 +57,7 @@ struct NewAnalysis {
   std::string found = {};  ///< the rest, as bytes; empty: metrics are all that was found
 };
 
-/// One that is kept: what its head says. The rest is read when it is asked for, and throws ReadError.
+/// An analysis that is kept. Its head was read; its parts are read when they are asked for, which throws ReadError.
 class KeptAnalysis {
  public:
   /// Throws ReadError, also when it belongs to another experiment.
@@ -90,10 +90,10 @@ class KeptAnalysis {
 /// most. What is damaged goes to the log of the experiment.
 std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment);
 
-/// Null: there is none of this key, or it cannot be read.
+/// Nothing: none of this key is kept, or it cannot be read.
 std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const AnalysisKey& key);
 
-/// Takes the place of one with the same key, as a whole. Throws std::system_error.
+/// Replaces one with the same key, as a whole. Throws std::system_error.
 void keep(const Experiment& experiment, const NewAnalysis& analysis);
 
 /// Removes what was kept by other rules, or cannot be read, and the files of earlier versions.
