@@ -23,6 +23,7 @@
 #include "tools/rank_list.hpp"
 #include "tools/search_sockets.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/threads_option.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
@@ -41,7 +42,7 @@ struct AnalyzeRequest {
   double big_bytes = 1 << 20;
   double uneven = 0.5;
   std::vector<std::string> plugins, settings;
-  std::string as_sampled;
+  std::string as_sampled, threads;
   patterns::Request search;
   report::PatternOptions options;
   bool is_again = false;  ///< what is kept is not used, and is replaced
@@ -236,6 +237,7 @@ std::string needs_one_process(const AnalyzeRequest& request) {
 int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   report::Options common;
   common.set_format(request.format);
+  use_threads(request.threads);
   request.options.format = common.format;
   request.options.table_format = common.table_format;
   request.search.parameters.frequent_s = request.frequent_us / 1e6;
@@ -380,6 +382,7 @@ void add_analyze(Command root, Invocation& invocation) {
       .type("SHARE")
       .check(wrong_as_amount)
       .shows_default();
+  add_threads(command, request->threads);
   command.footer(
       "mpirun -n N refrain-analyze EXPERIMENT (or srun) searches with N processes.\n"
       "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "

@@ -34,6 +34,7 @@
 #include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/threads_option.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
 
@@ -44,7 +45,7 @@ constexpr const char* name = "report";
 
 struct Request {
   std::string experiment, other, output = "-";
-  std::string format = "text";
+  std::string format = "text", threads;
   std::vector<std::string> ranks, folded;
   std::optional<double> watch_s;  ///< again after so many seconds, while the program runs
   report::Options options;
@@ -158,6 +159,7 @@ int run(Request request, std::string& state) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
     request.options.set_format(request.format);
+    use_threads(request.threads);
     RanksAndThreads chosen = parse_ranks_and_threads(request.ranks);
     request.options.ranks = std::move(chosen.ranks);
     request.options.threads_of_ranks = std::move(chosen.threads);
@@ -418,6 +420,7 @@ void add_report(Command root, Invocation& invocation) {
                                  report::usual_min_share))
              .type("PERCENT"),
          0, 100);
+  add_threads(command, request->threads);
   command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
   command.footer(
       "Values are sums over all locations (threads of all ranks).\n"

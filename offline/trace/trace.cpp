@@ -4,10 +4,12 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 
 #include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/otf2_stream.hpp"
 
@@ -73,15 +75,16 @@ Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment
   Trace& trace = *opened.trace;
   trace.experiment_ = experiment;
   // All ranks, so that a time means the same whichever are chosen.
-  for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
-    const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
-    if (!rank || !rank->events) continue;
+  std::vector<std::size_t> places(experiment->ranks().size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for_each_rank(*experiment, places, experiment::Depth::Run, [&](const RankHandle& rank) {
+    if (!rank || !rank->events) return;
     trace.job_clocks_.add(*rank);
     trace.add_sample(*rank->events);
-    if (chosen && !chosen(rank->rank)) continue;
+    if (chosen && !chosen(rank->rank)) return;
     trace.add(*rank, damage);
     opened.ranks.push_back(rank);
-  }
+  });
   trace.job_clocks_.connect();
   trace.make_regions();
   trace.choose_slowest();

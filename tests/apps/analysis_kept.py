@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
 NOBODY = 65534
 VIEWS = ([], ["--format", "json"], ["--waits", "--format", "json"], ["--waits", "--callsites", "--format", "csv"], ["--mpi"], ["--communicators", "--format", "csv"],
@@ -226,6 +226,27 @@ class KeptAnalyses(TestCase):
             self.assertEqual((1, {0}), (len(said), {tool.returncode for tool in tools}))
             self.assertEqual([good], [path.read_bytes() for path in kept_in(copy)])
             self.assertEqual([], list(copy.glob("*.new")))
+
+    def test_threads_change_nothing(self) -> None:
+        """Nor what is told of damage, and in which order."""
+        experiment = self.directory / "many"
+        subprocess.run([BUILD / "tests/bin/make_experiment", experiment, "--ranks", "60", "--paths", "40", "--clusters", "2", "--iterations", "40", "--threads", "2"],
+                       check=True, capture_output=True, env=clean_environment())
+        profile = experiment / "profile.refrain"
+        good = profile.read_bytes()
+        draw = random.Random(2)
+        for damages in (0, 1, 20):
+            data = bytearray(good)
+            for _ in range(damages):
+                data[draw.randrange(len(data) // 4, len(data))] ^= 16
+            profile.write_bytes(data)
+            for view in ([], ["--format", "json"], ["--locations", "--format", "csv"], ["--sizes"]):
+                said = set()
+                for threads in ("1", "2", "3", "16"):
+                    done = subprocess.run([REFRAIN, "report", experiment, *view, "--threads", threads], capture_output=True, timeout=300, env=clean_environment())
+                    self.assertIn(done.returncode, (0, 4), done.stderr)
+                    said.add((done.returncode, done.stdout, done.stderr))
+                self.assertEqual(1, len(said), (damages, view))
 
     def test_experiments_of_earlier_versions(self) -> None:
         for golden in sorted((SOURCE / "tests/golden").iterdir()):
