@@ -244,7 +244,7 @@ class KeptAnalyses(TestCase):
                 said = set()
                 for threads in ("1", "2", "3", "16"):
                     done = subprocess.run([REFRAIN, "report", experiment, *view, "--threads", threads], capture_output=True, timeout=300, env=clean_environment())
-                    self.assertIn(done.returncode, (0, 4), done.stderr)
+                    self.assertIn(done.returncode, (0, 2, 4), done.stderr)
                     said.add((done.returncode, done.stdout, done.stderr))
                 self.assertEqual(1, len(said), (damages, view))
 
