@@ -60,13 +60,6 @@ const About profile_patterns[] = {
     {"big_messages", "communication", "Messages that are long on average"},
     {"uneven_distribution", "communication", "Processes spend unequal time at a call path"}};
 
-/// What a call path has at a location; sums of the run.
-struct Statement {
-  double ns = 0;
-  std::uint64_t visits = 0, messages = 0, bytes = 0;
-};
-using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;  // by node and location
-
 /// Where call paths have no names.
 Naming naming_by_path(const trace::Trace& trace) {
   const auto paths = static_cast<std::uint32_t>(trace.path_count());
@@ -161,6 +154,13 @@ class Searched::Analyser {
   }
 
  private:
+  /// What a call path has at a location; sums of the run.
+  struct Statement {
+    double ns = 0;
+    std::uint64_t visits = 0, messages = 0, bytes = 0;
+  };
+  using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;  // by node and location
+
   bool has_result() const { return !request_.processes || request_.processes->process() == 0; }
 
   Analysis severities(Estimate& estimate) {

@@ -9,12 +9,13 @@
 #include "offline/trace/matched_messages.hpp"
 
 namespace refrain::patterns {
+
+enum class SideOfMessage : std::uint8_t { Receives, Sends };
+
 namespace {
 
 using format::MetricId;
 using trace::MatchedMessage;
-
-enum class SideOfMessage : std::uint8_t { Receives, Sends };
 
 /// Of a node at a location.
 struct PlaceOfMessages {
@@ -141,6 +142,8 @@ std::map<PlaceOfMessages, EndsAtPlace> ends_at_places(const trace::Trace& trace,
   return places;
 }
 
+}  // namespace
+
 /// Messages among the events before a location began to sample, which are not in the sample.
 class MessagesBefore {
  public:
@@ -169,8 +172,6 @@ class MessagesBefore {
   std::vector<std::int64_t> until_ns_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, SideOfMessage>, double> messages_;  ///< by location, path and side
 };
-
-}  // namespace
 
 void MatchedSide::add(const std::vector<Message>& messages, double least_ns, double most_ns, const Whole& whole) {
   double time_ns = 0, waiting_ns = 0;
