@@ -1,6 +1,6 @@
 #pragma once
-/// A pass over the ranks of an experiment. While one of them is used, threads read the next ones. What is used, in which
-/// order, and which damage is noted in which order, is the same with any number of threads.
+/// A pass over the ranks of an experiment. While one of them is used, threads read the next ones. The order in which
+/// ranks are used, and in which damage is noted, is the same with any number of threads.
 
 #include <cstddef>
 #include <functional>

@@ -160,9 +160,9 @@ class Searched {
   ~Searched();
   Searched(const Searched&) = delete;
   Searched& operator=(const Searched&) = delete;
-  /// What it has found. `naming` must know all call paths of the trace. `by_path`: unless null, becomes what it has found
-  /// at each call path by itself: severities, and what is not told, by `path + 1`; 0 stands for what has no call path.
-  /// Without patterns of the profile, causes and headlines.
+  /// What it has found. `naming` must know all call paths of the trace. `by_path`: unless null, becomes what it has
+  /// found at each call path by itself: severities, and what is not told, by `path + 1`; 0 stands for what has no call
+  /// path. Without patterns of the profile, causes and headlines.
   Analysis by(const Naming& naming, Analysis* by_path = nullptr) const;
 
  private:

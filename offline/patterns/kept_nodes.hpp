@@ -1,6 +1,6 @@
 #pragma once
-/// The nodes of an analysis by numbers that outlast the names of call paths, in which it is kept: those of the first call
-/// paths that have these names.
+/// The nodes of an analysis by numbers that outlast the names of call paths, in which it is kept: those of the first
+/// call paths that have these names.
 
 #include "offline/experiment/packed.hpp"
 #include "offline/patterns/analysis.hpp"

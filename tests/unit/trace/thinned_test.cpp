@@ -1,5 +1,5 @@
-// A trace that is opened as a smaller sample has the iterations that the nested sample has at a higher level, chosen by the
-// number of records alone.
+// A trace that is opened as a smaller sample has the iterations that the nested sample has at a higher level, chosen by
+// the number of records alone.
 //
 // A rank has iterations of a marked loop, each with one barrier.
 
