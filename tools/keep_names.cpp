@@ -50,9 +50,9 @@ bool wait_for_end(int end, int stop, std::chrono::milliseconds most) {
 
 }  // namespace
 
-bool keep_names(const std::string& experiment, std::chrono::milliseconds most) {
+NamesEnd keep_names(const std::string& experiment, std::chrono::milliseconds most) {
   int end[2];
-  if (pipe2(end, O_CLOEXEC) != 0) return true;
+  if (pipe2(end, O_CLOEXEC) != 0) return NamesEnd::Unknown;
   const HeldSignals held;
   const pid_t parent = getpid(), process = fork();
   if (process == 0) {
@@ -61,14 +61,16 @@ bool keep_names(const std::string& experiment, std::chrono::milliseconds most) {
   }
   close(end[1]);
   bool is_quiet = true;
+  int status = -1;
   if (process > 0) {
     is_quiet = wait_for_end(end[0], held.descriptor(), most);
-    kill(process, SIGKILL);  // nothing when it has ended
-    while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+    kill(process, SIGKILL);
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
     }
   }
   close(end[0]);
-  return is_quiet;
+  if (!is_quiet) return NamesEnd::Interrupted;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NamesEnd::Known : NamesEnd::Unknown;
 }
 
 }  // namespace refrain::tools

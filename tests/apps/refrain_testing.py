@@ -102,11 +102,6 @@ def without_results(stderr: str) -> tuple[str, str]:
     return "".join(lines), last
 
 
-def written_by_ranks(experiment: Path) -> list[str]:
-    """The files of an experiment, but for those with the names of functions, which tools add."""
-    return sorted(name for name in os.listdir(experiment) if name != "names.refrain" and not name.startswith("functions-"))
-
-
 def python_with_otf2() -> str | None:
     """Debian's has the package; the one that runs this may be another."""
     for python in (sys.executable, "/usr/bin/python3"):
@@ -249,6 +244,12 @@ def on_a_terminal(command: Iterable[str | Path], columns: int) -> str:
 
 class NotPlanted(Exception):
     """The program's own clock says that a run did not have the times that were to be measured: whatever was measured says nothing."""
+
+
+def recorded_files(experiment: Path) -> list[str]:
+    """Those that the program has written: without what tools have added, which are names and what was found."""
+    return sorted(path.name for path in experiment.iterdir()
+                  if path.name != "names.refrain" and not path.name.startswith(("analysis-", "functions-")))
 
 
 class TestCase(unittest.TestCase):
