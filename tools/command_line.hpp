@@ -56,6 +56,9 @@ class Command {
   /// `names` as in "-o,--output", or without dashes for a word that is no option. The value is left as it is when the
   /// command line does not set it.
   Option flag(const char* names, bool& value, const std::string& description);
+  /// Calls `set` when the command line has the flag, or with the value of the option.
+  Option flag(const char* names, std::function<void()> set, const std::string& description);
+  Option option(const char* names, std::function<void(const std::string& value)> set, const std::string& description);
   Option option(const char* names, std::string& value, const std::string& description);
   Option option(const char* names, std::vector<std::string>& values, const std::string& description);
   Option option(const char* names, int& value, const std::string& description);

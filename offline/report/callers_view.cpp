@@ -1,12 +1,10 @@
-// Who calls a function: its time and calls by the path that leads to it.
+// The callers of a function: its time and calls by the call path that leads to it.
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/short_names.hpp"
-#include "offline/report/overview.hpp"
-#include "offline/report/table_page.hpp"
-#include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -15,7 +13,7 @@ bool is_called(const std::string& name, const std::string& wanted) {
   return name == wanted || analysis::short_name(name) == wanted || analysis::qualified_name(name) == wanted;
 }
 
-/// The outermost calls: what a function has below itself is in its time already.
+/// The outermost calls: the time of a function includes that of its calls of itself.
 std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::string& wanted) {
   std::vector<bool> inside(tree.nodes.size());
   std::vector<std::uint32_t> calls;
@@ -34,14 +32,14 @@ std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::s
   return calls;
 }
 
-Table callers_table(const Document& d) {
+std::vector<Table> callers_tables(const Document& d) {
   std::vector<Column> columns = {
       {"share", Kind::Share, Everywhere, "time %"},          {"time_s", Kind::Seconds, Everywhere, "time"},
       {"standard_error_s", Kind::Seconds, Everywhere, "+-"}, {"of_function", Kind::Share, Everywhere, "of it %"},
       {"mpi_calls", Kind::Count, Everywhere, "MPI calls"},   {"path", Kind::Path, ForPrograms},
-      {"callers", Kind::Words, InText, "called in"}};
-  auto calls = std::make_shared<const std::vector<std::uint32_t>>(calls_of(d.tree, d.options.callers));
-  return {"callers", std::move(columns), [&d, calls](const TakeRow& take) {
+      {"callers", Kind::Words, ForPeople, "called in"}};
+  auto calls = std::make_shared<const std::vector<std::uint32_t>>(calls_of(d.tree, d.request.subject));
+  Table table{"callers", std::move(columns), [&d, calls](const TakeRow& take) {
             struct Path {
               std::vector<std::string> names;
               double seconds, error_s;
@@ -68,19 +66,19 @@ Table callers_table(const Document& d) {
                      all_s > 0 ? of.seconds / all_s : 0, of.mpi_calls, of.names, text}});
             }
           }};
+  table.empty = "Nobody has called it.";
+  table.footnotes = {{fmt::format("Time of {} with what it calls, by caller.", d.request.subject), Note::Faint}};
+  return {std::move(table)};
 }
 
 }  // namespace
 
-const View callers_view{"--callers",
-                        [](const Options& options) { return !options.callers.empty(); },
-                        {"--callpath-depth", "--sort", "--limit", "--columns", "--thread"},
-                        [](const Document& d) { return std::vector{callers_table(d)}; },
-                        callers_table,
-                        [](const Document& d, const Terminal& terminal) {
-                          return table_page(d, terminal, callers_table(d), "Nobody has called it.",
-                                            "Time of " + d.options.callers + " with what it calls, by who calls it.");
-                        },
-                        true};
+const View callers_view{
+    .option = "--callers",
+    .subject = "FUNCTION",
+    .help = "The callers of this function, by call path",
+    .knows = {Ask::CallpathDepth, Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
+    .tables = callers_tables,
+    .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

@@ -52,7 +52,7 @@ class ClusterTables : TextPage {
  private:
   void clusters(const LoopGroup& group) {
     line(paint(style_.strong, cut_to(about(group) + ", clusters", width())));
-    const bool all = !d_.options.ranks.empty();
+    const bool all = !d_.request.ranks.empty();
     std::size_t shown = 0;
     for (const LoopOfLocation& of : group.locations) {
       if (!all && shown == most_tables) {
@@ -272,7 +272,7 @@ Table all_clusters_table(const Document& d) {
 }  // namespace
 
 Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
-  std::vector<Column> columns = {{"cluster", Kind::Id, InText | InCsv},
+  std::vector<Column> columns = {{"cluster", Kind::Id, ForPeople | InCsv},
                                  {"size", Kind::Count},
                                  {"class", Kind::Id},
                                  {"overflow", Kind::Flag},
@@ -325,8 +325,14 @@ std::string clusters_text(const Document& document, const LoopGroup& group, cons
   return ClusterTables(document, terminal).of(group);
 }
 
-const View clusters_view{"--clusters",           [](const Options& options) { return options.clusters; },
-                         {"--loop", "--thread"}, [](const Document& d) { return std::vector{loops_table(d)}; },
-                         all_clusters_table,     loops_page};
+const View clusters_view{.option = "--clusters",
+                         .subject = "",
+                         .help = "The clusters of iterations, rank by rank",
+                         .knows = {Ask::Loop, Ask::Thread},
+                         .tables = [](const Document& d) -> std::vector<Table> {
+                           return {d.request.format == Format::Json ? loops_table(d) : all_clusters_table(d)};
+                         },
+                         .needs = Loops,
+                         .page = loops_page};
 
 }  // namespace refrain::report

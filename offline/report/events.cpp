@@ -8,8 +8,7 @@
 
 #include "format/checksum.hpp"
 #include "format/hashing.hpp"
-#include "offline/report/json_tables.hpp"
-#include "offline/report/text_page.hpp"
+#include "offline/report/print_tables.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/pairing.hpp"
 
@@ -187,27 +186,31 @@ void for_each_event(const Trace& trace, const EventOptions& options,
   }
 }
 
-std::string text_of(const Row& row) {
+/// Text has the cells that an event has behind its region.
+const std::vector<Column> text_columns = {{.name = "time, s", .kind = Kind::Moment, .width = 15},
+                                          {.name = "rank", .width = 7},
+                                          {.name = "event", .is_left = true, .width = 20},
+                                          {.name = "of", .kind = Kind::Words}};
+
+Row as_text(const Row& row) {
   const auto number = [&](std::size_t cell) { return std::get<std::int64_t>(row.cells[cell]); };
   const auto has = [&](std::size_t cell) { return !std::holds_alternative<std::monostate>(row.cells[cell]); };
   const auto text = [&](std::size_t cell) {
     return has(cell) ? std::get<std::string>(row.cells[cell]) : std::string();
   };
   const std::string rank = has(1) ? fmt::format("{}", number(1)) : "-";
-  const std::string place = number(2) == 0 ? rank : fmt::format("{}.{}", rank, number(2));
-  std::string line =
-      fmt::format("{:>15.9f}  {:>7}  {:<20} {}", std::get<double>(row.cells[0]), place, text(3), text(4));
-  if (has(5)) line += fmt::format("  rank {}", number(5));
-  if (has(6)) line += fmt::format("  tag {}", number(6));
-  if (has(7)) line += "  in " + text(7);
-  if (has(8) && number(8) != 0) line += fmt::format("  {} bytes sent", number(8));
-  if (has(9) && number(9) != 0) line += fmt::format("  {} bytes received", number(9));
-  if (has(10)) line += fmt::format("  request {}", number(10));
-  if (has(11)) line += fmt::format("  iteration {}", number(11));
-  if (has(12)) line += fmt::format("  {} records lost", number(12));
-  if (has(13)) line += "  value " + text(13);
-  if (has(15)) line += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[15]));
-  return line + "\n";
+  std::string of = text(4);
+  if (has(5)) of += fmt::format("  rank {}", number(5));
+  if (has(6)) of += fmt::format("  tag {}", number(6));
+  if (has(7)) of += "  in " + text(7);
+  if (has(8) && number(8) != 0) of += fmt::format("  {} bytes sent", number(8));
+  if (has(9) && number(9) != 0) of += fmt::format("  {} bytes received", number(9));
+  if (has(10)) of += fmt::format("  request {}", number(10));
+  if (has(11)) of += fmt::format("  iteration {}", number(11));
+  if (has(12)) of += fmt::format("  {} records lost", number(12));
+  if (has(13)) of += "  value " + text(13);
+  if (has(15)) of += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[15]));
+  return {{row.cells[0], number(2) == 0 ? rank : fmt::format("{}.{}", rank, number(2)), text(3), of}};
 }
 
 }  // namespace
@@ -219,21 +222,14 @@ std::string name_of_communicator(const Trace& trace, std::int32_t index) {
 
 void print_events(const Trace& trace, const EventOptions& options, const Sink& out) {
   const EventRows rows(trace);
-  if (options.format == Format::Text) {
-    bool first = true;
-    for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
-      if (std::exchange(first, false)) out(fmt::format("{:>15}  {:>7}  {:<20} {}\n", "time, s", "rank", "event", "of"));
-      out(text_of(rows.row(event, sent)));
-    });
-    return;
-  }
-  const Table table{"events", event_columns, [&](const TakeRow& take) {
+  const bool is_text = options.format == Format::Text;
+  const Table table{"events", is_text ? text_columns : event_columns, [&](const TakeRow& take) {
                       for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
-                        take(rows.row(event, sent));
+                        const Row row = rows.row(event, sent);
+                        take(is_text ? as_text(row) : row);
                       });
                     }};
-  if (options.format == Format::Json) write_json({table}, out);
-  else options.table_format->write(table, out);
+  print_tables({table}, options.format, {}, out);
 }
 
 namespace {

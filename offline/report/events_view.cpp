@@ -1,4 +1,4 @@
-// What was kept of events, rank by rank.
+// The events that were kept, rank by rank.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ const char* word_of(format::EventMode mode) {
   return "off";
 }
 
-/// Of the chosen ranks.
+/// The events of the chosen ranks.
 struct KeptEvents : KeptOfTrace {
   std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
 
@@ -174,8 +174,7 @@ Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
           }};
 }
 
-std::vector<Table> events_tables(const Document& d) {
-  const auto kept = std::make_shared<const KeptEvents>(d);
+Table events_table(std::shared_ptr<const KeptEvents> kept) {
   Table events{"events",
                {{"mode"},
                 {"level", Kind::Count},
@@ -209,82 +208,73 @@ std::vector<Table> events_tables(const Document& d) {
                  take(std::move(row));
                }};
   events.shape = Table::Object;
-  return {std::move(events)};
+  return events;
 }
 
-class EventsPage : TextPage {
- public:
-  explicit EventsPage(const Terminal& terminal) : TextPage(terminal) {}
-
-  std::string render(const Document& d) {
-    const auto kept = std::make_shared<const KeptEvents>(d);
-    warnings(d);
-    heading(d);
-    if (!kept->trace) {
-      wrapped("", "No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.", 0);
-      return std::move(out_);
-    }
-    const std::string sample = sample_of(*kept);
-    const auto count = static_cast<std::int64_t>(kept->of_all_ranks());
-    wrapped("",
-            fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
-                        kept->has_stretches() ? fmt::format("{} of {}", count,
-                                                            plural(static_cast<std::int64_t>(kept->trace->stretches()),
-                                                                   "stretch", "stretches"))
-                                              : plural(count, "iteration", "iterations")),
-            8);
-    wrapped("", line_of_messages(kept->messages), 8);
-    if (kept->matched) wrapped("", line_of_matched(*kept->matched), 8);
-    if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
-      line(fmt::format("{} left out: not all ranks have called the same collective operations.",
-                       plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
-    clocks(kept->trace->clocks(), kept->clock_violations);
-    line();
-    print(by_rank_table(kept));
-    if (!kept->trace->slowest().empty()) {
-      line();
-      line("The slowest iterations, and how many ranks have kept their events:");
-      line();
-      print(slowest_table(kept));
-    }
-    line();
-    wrapped("", "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT", 0, style_.faint);
-    return std::move(out_);
-  }
-
- private:
-  void clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
-    if (clocks.machines() < 2) return;
-    if (clocks.uncertainty_ns() < 0)
-      return wrapped("",
-                     fmt::format("The clocks of {} machines were not compared: an event may seem to come before "
-                                 "its cause.",
-                                 clocks.machines()),
-                     0);
-    wrapped("",
-            fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
-                        clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3),
-            0);
-    if (clocks.bounds() == 0) return;
-    wrapped("",
-            fmt::format("{} of different machines correct them in between; {} of them are still in the wrong "
-                        "order.",
-                        plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
-                        violations),
-            0);
-  }
-};
-
-std::string events_page(const Document& document, const Terminal& terminal) {
-  return EventsPage(terminal).render(document);
+std::vector<Note> notes_on_clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
+  if (clocks.machines() < 2) return {};
+  if (clocks.uncertainty_ns() < 0)
+    return {{fmt::format("The clocks of {} machines were not compared: an event may seem to come before its cause.",
+                         clocks.machines())}};
+  std::vector<Note> notes{
+      {fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
+                   clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3)}};
+  if (clocks.bounds() > 0)
+    notes.push_back(
+        {fmt::format("{} of different machines correct them in between; {} of them are still in the wrong order.",
+                     plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
+                     violations)});
+  return notes;
 }
 
-Table kept_events_table(const Document& d) { return by_rank_table(std::make_shared<const KeptEvents>(d)); }
+/// What was kept, in front of the table by rank.
+std::vector<Note> notes_on_kept(const KeptEvents& kept) {
+  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  const std::string sample = sample_of(kept);
+  const std::int64_t count = number(kept.of_all_ranks());
+  constexpr std::size_t indent = 8;
+  std::vector<Note> notes{
+      {fmt::format(
+           "Events: {}{}; {} on every rank", mode_of(kept), sample.empty() ? "" : ", " + sample,
+           kept.has_stretches()
+               ? fmt::format("{} of {}", count, plural(number(kept.trace->stretches()), "stretch", "stretches"))
+               : plural(count, "iteration", "iterations")),
+       Note::Plain, indent},
+      {line_of_messages(kept.messages), Note::Plain, indent}};
+  if (kept.matched) notes.push_back({line_of_matched(*kept.matched), Note::Plain, indent});
+  if (const std::uint64_t left_out = kept.trace->stretches_left_out(); left_out > 0)
+    notes.push_back({fmt::format("{} left out: not all ranks have called the same collective operations.",
+                                 plural(number(left_out), "stretch", "stretches"))});
+  for (Note& note : notes_on_clocks(kept.trace->clocks(), kept.clock_violations)) notes.push_back(std::move(note));
+  notes.push_back({});
+  return notes;
+}
+
+std::vector<Table> events_tables(const Document& d) {
+  const auto kept = std::make_shared<const KeptEvents>(d);
+  if (d.request.format == Format::Json) return {events_table(kept)};
+  Table by_rank = by_rank_table(kept);
+  if (d.request.format != Format::Text) return {std::move(by_rank)};
+  if (!kept->trace)
+    return {Table{.before = {{"No events were kept; REFRAIN_TRACE=all keeps them when the program is measured."}}}};
+  by_rank.before = notes_on_kept(*kept);
+  by_rank.after = {{}};
+  by_rank.footnotes = {
+      {"To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT", Note::Faint}};
+  if (kept->trace->slowest().empty()) return {std::move(by_rank)};
+  Table slowest = slowest_table(kept);
+  slowest.before = {{"The slowest iterations, and how many ranks have kept their events:"}, {}};
+  slowest.after = {{}};
+  return {std::move(by_rank), std::move(slowest)};
+}
 
 }  // namespace
 
-const View events_view{
-    "--events", [](const Options& options) { return options.events; }, {}, events_tables, kept_events_table,
-    events_page};
+const View events_view{.option = "--events",
+                       .subject = "",
+                       .help = "What events were kept, rank by rank",
+                       .knows = {},
+                       .tables = events_tables,
+                       .frame = Frame::Heading};
 
 }  // namespace refrain::report

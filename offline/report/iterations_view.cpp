@@ -92,7 +92,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
 std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
   std::vector<Table> tables;
   std::shared_ptr<const OpenLoop> open;
-  if (d.options.iterations)
+  if (d.request.asks(iterations_view))
     if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
@@ -157,9 +157,9 @@ class LoopsPage : TextPage {
     std::string graphs;
     for (const LoopGroup& group : d.loops->groups) {
       if (!graphs.empty()) graphs += "\n";
-      if (d.options.iterations) graphs += graphs_text(d, group, terminal_);
-      if (d.options.iterations && d.options.clusters) graphs += "\n";
-      if (d.options.clusters) graphs += clusters_text(d, group, terminal_);
+      if (d.request.asks(iterations_view)) graphs += graphs_text(d, group, terminal_);
+      if (d.request.asks(iterations_view) && d.request.asks(clusters_view)) graphs += "\n";
+      if (d.request.asks(clusters_view)) graphs += clusters_text(d, group, terminal_);
     }
     warnings(d);  // also of what was found to be damaged just now
     heading(d);
@@ -188,11 +188,16 @@ Table loops_table(const Document& d) {
   return table;
 }
 
-const View iterations_view{"--iterations",
-                           [](const Options& options) { return options.iterations; },
-                           {"--metric", "--callpath", "--callpath-depth", "--loop", "--thread"},
-                           [](const Document& d) { return std::vector{loops_table(d)}; },
-                           iterations_table,
-                           loops_page};
+const View iterations_view{
+    .option = "--iterations",
+    .subject = "",
+    .help = "Every iteration of the marked loops, as a graph and a map",
+    .knows = {Ask::Metric, Ask::Callpath, Ask::CallpathDepth, Ask::Loop, Ask::Thread},
+    .tables = [](const Document& d) -> std::vector<Table> {
+      return {d.request.format == Format::Json ? loops_table(d) : iterations_table(d)};
+    },
+    .needs = Loops,
+    .beside = {"--clusters"},
+    .page = loops_page};
 
 }  // namespace refrain::report

@@ -169,6 +169,7 @@ void write_json(const std::vector<Table>& tables, const Sink& out) {
   // One line per element: readable, and searchable by line.
   JsonWriter json(out, 2);
   json.object([&] {
+    json.member("schema", schema_version);
     for (const Table& table : tables) write_json(json, table);
   });
   json.end_document();

@@ -11,6 +11,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/report/overview.hpp"
+#include "offline/report/report.hpp"
 
 namespace refrain::report {
 
@@ -57,7 +58,7 @@ struct LoopView {
 };
 
 /// Throws UsageError when a loop, metric or call path is asked for that is not there, with those that are.
-LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
+LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree);
 /// Throws UsageError, with what is similar, when the tree has no such call path.
 analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment, const analysis::CallTree& tree,
                                         const std::string& wanted);
@@ -99,7 +100,6 @@ struct PartTree {
   PartOfRun part;
   std::optional<std::int32_t> rank;  ///< of a cluster, which is of one
 };
-PartTree part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view,
-                     analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& tree_options);
+PartTree part_of_run(const Source& source, const Request& request, const LoopView& view);
 
 }  // namespace refrain::report

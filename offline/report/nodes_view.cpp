@@ -1,8 +1,8 @@
-// By machine: what the ranks on each have of the times.
+// Time by machine: the sums over the ranks on each.
 #include <map>
 
-#include "offline/report/table_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -13,7 +13,7 @@ struct OfNode {
   bool is_told_apart = true;
 };
 
-Table nodes_table(const Document& d) {
+std::vector<Table> nodes_tables(const Document& d) {
   const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
   const unsigned parts = is_told ? Everywhere : ForPrograms;
   std::vector<Column> columns = {{"wall_s", Kind::Seconds, Everywhere, "wall"},
@@ -28,7 +28,7 @@ Table nodes_table(const Document& d) {
                                  {"cpu_quota", Kind::Number, ForPrograms},
                                  {"which", Kind::Text, Everywhere, "which"},
                                  {"node"}};
-  return {
+  Table table{
       "nodes", std::move(columns), [&d](const TakeRow& take) {
         std::map<std::string, OfNode> nodes;
         std::map<std::int32_t, std::string> node_of;
@@ -58,18 +58,17 @@ Table nodes_table(const Document& d) {
                  rank_list(of.ranks), name}});
         }
       }};
+  table.empty = "No time was measured.";
+  table.footnotes = {{"Shares of the time on the node.", Note::Faint}};
+  return {std::move(table)};
 }
 
 }  // namespace
 
-const View nodes_view{"--nodes",
-                      [](const Options& options) { return options.nodes; },
-                      {"--sort", "--limit", "--columns", "--thread"},
-                      [](const Document& d) { return std::vector{nodes_table(d)}; },
-                      nodes_table,
-                      [](const Document& d, const Terminal& terminal) {
-                        return table_page(d, terminal, nodes_table(d), "No time was measured.",
-                                          "Shares of the time on the node.");
-                      }};
+const View nodes_view{.option = "--nodes",
+                      .subject = "",
+                      .help = "By machine",
+                      .knows = {Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
+                      .tables = nodes_tables};
 
 }  // namespace refrain::report

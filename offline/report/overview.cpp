@@ -89,7 +89,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   ++ranks_;
 }
 
-Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Options& options,
+Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Request& request,
                                  const analysis::CallTree& tree) {
   const experiment::ProfileDefinitions& definitions = experiment.definitions();
   Overview overview = std::move(overview_);
@@ -104,7 +104,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     }
   overview.ranks = std::max(definitions.ranks_expected, static_cast<std::int32_t>(experiment.ranks().size()));
   for (std::int32_t rank = 0; rank < overview.ranks; ++rank) {
-    const auto& there = options.chosen(rank) ? present_ : experiment.ranks();
+    const auto& there = request.chosen(rank) ? present_ : experiment.ranks();
     if (!std::ranges::binary_search(there, rank)) overview.missing_ranks.push_back(rank);
   }
   // What is damaged was written once: the program ended as it should.
@@ -126,7 +126,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   return overview;
 }
 
-bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)

@@ -4,7 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "offline/report/report.hpp"
+#include "offline/report/iteration_source.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::report {
 

@@ -1,4 +1,4 @@
-// What every document for programs says of the run: where it comes from, its totals, its damage, its communicators.
+// The tables of the run as a whole that every document has: its origin, totals, damage and communicators.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -116,7 +116,7 @@ Table totals_table(const Document& d) {
   return table.take();
 }
 
-Table findings_table(const Document& d) { return table_of("findings", d.options.findings); }
+Table findings_table(const Document& d) { return table_of("findings", d.found.findings); }
 
 Table table_of(const char* name, const std::vector<findings::Finding>& all) {
   return {name,

@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "offline/analysis/minimum_waits.hpp"
-#include "offline/report/report.hpp"
+#include "offline/report/iteration_source.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::report {
 
