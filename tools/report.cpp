@@ -101,7 +101,7 @@ constexpr std::chrono::milliseconds most_for_people(2500);
 /// Starts the search for what stands out, and for what events tell of call paths. The result waits for its end.
 std::function<report::Found()> start_search(const std::string& experiment, const report::Request& request) {
   constexpr std::chrono::milliseconds most_for_programs(10000);
-  const bool shows_waits = request.asks(report::waits_view);
+  const bool shows_waits = request.asks(report::Show::Waits);
   WantedFindings wanted;
   wanted.tree = report::tree_options(request, {});
   wanted.tree.ranks = {};
@@ -279,18 +279,18 @@ std::vector<std::pair<const char*, Option>> add_views(Command command, report::R
   std::vector<std::pair<const char*, Option>> added;
   const auto all = report::views();
   for (auto at = all.rbegin(); at != all.rend(); ++at) {  // the most general one first
-    const report::View* view = *at;
-    if (*view->option == '\0') continue;
-    const auto ask = [&request, view] { request.views.push_back(view); };
+    const report::View& view = *at;
+    if (*view.option == '\0') continue;
+    const auto ask = [&request, show = view.show] { request.views.push_back(show); };
     const auto ask_for = [&request, ask](const std::string& subject) {
       request.subject = subject;
       ask();
     };
-    added.emplace_back(view->option, *view->subject == '\0'
-                                         ? command.flag(view->option, ask, view->help)
-                                         : command.option(view->option, ask_for, view->help)
-                                               .type(view->subject)
-                                               .check(report::wrong_as_name));
+    const bool is_flag = *view.subject == '\0';
+    added.emplace_back(view.option, is_flag ? command.flag(view.option, ask, view.help)
+                                            : command.option(view.option, ask_for, view.help)
+                                                  .type(view.subject)
+                                                  .check(report::wrong_as_name));
   }
   return added;
 }

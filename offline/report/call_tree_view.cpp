@@ -327,6 +327,16 @@ class CallTreePage : public RunPage {
   std::string row_;
 };
 
+/// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
+void add_wait(const NodeWait& of, Row& row) {
+  if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
+  else
+    row.cells.insert(row.cells.end(), {of.seconds, of.error_s, name_of(of.method),
+                                       of.kind.empty() ? Cell() : Cell(of.kind), of.confidence});
+}
+
+}  // namespace
+
 std::string call_tree_page(const Document& document, const Terminal& terminal) {
   constexpr std::ptrdiff_t usual_lines_below = 11;
   std::string page;
@@ -340,16 +350,6 @@ std::string call_tree_page(const Document& document, const Terminal& terminal) {
   }
   return page;
 }
-
-/// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
-void add_wait(const NodeWait& of, Row& row) {
-  if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
-  else
-    row.cells.insert(row.cells.end(), {of.seconds, of.error_s, name_of(of.method),
-                                       of.kind.empty() ? Cell() : Cell(of.kind), of.confidence});
-}
-
-}  // namespace
 
 Table call_paths_table(const Document& d) {
   const bool sites = d.request.has_callsites();
@@ -404,13 +404,5 @@ Table call_paths_table(const Document& d) {
   };
   return {"callpaths", std::move(columns), rows};
 }
-
-const View call_tree_view{
-    .option = "",
-    .subject = "",
-    .help = "",
-    .knows = {Ask::Callsites, Ask::CallpathDepth, Ask::MinShare, Ask::Iteration, Ask::Cluster, Ask::Loop, Ask::Thread},
-    .tables = [](const Document& d) { return std::vector{call_paths_table(d)}; },
-    .page = call_tree_page};
 
 }  // namespace refrain::report

@@ -4,6 +4,7 @@
 
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -32,14 +33,14 @@ std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::s
   return calls;
 }
 
+}  // namespace
+
 std::vector<Table> callers_tables(const Document& d) {
-  std::vector<Column> columns = {
-      {"share", Kind::Share, Everywhere, "time %"},          {"time_s", Kind::Seconds, Everywhere, "time"},
-      {"standard_error_s", Kind::Seconds, Everywhere, "+-"}, {"of_function", Kind::Share, Everywhere, "of it %"},
-      {"mpi_calls", Kind::Count, Everywhere, "MPI calls"},   {"path", Kind::Path, ForPrograms},
-      {"callers", Kind::Words, ForPeople, "called in"}};
+  std::vector<Column> all = columns("share: time %, time_s: time, standard_error_s: +-, of_function: of it %, "
+                                    "mpi_calls: MPI calls") +
+                            columns("path", ForPrograms) + columns("callers: called in", ForPeople);
   auto calls = std::make_shared<const std::vector<std::uint32_t>>(calls_of(d.tree, d.request.subject));
-  Table table{"callers", std::move(columns), [&d, calls](const TakeRow& take) {
+  Table table{"callers", std::move(all), [&d, calls](const TakeRow& take) {
             struct Path {
               std::vector<std::string> names;
               double seconds, error_s;
@@ -70,15 +71,5 @@ std::vector<Table> callers_tables(const Document& d) {
   table.footnotes = {{fmt::format("Time of {} with what it calls, by caller.", d.request.subject), Note::Faint}};
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View callers_view{
-    .option = "--callers",
-    .subject = "FUNCTION",
-    .help = "The callers of this function, by call path",
-    .knows = {Ask::CallpathDepth, Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
-    .tables = callers_tables,
-    .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 #include "offline/trace/communicators.hpp"
@@ -82,13 +83,12 @@ CommunicatorRows rows_of(const Document& d) {
   return result;
 }
 
-std::vector<Table> communicators_of_job(const Document& d) {
-  std::vector<Column> columns = {
-      {"share", Kind::Share, Everywhere, "time %"},       {"time_s", Kind::Seconds, Everywhere, "time"},
-      {"calls_kept", Kind::Count, ForPrograms},           {"size", Kind::Count},
-      {"remote_size", Kind::Count, Everywhere, "remote"}, {"made", Kind::Count},
-      {"members", Kind::Text, Everywhere, "ranks"},       {"name", Kind::Text, Everywhere, "communicator"}};
-  Table table{"communicators_of_job", std::move(columns), [&d](const TakeRow& take) {
+}  // namespace
+
+std::vector<Table> communicators_tables(const Document& d) {
+  std::vector<Column> all = columns("share: time %, time_s: time") + columns("calls_kept", ForPrograms) +
+                            columns("size, remote_size: remote, made, members: ranks, name: communicator");
+  Table table{"communicators_of_job", std::move(all), [&d](const TakeRow& take) {
             CommunicatorRows all = rows_of(d);
             std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
             for (const CommunicatorRow& of : all.rows) {
@@ -105,15 +105,5 @@ std::vector<Table> communicators_of_job(const Document& d) {
                         Note::Faint}};
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View communicators_view{.option = "--communicators",
-                              .subject = "",
-                              .help = "The communicators: time of calls on them, and their ranks",
-                              .knows = {Ask::Sort, Ask::Limit, Ask::Columns},
-                              .tables = communicators_of_job,
-                              .needs = Traffic | AllRanks,
-                              .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

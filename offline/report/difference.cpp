@@ -12,6 +12,7 @@
 #include "offline/analysis/run_series.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/arrangement.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/report/text_page.hpp"
@@ -228,50 +229,27 @@ std::vector<StandsOut> findings_of_both(const Side& before, const Side& now) {
 
 Table changes_table(const std::vector<Changed>& changed) {
   return {"callpaths",
-          {{"path", Kind::Path},
-           {"kind"},
-           {"before_s", Kind::Seconds},
-           {"now_s", Kind::Seconds},
-           {"difference_s", Kind::Seconds},
-           {"standard_error_s", Kind::Seconds},
-           {"before_inclusive_s", Kind::Seconds},
-           {"now_inclusive_s", Kind::Seconds},
-           {"before_calls", Kind::Number},
-           {"now_calls", Kind::Number}},
-          [&changed](const TakeRow& take) {
-            for (const Changed& of : changed)
-              take({{of.path, name_of(of.kind), of.before.exclusive_s, of.now.exclusive_s, of.difference_s(),
+          columns("path, kind, before_s, now_s, difference_s, standard_error_s, before_inclusive_s, now_inclusive_s, "
+                  "before_calls, now_calls"),
+          rows_of(changed, [](const Changed& of) -> Row {
+            return {{of.path, name_of(of.kind), of.before.exclusive_s, of.now.exclusive_s, of.difference_s(),
                      of.error_s() > 0 ? Cell(of.error_s()) : Cell(), of.before.inclusive_s, of.now.inclusive_s,
-                     of.before.calls, of.now.calls}});
-          }};
+                     of.before.calls, of.now.calls}};
+          })};
 }
 
 Table iterations_table_of(const std::vector<ChangedIteration>& all) {
-  return {"iterations",
-          {{"loop"},
-           {"path"},
-           {"before_s", Kind::Seconds},
-           {"now_s", Kind::Seconds},
-           {"difference_s", Kind::Seconds},
-           {"standard_error_s", Kind::Seconds},
-           {"low_s", Kind::Seconds},
-           {"high_s", Kind::Seconds}},
-          [&all](const TakeRow& take) {
-            for (const ChangedIteration& of : all)
-              take({{of.loop, of.path, of.before_s, of.now_s, of.difference_s(), of.error_s,
-                     of.difference_s() - of.reach_s, of.difference_s() + of.reach_s}});
-          }};
+  return {"iterations", columns("loop, path, before_s, now_s, difference_s, standard_error_s, low_s, high_s"),
+          rows_of(all, [](const ChangedIteration& of) -> Row {
+            return {{of.loop, of.path, of.before_s, of.now_s, of.difference_s(), of.error_s,
+                     of.difference_s() - of.reach_s, of.difference_s() + of.reach_s}};
+          })};
 }
 
 Table run_table(const char* name, const Side& side) {
-  Table table{name,
-              {{"directory"}, {"command"}, {"ranks", Kind::Count}, {"elapsed_s", Kind::Seconds}},
-              [&side](const TakeRow& take) {
-                take({{side.experiment->directory().string(), joined_command(side.experiment->manifest().command),
-                       static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
-              }};
-  table.shape = Table::Object;
-  return table;
+  return object_of(name, columns("directory, command, ranks, elapsed_s"),
+                   {{side.experiment->directory().string(), joined_command(side.experiment->manifest().command),
+                     static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
 }
 
 class DifferencePage : TextPage {

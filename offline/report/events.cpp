@@ -8,6 +8,7 @@
 
 #include "format/checksum.hpp"
 #include "format/hashing.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/pairing.hpp"
@@ -42,23 +43,16 @@ std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, st
   return windows;
 }
 
-const std::vector<Column> event_columns = {{"time_s", Kind::Moment},
-                                           {"rank", Kind::Id},
-                                           {"thread", Kind::Id},
-                                           {"event"},
-                                           {"region"},
-                                           {"peer", Kind::Id},
-                                           {"tag", Kind::Id},
-                                           {"communicator"},
-                                           {"bytes_sent", Kind::Bytes},
-                                           {"bytes_received", Kind::Bytes},
-                                           {"request", Kind::Id},
-                                           {"iteration", Kind::Id},
-                                           {"lost", Kind::Count},
-                                           {"value"},
-                                           {"message", Kind::Id},
-                                           {"sent_s", Kind::Moment},
-                                           {"operation", Kind::Id}};
+std::vector<Column> event_columns() {
+  std::vector<Column> all = columns(
+      "time_s, rank, thread, event, region, peer, tag, communicator, bytes_sent, bytes_received, request, iteration, "
+      "lost, value, message, sent_s, operation");
+  for (Column& column : all)
+    if (column.kind == Kind::Seconds) column.kind = Kind::Moment;
+  return all;
+}
+
+constexpr std::size_t cells_of_event = 17;
 
 class EventRows {
  public:
@@ -69,7 +63,7 @@ class EventRows {
     const trace::LocationOfTrace& location = trace_.locations()[event.location];
     Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
              word_of(event)}};
-    row.cells.resize(event_columns.size());
+    row.cells.resize(cells_of_event);
     if (location.rank < 0) row.cells[1] = {};
     if (event.type == Type::SpanEnd) row.cells[4] = trace_.loop_of(event);
     else if (event.type <= Type::MarkEnd) row.cells[4] = trace_.region_of(event.path);
@@ -223,7 +217,7 @@ std::string name_of_communicator(const Trace& trace, std::int32_t index) {
 void print_events(const Trace& trace, const EventOptions& options, const Sink& out) {
   const EventRows rows(trace);
   const bool is_text = options.format == Format::Text;
-  const Table table{"events", is_text ? text_columns : event_columns, [&](const TakeRow& take) {
+  const Table table{"events", is_text ? text_columns : event_columns(), [&](const TakeRow& take) {
                       for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
                         const Row row = rows.row(event, sent);
                         take(is_text ? as_text(row) : row);

@@ -3,6 +3,7 @@
 
 #include "offline/analysis/functions.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -14,29 +15,17 @@ using analysis::PathKind;
 using format::MetricId;
 
 /// Text has fewer columns than the tables, in another order, and readable names.
-std::vector<Column> columns_of(const Document& d, bool has_errors) {
-  std::vector<Column> columns = {{"function", Kind::Text, InTables},
-                                 {"kind", Kind::Text, InTables},
-                                 {"exclusive_s", Kind::Seconds, InTables},
-                                 {"inclusive_s", Kind::Seconds, InTables}};
-  const std::size_t first_count = columns.size();
-  add_count_columns(columns);
-  add_asked_for_columns(columns, d.tree, InTables, {"metrics", "exclusive"});
-  for (std::size_t c = first_count; c < columns.size(); ++c) columns[c].in = InTables;
-  for (const char* name : {"exclusive_standard_error_s", "inclusive_standard_error_s"})
-    columns.push_back({name, Kind::Seconds, InTables});
-  columns.push_back({"precision", Kind::Text, InTables});
-  columns.insert(columns.end(), {{"exclusive_share", Kind::Share, InText, "excl %"},
-                                 {"exclusive_error", Kind::Text, has_errors ? InText : 0U, "+- %"},
-                                 {"exclusive_s", Kind::Seconds, InText, "time"},
-                                 {"inclusive_share", Kind::Share, InText, "incl %"},
-                                 {"inclusive_s", Kind::Seconds, InText, "time"},
-                                 {"visits", Kind::Count, InText, "MPI calls"},
-                                 {"samples", Kind::Count, InText},
-                                 {"bytes_sent", Kind::Bytes, InText, "sent"},
-                                 {"bytes_received", Kind::Bytes, InText, "received"},
-                                 {"function", Kind::Text, InText}});
-  return columns;
+std::vector<Column> function_columns(const Document& d, bool has_errors) {
+  std::vector<Column> all = columns("function, kind, exclusive_s, inclusive_s");
+  add_count_columns(all);
+  add_asked_for_columns(all, d.tree, Everywhere, {"metrics", "exclusive"});
+  all = std::move(all) + columns("exclusive_standard_error_s, inclusive_standard_error_s, precision");
+  for (Column& column : all) column.in = InTables;
+  all = std::move(all) + columns("exclusive_share: excl %", InText);
+  all.push_back({"exclusive_error", Kind::Text, has_errors ? InText : 0U, "+- %"});
+  return std::move(all) + columns("exclusive_s: time, inclusive_share: incl %, inclusive_s: time, visits: MPI calls, "
+                                  "samples, bytes_sent: sent, bytes_received: received, function",
+                                  InText);
 }
 
 Row row_of_function(const Document& d, const analysis::FunctionTotals& f, const analysis::ReadableNames& names) {
@@ -57,10 +46,12 @@ Row row_of_function(const Document& d, const analysis::FunctionTotals& f, const 
   return row;
 }
 
+}  // namespace
+
 std::vector<Table> functions_tables(const Document& d) {
   const auto functions = std::make_shared<const std::vector<analysis::FunctionTotals>>(function_totals(d.tree));
   const bool has_errors = std::ranges::any_of(*functions, [](const auto& f) { return f.exclusive_error_s > 0; });
-  Table table{"functions", columns_of(d, has_errors), [&d, functions](const TakeRow& take) {
+  Table table{"functions", function_columns(d, has_errors), [&d, functions](const TakeRow& take) {
                 analysis::ReadableNames names;
                 for (const auto& f : *functions) names.add(f.name);
                 for (const auto& f : *functions) take(row_of_function(d, f, names));
@@ -69,15 +60,5 @@ std::vector<Table> functions_tables(const Document& d) {
   table.row_names = "functions";
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View functions_view{.option = "--flat",
-                          .subject = "",
-                          .help = "By function instead of by call path",
-                          .knows = {Ask::CallpathDepth, Ask::MinShare, Ask::Iteration, Ask::Cluster, Ask::Loop,
-                                    Ask::Thread, Ask::Sort, Ask::Limit, Ask::Columns},
-                          .tables = functions_tables,
-                          .beside = {"--iterations", "--clusters", "--iteration", "--cluster"}};
 
 }  // namespace refrain::report

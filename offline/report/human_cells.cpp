@@ -23,7 +23,7 @@ struct CellText {
   }
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(const std::vector<std::string>& names) const {
-    return fmt::format("{}", fmt::join(names, kind == Kind::Sentence ? "" : "/"));
+    return fmt::format("{}", fmt::join(names, kind == Kind::Sentence ? "" : kind == Kind::Items ? ", " : "/"));
   }
   std::string operator()(const std::vector<std::int64_t>& numbers) const {
     return fmt::format("{}", fmt::join(numbers, ", "));

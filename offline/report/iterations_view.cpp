@@ -1,9 +1,11 @@
 // Every iteration of the marked loops. A loop may have many millions of them: values go straight to the writer.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/severities.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
@@ -64,35 +66,26 @@ Column precision_column() {
 
 /// The call path that was asked for.
 Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
-  Table table{"callpath",
-              {{"wanted"},
-               {"reconstructed", Kind::Flag},
-               {"samples_recorded", Kind::Flag},
-               {"samples_recorded_every", Kind::Count}}};
-  table.shape = Table::Object;
-  table.rows = [&view, open](const TakeRow& take) {
-    const std::uint64_t stride = open->profiles->samples_stride();
-    const bool samples = view.metric.name == "samples";
-    const bool whole =
-        view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
-    Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
-    if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
-    std::vector<IterationValue> values{shown_value(view, *open)};
-    if (auto error = shown_error(view, *open)) {
-      columns.push_back({"standard_error_s", Kind::Number});
-      values.push_back(std::move(error));
-    }
-    row.tables.push_back(series(open, std::move(columns), std::move(values)));
-    take(row);
-  };
-  return table;
+  const std::uint64_t stride = open->profiles->samples_stride();
+  const bool samples = view.metric.name == "samples";
+  const bool whole = view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
+  Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
+  if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
+  std::vector<Column> of_series{{view.metric.column, kind_of(view.metric.quantity)}};
+  std::vector<IterationValue> values{shown_value(view, *open)};
+  if (auto error = shown_error(view, *open)) {
+    of_series.push_back({"standard_error_s", Kind::Number});
+    values.push_back(std::move(error));
+  }
+  row.tables.push_back(series(open, std::move(of_series), std::move(values)));
+  return object_of("callpath", columns("wanted, reconstructed, samples_recorded, samples_recorded_every"),
+                   std::move(row));
 }
 
 std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
   std::vector<Table> tables;
   std::shared_ptr<const OpenLoop> open;
-  if (d.request.asks(iterations_view))
+  if (d.request.asks(Show::Iterations))
     if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
@@ -143,9 +136,9 @@ Table iterations_table(const Document& d) {
       }
     };
   };
-  return {"loops", {{"loop"}}, [&d, rows_of](const TakeRow& take) {
+  return {"loops", columns("loop"), [&d, rows_of](const TakeRow& take) {
             for (const LoopGroup& group : d.loops->groups)
-              take({{group.name}, {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, rows_of(group)}}});
+              take({{group.name}, {{"per_location", columns("rank, thread"), rows_of(group)}}});
           }};
 }
 
@@ -154,16 +147,18 @@ class LoopsPage : TextPage {
   explicit LoopsPage(const Terminal& terminal) : TextPage(terminal) {}
 
   std::string render(const Document& d) {
-    std::string graphs;
+    const bool iterations = d.request.asks(Show::Iterations), clusters = d.request.asks(Show::Clusters);
     for (const LoopGroup& group : d.loops->groups) {
-      if (!graphs.empty()) graphs += "\n";
-      if (d.request.asks(iterations_view)) graphs += graphs_text(d, group, terminal_);
-      if (d.request.asks(iterations_view) && d.request.asks(clusters_view)) graphs += "\n";
-      if (d.request.asks(clusters_view)) graphs += clusters_text(d, group, terminal_);
+      if (!out_.empty()) line();
+      if (iterations) out_ += graphs_text(d, group, terminal_);
+      if (iterations && clusters) line();
+      if (!clusters) continue;
+      for (const Table& table : clusters_text(d, group)) print(table);
     }
+    const std::string loops = std::exchange(out_, {});
     warnings(d);  // also of what was found to be damaged just now
     heading(d);
-    return out_ + graphs;
+    return out_ + loops;
   }
 };
 
@@ -174,11 +169,11 @@ std::string loops_page(const Document& document, const Terminal& terminal) {
 }
 
 Table loops_table(const Document& d) {
-  Table table{"loops", {{"name"}, {"iterations", Kind::Count}}, [&d](const TakeRow& take) {
+  Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
                         {{"per_location",
-                          {{"rank", Kind::Id}, {"thread", Kind::Id}},
+                          columns("rank, thread"),
                           [&d, &group](const TakeRow& take_location) {
                             for (const LoopOfLocation& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
@@ -188,16 +183,8 @@ Table loops_table(const Document& d) {
   return table;
 }
 
-const View iterations_view{
-    .option = "--iterations",
-    .subject = "",
-    .help = "Every iteration of the marked loops, as a graph and a map",
-    .knows = {Ask::Metric, Ask::Callpath, Ask::CallpathDepth, Ask::Loop, Ask::Thread},
-    .tables = [](const Document& d) -> std::vector<Table> {
-      return {d.request.format == Format::Json ? loops_table(d) : iterations_table(d)};
-    },
-    .needs = Loops,
-    .beside = {"--clusters"},
-    .page = loops_page};
+std::vector<Table> iterations_tables(const Document& d) {
+  return {d.request.format == Format::Json ? loops_table(d) : iterations_table(d)};
+}
 
 }  // namespace refrain::report

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "offline/analysis/severities.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/views.hpp"
@@ -126,8 +127,10 @@ class Shown {
   std::vector<std::size_t> metrics_;
 };
 
+}  // namespace
+
 /// The values are looked up before anything is printed, so that damage is told first.
-std::vector<Table> by_location_tables(const Document& d) {
+std::vector<Table> locations_tables(const Document& d) {
   const auto shown = std::make_shared<const Shown>(d);
   Table table{"by_location", shown->columns(), [&d, shown](const TakeRow& take) { shown->rows(d, take); }};
   table.empty = "No time was measured.";
@@ -136,33 +139,20 @@ std::vector<Table> by_location_tables(const Document& d) {
   return {std::move(table)};
 }
 
-}  // namespace
-
 Table threads_table(const Document& d) {
-  std::vector<Column> columns = {{"rank", Kind::Id}, {"thread", Kind::Id}, {"name"}};
-  for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s",
-                           "waited_for_core_s", "blocked_s", "mpi_off_cpu_s"})
-    columns.push_back({name, Kind::Seconds});
-  columns.push_back({"samples", Kind::Count});
-  add_asked_for_columns(columns, d.tree, InJson, {"metrics"});
-  return {"locations", std::move(columns), [&d](const TakeRow& take) {
+  std::vector<Column> all = columns(
+      "rank, thread, name, wall_s, mpi_s, user_s, overhead_s, measurement_off_s, not_on_cpu_s, waited_for_core_s, "
+      "blocked_s, mpi_off_cpu_s, samples");
+  add_asked_for_columns(all, d.tree, InJson, {"metrics"});
+  return {"locations", std::move(all), rows_of(d.tree.locations, [&d](const analysis::LocationSummary& l) {
             const auto if_known = [](bool known, double seconds) { return known ? Cell(seconds) : Cell(); };
-            for (const auto& l : d.tree.locations) {
-              Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
-                       l.stopped_s, l.not_on_cpu_s, if_known(l.off_cpu_is_told_apart, l.waited_for_core_s),
-                       if_known(l.off_cpu_is_told_apart, l.blocked_s), if_known(l.off_cpu_is_counted, l.mpi_off_cpu_s),
-                       l.samples}};
-              add_asked_for(row, d.tree, l.counts);
-              take(row);
-            }
-          }};
+            Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
+                     l.stopped_s, l.not_on_cpu_s, if_known(l.off_cpu_is_told_apart, l.waited_for_core_s),
+                     if_known(l.off_cpu_is_told_apart, l.blocked_s), if_known(l.off_cpu_is_counted, l.mpi_off_cpu_s),
+                     l.samples}};
+            add_asked_for(row, d.tree, l.counts);
+            return row;
+          })};
 }
-
-const View locations_view{.option = "--locations",
-                          .subject = "",
-                          .help = "Rank by rank and thread by thread, with standard errors",
-                          .knows = {Ask::Metric, Ask::Callpath, Ask::CallpathDepth, Ask::Thread, Ask::Sort, Ask::Limit,
-                                    Ask::Columns},
-                          .tables = by_location_tables};
 
 }  // namespace refrain::report

@@ -89,7 +89,7 @@ Table clusters_table(const Document& document, const LoopOfLocation& of, unsigne
 /// The view's metric as a graph over the iterations, and as a map of ranks and iterations; the clusters, location by
 /// location.
 std::string graphs_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
-std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
+std::vector<Table> clusters_text(const Document& document, const LoopGroup& group);
 /// Warnings, heading, then for each loop what is asked for.
 std::string loops_page(const Document& document, const Terminal& terminal);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/events.hpp"
 #include "offline/report/print_tables.hpp"
 
@@ -13,24 +14,10 @@ namespace {
 using trace::MatchedMessage;
 using trace::MessageEnd;
 
-const std::vector<Column> matched_columns = {{"receive_enter_s", Kind::Seconds},
-                                             {"receive_leave_s", Kind::Seconds},
-                                             {"receive_rank", Kind::Id},
-                                             {"receive_thread", Kind::Id},
-                                             {"receive_region"},
-                                             {"posted_region"},
-                                             {"send_enter_s", Kind::Seconds},
-                                             {"send_leave_s", Kind::Seconds},
-                                             {"send_rank", Kind::Id},
-                                             {"send_thread", Kind::Id},
-                                             {"send_region"},
-                                             {"communicator"},
-                                             {"tag", Kind::Id},
-                                             {"message", Kind::Id},
-                                             {"bytes", Kind::Bytes},
-                                             {"receives", Kind::Count},
-                                             {"late_sender_s", Kind::Seconds},
-                                             {"in_events"}};
+constexpr const char* matched_columns =
+    "receive_enter_s, receive_leave_s, receive_rank, receive_thread, receive_region, posted_region, send_enter_s, "
+    "send_leave_s, send_rank, send_thread, send_region, communicator, tag, message, bytes, receives, late_sender_s, "
+    "in_events";
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -98,7 +85,7 @@ void print_matched_messages(const trace::Trace& trace, const EventOptions& optio
   if (options.iteration) throw UsageError("--matched does not go together with --iteration");
   const std::vector<MatchedMessage> messages = matched_messages_of(trace, options);
   const bool is_text = options.format == Format::Text;
-  Table table{"messages", is_text ? matched_text_columns : matched_columns, [&](const TakeRow& take) {
+  Table table{"messages", is_text ? matched_text_columns : columns(matched_columns), [&](const TakeRow& take) {
                 for (const MatchedMessage& of : messages)
                   take(is_text ? text_row_of_message(trace, of) : row_of_message(trace, of));
               }};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "offline/analysis/names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -21,13 +22,11 @@ std::string module_of(const analysis::CallTree& tree, std::size_t node) {
   return tree.nodes[node].module.empty() ? "(unknown)" : tree.nodes[node].module;
 }
 
+}  // namespace
+
 std::vector<Table> modules_tables(const Document& d) {
-  std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"standard_error_s", Kind::Seconds, Everywhere, "+-"},
-                                 {"samples", Kind::Count},
-                                 {"module"}};
-  Table table{"modules", std::move(columns), [&d](const TakeRow& take) {
+  Table table{"modules", 
+              columns("share: time %, time_s: time, standard_error_s: +-, samples, module"), [&d](const TakeRow& take) {
             std::map<std::string, OfModule> modules;
             for (std::size_t i = 1; i < d.tree.nodes.size(); ++i) {
               const analysis::TreeNode& of = d.tree.nodes[i];
@@ -49,16 +48,5 @@ std::vector<Table> modules_tables(const Document& d) {
   table.empty = "No time was measured.";
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View modules_view{
-    .option = "--modules",
-    .subject = "",
-    .help = "By executable and library",
-    .knows = {Ask::Callsites, Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
-    .tables = modules_tables,
-    .needs = Callsites,
-    .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

@@ -8,6 +8,7 @@
 #include "offline/analysis/names.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/views.hpp"
 
@@ -136,23 +137,16 @@ Row row_of(const Document& d, const CallSite& of) {
            name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
 }
 
+}  // namespace
+
 std::vector<Table> mpi_tables(const Document& d) {
-  std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"wait_share", Kind::Share, Everywhere, "wait %"},
-                                 {"calls", Kind::Count},
-                                 {"min_s", Kind::Seconds, Everywhere, "min"},
-                                 {"mean_s", Kind::Seconds, Everywhere, "mean"},
-                                 {"max_s", Kind::Seconds, Everywhere, "max"},
-                                 {"mean_bytes", Kind::Bytes, Everywhere, "mean size"},
-                                 {"below_bytes", Kind::Bytes, Everywhere, "below"},
-                                 {"partners_min", Kind::Count, ForPrograms},
-                                 {"partners_max", Kind::Count, Everywhere, "partners"},
-                                 {"path", Kind::Path, ForPrograms},
-                                 {"function", Kind::Text, ForPrograms},
-                                 {"site", Kind::Text, ForPrograms},
-                                 {"call", Kind::Words, ForPeople, "called in"}};
-  Table table{"mpi_call_sites", std::move(columns), [&d](const TakeRow& take) {
+  std::vector<Column> all =
+      columns("share: time %, time_s: time, wait_share: wait %, calls, min_s: min, mean_s: mean, max_s: max, mean_bytes: "
+              "mean size, below_bytes: below") +
+      columns("partners_min", ForPrograms) + columns("partners_max: partners") +
+      columns("path, function, site", ForPrograms);
+  all.push_back({"call", Kind::Words, ForPeople, "called in"});
+  Table table{"mpi_call_sites", std::move(all), [&d](const TakeRow& take) {
             std::vector<CallSite> sites = CallSites(d).all();
             std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
             for (const CallSite& of : sites) take(row_of(d, of));
@@ -163,16 +157,5 @@ std::vector<Table> mpi_tables(const Document& d) {
                       Note::Faint}};
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View mpi_view{
-    .option = "--mpi",
-    .subject = "",
-    .help = "Call sites of MPI: time, calls, sizes, waiting, spread over ranks",
-    .knows = {Ask::Callsites, Ask::CallpathDepth, Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
-    .tables = mpi_tables,
-    .needs = Callsites | Waiting | Traffic,
-    .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

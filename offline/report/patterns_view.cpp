@@ -10,6 +10,7 @@
 
 #include "offline/analysis/short_names.hpp"
 #include "offline/patterns/headlines.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -47,7 +48,7 @@ struct PatternsShown {
 
 Table by_callpath_table(const PatternsShown& shown, const std::vector<PatternResult::ByNode>& all) {
   return {"by_callpath",
-          {{"path", Kind::Path}, {"severity_s", Kind::Seconds}, {"standard_error_s", Kind::Seconds}},
+          columns("path, severity_s, standard_error_s"),
           [&shown, &all](const TakeRow& take) {
             for (std::size_t i = 0; i < shown.rows(all.size()); ++i) {
               const auto& row = all[i];
@@ -58,12 +59,8 @@ Table by_callpath_table(const PatternsShown& shown, const std::vector<PatternRes
 
 Table by_location_table(const PatternsShown& shown, const PatternResult& of) {
   return {"by_location",
-          {{"rank", Kind::Id},
-           {"thread", Kind::Id},
-           {"severity_s", Kind::Seconds, InJson},
-           {"standard_error_s", Kind::Seconds, InJson},
-           {"location_severity_s", Kind::Seconds, InCsv},
-           {"location_standard_error_s", Kind::Seconds, InCsv}},
+          columns("rank, thread") + columns("severity_s, standard_error_s", InJson) +
+              columns("location_severity_s, location_standard_error_s", InCsv),
           [&shown, &of](const TakeRow& take) {
             for (std::size_t i = 0; i < shown.rows(of.by_location.size()); ++i) {
               const auto& row = of.by_location[i];
@@ -78,14 +75,7 @@ Table by_location_table(const PatternsShown& shown, const PatternResult& of) {
 
 Table patterns_table(const PatternsShown& shown) {
   return {"patterns",
-          {{"name"},
-           {"parent"},
-           {"severity_s", Kind::Seconds},
-           {"share", Kind::Share},
-           {"confidence", Kind::Number},
-           {"stands_for"},
-           {"standard_error_s", Kind::Seconds},
-           {"names", Kind::Path}},
+          columns("name, parent, severity_s, share, confidence, stands_for, standard_error_s, names"),
           [&shown](const TakeRow& take) {
             for (const PatternResult& of : shown.analysis.patterns) {
               if (!shown.has(of)) continue;
@@ -110,27 +100,20 @@ Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) 
 
 /// A call, or computation between two calls, and what it has to do with. `add(row, result)`: the cells of `columns`.
 template <class Result, class Add>
-Table activities_table(const PatternsShown& shown, const char* name, std::vector<Column> columns,
+Table activities_table(const PatternsShown& shown, const char* name, const std::vector<Column>& more,
                        const std::vector<Result>& all, const Add& add) {
-  columns.insert(columns.begin(), {{"kind"},
-                                   {"call", Kind::Path},
-                                   {"after", Kind::Path},
-                                   {"before", Kind::Path},
-                                   {"rank", Kind::Id},
-                                   {"thread", Kind::Id}});
-  return {name, std::move(columns), [&shown, &all, add](const TakeRow& take) {
-            for (const Result& of : all) {
-              Row row = activity_row(shown, of.activity);
-              add(row, of);
-              take(row);
-            }
-          }};
+  return {name, columns("kind, call, after, before, rank, thread") + more,
+          rows_of(all, [&shown, add](const Result& of) {
+            Row row = activity_row(shown, of.activity);
+            add(row, of);
+            return row;
+          })};
 }
 
 /// What has made others wait; in JSON of a computation also its functions.
 Table causes_table(const PatternsShown& shown) {
   return activities_table(
-      shown, "causes", {{"severity_s", Kind::Seconds}, {"share", Kind::Share}, {"direct_s", Kind::Seconds}},
+      shown, "causes", columns("severity_s, share, direct_s"),
       shown.analysis.causes->all, [&shown](Row& row, const patterns::CauseResult& of) {
         row.cells.insert(row.cells.end(),
                          {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)});
@@ -143,48 +126,11 @@ Table causes_table(const PatternsShown& shown) {
 Table critical_path_table(const PatternsShown& shown) {
   const patterns::CriticalResults& path = *shown.analysis.critical_path;
   return activities_table(
-      shown, "critical_path", {{"time_s", Kind::Seconds}, {"share", Kind::Share}, {"imbalance_s", Kind::Seconds}},
+      shown, "critical_path", columns("time_s, share, imbalance_s"),
       path.all, [&path](Row& row, const patterns::CriticalResult& of) {
         row.cells.insert(row.cells.end(),
                          {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0, seconds_of_ns(of.imbalance_ns)});
       });
-}
-
-Table critical_path_summary_table(const PatternsShown& shown) {
-  Table table{"", {{"critical_path_s", Kind::Seconds}}, [&shown](const TakeRow& take) {
-                take({{seconds_of_ns(shown.analysis.critical_path->ns)}});
-              }};
-  table.shape = Table::Object;
-  return table;
-}
-
-Table causes_summary_table(const PatternsShown& shown) {
-  Table table{
-      "", {{"waiting_s", Kind::Seconds}, {"waiting_unexplained_s", Kind::Seconds}}, [&shown](const TakeRow& take) {
-        take(
-            {{seconds_of_ns(shown.analysis.causes->waiting_ns), seconds_of_ns(shown.analysis.causes->unexplained_ns)}});
-      }};
-  table.shape = Table::Object;
-  return table;
-}
-
-Table summary_table(const PatternsShown& shown) {
-  Table table{"",
-              {{"total_time_s", Kind::Seconds},
-               {"level", Kind::Count},
-               {"not_covered_s", Kind::Seconds},
-               {"unknown_s", Kind::Seconds},
-               {"merged_strata", Kind::Count},
-               {"clock_violations", Kind::Count},
-               {"gaps", Kind::Count}},
-              [&shown](const TakeRow& take) {
-                const Analysis& a = shown.analysis;
-                take({{seconds_of_ns(a.total_ns), static_cast<std::int64_t>(a.level), seconds_of_ns(a.not_covered_ns),
-                       seconds_of_ns(a.unknown_ns), static_cast<std::int64_t>(a.merged_strata),
-                       static_cast<std::int64_t>(a.counts.violations), static_cast<std::int64_t>(a.counts.gaps)}});
-              }};
-  table.shape = Table::Object;
-  return table;
 }
 
 /// The sentences in front of the patterns: what is not known of them.
@@ -345,10 +291,24 @@ std::vector<Table> text_tables(const PatternsShown& shown) {
 }
 
 std::vector<Table> document_of(const PatternsShown& shown) {
-  std::vector<Table> tables{summary_table(shown), patterns_table(shown)};
-  if (shown.analysis.causes) tables.push_back(causes_summary_table(shown)), tables.push_back(causes_table(shown));
-  if (shown.analysis.critical_path)
-    tables.push_back(critical_path_summary_table(shown)), tables.push_back(critical_path_table(shown));
+  const Analysis& a = shown.analysis;
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  std::vector<Table> tables{
+      object_of("", columns("total_time_s, level, not_covered_s, unknown_s, merged_strata, clock_violations, gaps"),
+                {{seconds_of_ns(a.total_ns), count(a.level), seconds_of_ns(a.not_covered_ns),
+                  seconds_of_ns(a.unknown_ns), count(a.merged_strata), count(a.counts.violations),
+                  count(a.counts.gaps)}}),
+      patterns_table(shown)};
+  if (a.causes) {
+    tables.push_back(
+        object_of("", columns("waiting_s, waiting_unexplained_s"),
+                  {{seconds_of_ns(a.causes->waiting_ns), seconds_of_ns(a.causes->unexplained_ns)}}));
+    tables.push_back(causes_table(shown));
+  }
+  if (a.critical_path) {
+    tables.push_back(object_of("", columns("critical_path_s"), {{seconds_of_ns(a.critical_path->ns)}}));
+    tables.push_back(critical_path_table(shown));
+  }
   return tables;
 }
 

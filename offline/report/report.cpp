@@ -74,10 +74,10 @@ void render_part(const Source& source, const Request& request, const Terminal& t
 
 void check_request(const experiment::Experiment& experiment, const Request& request) {
   check_options(request);
-  for (const View* view : request.views)
-    if ((view->needs & AllRanks) && !request.ranks.empty())
+  for (const Show view : request.views)
+    if ((row_of(view).needs & AllRanks) && !request.ranks.empty())
       throw UsageError(
-          fmt::format("--rank does not go together with {}: what is shown takes all ranks", view->option));
+          fmt::format("--rank does not go together with {}: what is shown takes all ranks", row_of(view).option));
   check_ranks(experiment, request.ranks);
   check_folds(experiment, request);
 }
@@ -90,7 +90,7 @@ void render(const Source& source, const Request& request, const Terminal& termin
   analysis::CallTreeOptions of_tree = tree_options(request, source.progress);
   std::optional<analysis::MinimumWaits> minima;
   // Some ranks alone do not tell what others take for an operation of all.
-  if (request.shows_call_tree() || (request.asks(clusters_view) && request.ranks.empty()))
+  if (request.shows_call_tree() || (request.asks(Show::Clusters) && request.ranks.empty()))
     minima.emplace(experiment.definitions());
   of_tree.also = [&](const experiment::Rank& rank) {
     overview.add(rank);
@@ -106,7 +106,7 @@ void render(const Source& source, const Request& request, const Terminal& termin
   if (loops) view = view_loops(source, request, tree);
   if (loops && must_have_rows) require_loops(view, experiment, &tree);
   const Overview about = overview.finish(experiment, request, tree);
-  if (request.asks(waits_view) && must_have_rows && !found.waits && !minima->any())
+  if (request.asks(Show::Waits) && must_have_rows && !found.waits && !minima->any())
     throw UsageError(
         found.events_not_searched
             ? "--waits: the experiment has no durations of calls, and its events were not searched here; " +

@@ -6,10 +6,10 @@
 
 namespace refrain::report {
 
-bool Request::asks(const View& view) const { return std::ranges::find(views, &view) != views.end(); }
+bool Request::asks(Show view) const { return std::ranges::find(views, view) != views.end(); }
 
 bool Request::needs(unsigned need) const {
-  return std::ranges::any_of(views, [&](const View* view) { return (view->needs & need) != 0; });
+  return std::ranges::any_of(views, [&](Show view) { return (row_of(view).needs & need) != 0; });
 }
 
 bool Request::is_first_page() const {
@@ -22,7 +22,7 @@ bool Request::needs_findings() const { return is_first_page() || needs(Findings)
 bool Request::has_callsites() const { return callsites || needs(Callsites); }
 
 bool Request::shows_call_tree() const {
-  const bool has_others = std::ranges::any_of(views, [](const View* view) { return !(view->needs & Waiting); });
+  const bool has_others = std::ranges::any_of(views, [](Show view) { return !(row_of(view).needs & Waiting); });
   return (format == Format::Json || !has_others) && !is_of_part() && ranks.empty();
 }
 

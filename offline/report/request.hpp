@@ -14,7 +14,25 @@
 
 namespace refrain::report {
 
-struct View;  // views.hpp
+/// What can be shown; a row each in view_table.cpp, in this order.
+enum class Show : std::uint8_t {
+  Findings,
+  Iterations,
+  Clusters,
+  Windows,
+  Events,
+  Waits,
+  Mpi,
+  Modules,
+  Callers,
+  Source,
+  Sizes,
+  Communicators,
+  Nodes,
+  Locations,
+  Functions,
+  CallTree
+};
 
 inline constexpr double usual_min_share = 1;
 
@@ -26,8 +44,8 @@ class UsageError : public std::runtime_error {
 
 struct Request {
   Format format = Format::Text;
-  std::vector<const View*> views;  ///< none: the call tree
-  std::string subject;             ///< of a view that is of one function or file: its name
+  std::vector<Show> views;  ///< none: the call tree
+  std::string subject;      ///< of a view that is of one function or file: its name
 
   // The part of the run.
   std::vector<std::int32_t> ranks;  ///< in ascending order; empty: all
@@ -52,7 +70,7 @@ struct Request {
   std::optional<std::int64_t> limit;   ///< rows
   std::vector<std::string> columns;    ///< in this order; empty: all
 
-  bool asks(const View& view) const;
+  bool asks(Show view) const;
   /// Whether a view that was asked for needs any of these (enum Need in views.hpp).
   bool needs(unsigned need) const;
   bool is_of_part() const { return iteration.has_value() || cluster.has_value(); }

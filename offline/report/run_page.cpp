@@ -228,7 +228,7 @@ void RunPage::footnotes() {
                         min_share_, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
             0, style_.faint);
   }
-  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.request.asks(nodes_view))
+  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.request.asks(Show::Nodes))
     wrapped("",
             fmt::format("Threads other than the first of each rank were idle for {}; shares below the head leave that "
                         "out.{}",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
@@ -19,16 +20,13 @@ std::string words_of(unsigned size) {
   return fmt::format("< {}", human_bytes(static_cast<std::int64_t>(std::uint64_t{1} << std::min(size, 62U))));
 }
 
+}  // namespace
+
 std::vector<Table> sizes_tables(const Document& d) {
-  std::vector<Column> columns = {{"calls", Kind::Count},
-                                 {"calls_share", Kind::Share, Everywhere, "calls %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"share", Kind::Share, Everywhere, "time %"},
-                                 {"mean_s", Kind::Seconds, Everywhere, "a call"},
-                                 {"below_bytes", Kind::Bytes, ForPrograms},
-                                 {"function", Kind::Text, ForPrograms},
-                                 {"what", Kind::Text, ForPeople, "size and function"}};
-  Table table{"sizes", std::move(columns), [&d](const TakeRow& take) {
+  std::vector<Column> all = columns("calls, calls_share: calls %, time_s: time, share: time %, mean_s: a call") +
+                            columns("below_bytes, function", ForPrograms) +
+                            columns("what: size and function", ForPeople);
+  Table table{"sizes", std::move(all), [&d](const TakeRow& take) {
             std::map<std::pair<std::string, unsigned>, OfSize> sizes;
             OfSize all;
             d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
@@ -67,14 +65,5 @@ std::vector<Table> sizes_tables(const Document& d) {
                       Note::Faint}};
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View sizes_view{.option = "--sizes",
-                      .subject = "",
-                      .help = "How much calls of MPI move, as a histogram",
-                      .knows = {Ask::Sort, Ask::Limit, Ask::Columns, Ask::Thread},
-                      .tables = sizes_tables,
-                      .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

@@ -9,6 +9,7 @@
 
 #include "offline/analysis/names.hpp"
 #include "offline/experiment/clean_text.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -74,12 +75,7 @@ std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string
 
 Table source_table(const Document& d, std::shared_ptr<const std::string> file) {
   return {"source",
-          {{"line", Kind::Id},
-           {"calls_share", Kind::Share, Everywhere, "calls %"},
-           {"calls_s", Kind::Seconds, Everywhere, "calls"},
-           {"own_share", Kind::Share, Everywhere, "own %"},
-           {"own_s", Kind::Seconds, Everywhere, "own"},
-           {"function"}},
+          columns("line, calls_share: calls %, calls_s: calls, own_share: own %, own_s: own, function"),
           [&d, file = std::move(file)](const TakeRow& take) {
             const double wall_s = d.tree.totals.wall_s;
             for (const auto& [line, of] : lines_of(d.tree, *file))
@@ -141,10 +137,8 @@ class Listing {
 Table listing_table(const Document& d, const std::string& file) {
   const auto listing = std::make_shared<Listing>(d, file);
   Table table{.name = "listing",
-              .columns = {{"calls_share", Kind::Share, Everywhere, "calls %"},
-                          {"own_share", Kind::Share, Everywhere, "own %"},
-                          {"line", Kind::Id},
-                          {.name = "text", .kind = Kind::Words, .head = " "}},
+              .columns = columns("calls_share: calls %, own_share: own %, line") +
+                         std::vector<Column>{{"text", Kind::Words, Everywhere, " "}},
               .rows = [listing](const TakeRow& take) { listing->rows(take); },
               .before = {{file, Note::Strong, 0, true}},
               .footnotes = {{"calls: what is called on the line, with all that it calls. own: time in the function "
@@ -155,20 +149,12 @@ Table listing_table(const Document& d, const std::string& file) {
   return table;
 }
 
+}  // namespace
+
 std::vector<Table> source_tables(const Document& d) {
   const std::string file = chosen_file(d);
   if (d.request.format == Format::Text) return {listing_table(d, file)};
   return {source_table(d, std::make_shared<const std::string>(file))};
 }
-
-}  // namespace
-
-const View source_view{.option = "--source",
-                       .subject = "FILE",
-                       .help = "The lines of this source file with their share of the time",
-                       .knows = {Ask::Thread},
-                       .tables = source_tables,
-                       .needs = Callsites,
-                       .leaves_out_idle_helpers = true};
 
 }  // namespace refrain::report

@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t {
   Text,      ///< a name: its parts in brackets make room first
   Words,     ///< a text that is read from its beginning
   Sentence,  ///< words and call paths in turn: where there is no room the call paths make it
+  Items,     ///< several texts, of which the first ones stay where there is no room
   Path,      ///< names from caller to callee
   Count,     ///< an integer
   Id,        ///< a name in numbers: zero is one, too

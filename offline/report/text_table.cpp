@@ -68,7 +68,8 @@ class TextTable {
     return put(
         [&](const ShownColumn& of) {
           const std::string text = head_of(table_.columns[of.column]);
-          return of.is_text && is_fitted_ ? fit_words(text, room_of(of), glyphs_.ellipsis) : text;
+          const bool is_last = &of == &shown_.back();
+          return is_last && is_fitted_ ? fit_words(text, room_of(of), glyphs_.ellipsis) : text;
         },
         [](const std::string& text) { return text; });
   }
@@ -119,6 +120,7 @@ class TextTable {
     if (is_fitted_ && of.is_text && display_width(text) > room) {
       const auto* parts = std::get_if<std::vector<std::string>>(&cell);
       if (kind == Kind::Sentence && parts) text = fit_sentence(*parts, room, glyphs_.ellipsis);
+      else if (kind == Kind::Items && parts) text = fit_items(*parts, room, glyphs_.ellipsis);
       else if (kind == Kind::Text) text = fit_name(text, room, glyphs_.ellipsis);
       else if (kind == Kind::Path) text = fit_path(text, room, glyphs_.ellipsis);
       else text = fit_words(text, room, glyphs_.ellipsis);

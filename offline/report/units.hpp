@@ -16,9 +16,8 @@ using analysis::human_time;
 using analysis::percent;
 using analysis::rank_list;
 
-/// Number of terminal columns of a UTF-8 text: two for wide characters (Chinese, Japanese, Korean, emoji), none for
-/// combining marks, as wcwidth has it in a UTF-8 locale, but the same on every machine (Unicode 15, UAX 11). A byte that
-/// is no UTF-8 is one column.
+/// Number of terminal columns of a UTF-8 text by wcwidth: two for wide characters (Chinese, Japanese, Korean, emoji), none
+/// for combining marks. A byte that is no UTF-8 is one column.
 std::size_t display_width(std::string_view text);
 /// As much of the beginning as `width` columns hold.
 std::string cut_to(std::string_view text, std::size_t width);
@@ -33,6 +32,8 @@ std::string fit_path(const std::string& path, std::size_t width, std::string_vie
 std::string joined_path(const std::vector<std::string>& names);
 /// Words and call paths in turn, put together: where there is no room the call paths are shortened alike.
 std::string fit_sentence(const std::vector<std::string>& parts, std::size_t width, std::string_view ellipsis);
+/// As many of them as fit, with commas between them, and at least a part of the first one.
+std::string fit_items(const std::vector<std::string>& items, std::size_t width, std::string_view ellipsis);
 /// With a question mark for each character that is not ASCII.
 std::string as_ascii(std::string_view text);
 

@@ -18,8 +18,8 @@ namespace {
 /// "--iterations, --mpi or --locations".
 std::string options_of_views_that_know(Ask ask) {
   std::vector<std::string> names;
-  for (const View* view : views())
-    if (view != &call_tree_view && view->knows_of(ask)) names.emplace_back(view->option);
+  for (const View& view : views())
+    if (view.show != Show::CallTree && view.knows_of(ask)) names.emplace_back(view.option);
   if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
   const std::string last = names.back();
   names.pop_back();
@@ -32,16 +32,18 @@ bool is_listed(const View& view, std::string_view option) {
 
 const View* view_of(std::string_view option) {
   const auto all = views();
-  const auto at = std::ranges::find(all, option, [](const View* view) { return std::string_view(view->option); });
-  return at == all.end() ? nullptr : *at;
+  const auto at = std::ranges::find(all, option, [](const View& view) { return std::string_view(view.option); });
+  return at == all.end() ? nullptr : &*at;
 }
+
+bool is_of_paths(const View& view) { return view.show == Show::CallTree || view.show == Show::Functions; }
 
 /// A document has the tables of all views, and the call paths; other formats show the first view (the text also both
 /// of loops).
 void check_option(const RequestOption& option, const Request& request, const std::vector<const View*>& wanted) {
   const View& first = *wanted[0];
   const bool is_document = request.format == Format::Json;
-  const bool only_paths = &first == &call_tree_view || &first == &functions_view;
+  const bool only_paths = is_of_paths(first);
   if (option.ask == Ask::Loop && !request.is_of_part() && !request.needs(Loops))
     refuse(option.name, "goes with --iterations, --clusters, --iteration or --cluster");
   const std::size_t views = is_document ? wanted.size() : only_paths ? 1 : wanted.size() - 1;
@@ -50,7 +52,7 @@ void check_option(const RequestOption& option, const Request& request, const std
     return;
   const bool is_one_table = row_of(request.format).write != nullptr;
   if (is_one_table && option.is_of_tables() && !(first.needs & Loops)) return;
-  if (option.ask == Ask::Callsites && &first == &functions_view)
+  if (option.ask == Ask::Callsites && first.show == Show::Functions)
     refuse(option.name, "--flat does not keep call sites apart");
   if (only_paths) refuse(option.name, "goes with " + options_of_views_that_know(option.ask));
   if (option.is_of_tables())
@@ -80,7 +82,7 @@ std::vector<Table> document_tables(const Document& d, const Document& without_he
   };
   const auto wanted = wanted_views(d.request);
   for (const View* view : wanted) {
-    if (view == &call_tree_view) continue;  // it is there
+    if (view->show == Show::CallTree) continue;  // it is there
     const Document& shown = view->leaves_out_idle_helpers ? without_helpers : d;
     for (Table& table : view == wanted[0] ? tables_of(*view, shown) : view->tables(shown))
       if (!is_there(table.name)) tables.push_back(std::move(table));
@@ -93,18 +95,10 @@ std::vector<Table> document_tables(const Document& d, const Document& without_he
 
 bool View::knows_of(Ask ask) const { return std::ranges::find(knows, ask) != knows.end(); }
 
-std::span<const View* const> views() {
-  static const View* const all[] = {&findings_view, &iterations_view, &clusters_view,  &windows_view,
-                                    &events_view,   &waits_view,      &mpi_view,       &modules_view,
-                                    &callers_view,  &source_view,     &sizes_view,     &communicators_view,
-                                    &nodes_view,    &locations_view,  &functions_view, &call_tree_view};
-  return all;
-}
-
 std::vector<const View*> wanted_views(const Request& request) {
   std::vector<const View*> wanted;
-  for (const View* view : views())
-    if (view == &call_tree_view || request.asks(*view)) wanted.push_back(view);
+  for (const View& view : views())
+    if (view.show == Show::CallTree || request.asks(view.show)) wanted.push_back(&view);
   return wanted;
 }
 
@@ -118,23 +112,23 @@ void check_options(const Request& request) {
   const View& first = *wanted[0];
   const FormatRow& format = row_of(request.format);
   const bool is_document = request.format == Format::Json;
-  const bool only_paths = &first == &call_tree_view || &first == &functions_view;
-  if (format.write && request.asks(iterations_view) && request.asks(clusters_view))
+  const bool only_paths = is_of_paths(first);
+  if (format.write && request.asks(Show::Iterations) && request.asks(Show::Clusters))
     refuse(fmt::format("--format {}", format.name), "one table at a time, --iterations or --clusters");
-  if (request.asks(functions_view) && !only_paths && !is_document)
+  if (request.asks(Show::Functions) && !only_paths && !is_document)
     refuse("--flat", fmt::format("of call paths, which {} does not show", first.option));
   for (const RequestOption& option : request_options())
     if (option.is_given(request)) check_option(option, request, wanted);
   if (request.min_share && request.format != Format::Text)
     refuse("--min-share", "only text folds call paths; here all of them are shown");
-  if (request.callpath_depth && request.callpath.empty() && !only_paths && &first != &waits_view && !is_document)
+  if (request.callpath_depth && request.callpath.empty() && !only_paths && first.show != Show::Waits && !is_document)
     refuse("--callpath-depth", fmt::format("of call paths, which {} does not show", first.option));
 }
 
 std::string first_view_option(const Request& request) {
   if (request.iteration) return "--iteration";
   if (request.cluster) return "--cluster";
-  if (request.asks(functions_view)) return functions_view.option;
+  if (request.asks(Show::Functions)) return row_of(Show::Functions).option;
   return wanted_views(request)[0]->option;
 }
 

@@ -29,31 +29,33 @@ enum class Frame : std::uint8_t {
   Heading  ///< which experiment this is
 };
 
+using Tables = std::vector<Table>;
+
+/// A row of the table of views.
 struct View {
-  const char* option;      ///< that asks for it, "--callers"; empty: the call tree, which is shown without any
-  const char* subject;     ///< what help calls the value of the option, "FUNCTION"; empty: it is a flag
+  Show show;
+  const char* option;   ///< that asks for it, "--callers"; empty: it is shown without any
+  const char* subject;  ///< what help calls the value of the option, "FUNCTION"; empty: it is a flag
   const char* help;
   std::vector<Ask> knows;  ///< the options that change it, beside --rank, --fold and --format
   /// JSON: the members of a document beside those that every document has. Other formats: the tables that are printed,
   /// of formats of one table exactly one. They may keep references to the document. Throws UsageError.
-  std::vector<Table> (*tables)(const Document& document);
+  Tables (*tables)(const Document& document);
   unsigned needs = 0;  ///< of enum Need
   Frame frame = Frame::Run;
   bool leaves_out_idle_helpers = false;  ///< in all formats, not only for people (idle_helpers.hpp)
-  std::vector<std::string_view> beside = {};  ///< options that may be given with its own, of those that are views or
-                                              ///< parts of the run
   /// A text that is laid out by itself. Null: the tables are printed.
   std::string (*page)(const Document& document, const Terminal& terminal) = nullptr;
+  /// Options that may be given with its own, of those that are views or parts of the run.
+  std::vector<std::string_view> beside = {};
 
   bool knows_of(Ask ask) const;
 };
 
-extern const View call_tree_view, events_view, functions_view, locations_view, windows_view, iterations_view,
-    clusters_view, waits_view, mpi_view, modules_view, callers_view, findings_view, sizes_view, nodes_view,
-    communicators_view, source_view;
-
-/// In the order in which they are looked for: of those asked for the first one is what formats of one table print.
-std::span<const View* const> views();
+/// The table (view_table.cpp), in the order in which they are looked for: of those asked for the first one is what
+/// formats of one table print.
+std::span<const View> views();
+const View& row_of(Show view);
 /// Those that were asked for, in that order, and the call tree as the last one.
 std::vector<const View*> wanted_views(const Request& request);
 /// Whether two options, of views or of parts of the run, may be given together.
@@ -72,7 +74,7 @@ std::string first_view_option(const Request& request);
 void print_document(const Document& document, const Terminal& terminal, const Sink& out);
 
 /// The text of tables with what stands around them.
-std::string page_of(const Document& document, const Terminal& terminal, Frame frame, std::vector<Table> tables);
+std::string page_of(const Document& document, const Terminal& terminal, Frame frame, Tables tables);
 
 // What every JSON document has.
 Table experiment_table(const Document& document);
@@ -83,6 +85,6 @@ Table findings_table(const Document& document);
 Table table_of(const char* name, const std::vector<findings::Finding>& all);
 Table call_paths_table(const Document& document);
 Table threads_table(const Document& document);
-std::vector<Table> windows_tables(const Document& document);
+Tables windows_tables(const Document& document);
 
 }  // namespace refrain::report

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -67,15 +68,8 @@ std::vector<OfRank> minima_of_ranks(const Document& d) {
 /// `minima`: of this call path.
 Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
   return {"by_rank",
-          {{"rank", Kind::Id},
-           {"wait_s", Kind::Seconds},
-           {"wait_error_s", Kind::Seconds},
-           {"wait_method"},
-           {"minimum_s", Kind::Seconds},
-           {"minimum_least_s", Kind::Seconds},
-           {"minimum_most_s", Kind::Seconds},
-           {"minimum_error_s", Kind::Seconds},
-           {"shortest_s", Kind::Seconds}},
+          columns("rank, wait_s, wait_error_s, wait_method, minimum_s, minimum_least_s, minimum_most_s, "
+                  "minimum_error_s, shortest_s"),
           [&wait, minima](const TakeRow& take) {
             // Of single messages only the sum over ranks is known.
             const bool by_events = wait.method == NodeWait::Method::Events || wait.method == NodeWait::Method::Sampled;
@@ -117,22 +111,14 @@ std::string share_of(const Document& d, const std::optional<double>& seconds) {
 
 /// Text has shares, and columns of its own.
 std::vector<Column> columns_of_waits(const Document& d) {
-  std::vector<Column> columns = {{"id", Kind::Id, InJson}, {"path", Kind::Path, InTables}};
-  const auto add = [&](const char* name, Kind kind) { columns.push_back({name, kind, InTables}); };
-  if (d.request.callsites) add("module", Kind::Text), add("file", Kind::Text), add("line", Kind::Id);
-  add("mpi_s", Kind::Seconds);
-  add("calls", Kind::Count);
-  add("wait_s", Kind::Seconds);
-  add("wait_error_s", Kind::Seconds);
-  add("wait_method", Kind::Text);
-  add("wait_kind", Kind::Text);
-  add("wait_confidence", Kind::Share);
-  for (const char* name :
-       {"events_s", "matched_s", "minimum_s", "minimum_least_s", "minimum_most_s", "shortest_s"})
-    add(name, Kind::Seconds);
+  std::vector<Column> all = columns("id", InJson) + columns("path", InTables);
+  if (d.request.callsites) all = std::move(all) + columns("module, file, line", InTables);
+  all = std::move(all) + columns("mpi_s, calls, wait_s, wait_error_s, wait_method, wait_kind, wait_confidence, events_s, "
+                                 "matched_s, minimum_s, minimum_least_s, minimum_most_s, shortest_s",
+                                 InTables);
   // Those that are needed least go first where there is no room.
   const auto add_to_text = [&](const char* name, const char* head, int gives_way) {
-    columns.push_back({.name = name, .in = InText, .head = head, .is_optional = true, .gives_way = gives_way});
+    all.push_back({.name = name, .in = InText, .head = head, .is_optional = true, .gives_way = gives_way});
   };
   add_to_text("wait_share", "wait %", 0);
   add_to_text("wait_error_share", "+- %", 2);
@@ -144,8 +130,8 @@ std::vector<Column> columns_of_waits(const Document& d) {
   add_to_text("matched_share", "matched %", 6);
   add_to_text("minimum_share", "minimum %", 4);
   add_to_text("bounds", "bounds %", 7);
-  columns.push_back({"call_path", Kind::Path, InText, "call path"});
-  return columns;
+  all.push_back({"call_path", Kind::Path, InText, "call path"});
+  return all;
 }
 
 Row row_of_path(const Document& d, const WaitingPath& of) {
@@ -174,6 +160,8 @@ Row row_of_path(const Document& d, const WaitingPath& of) {
   row.weight = {of.wait.seconds, of.wait.error_s};
   return row;
 }
+
+}  // namespace
 
 std::vector<Table> waits_tables(const Document& d) {
   const auto paths = std::make_shared<const std::vector<WaitingPath>>(waiting_paths(d));
@@ -204,14 +192,5 @@ std::vector<Table> waits_tables(const Document& d) {
        Note::Faint});
   return {std::move(table)};
 }
-
-}  // namespace
-
-const View waits_view{.option = "--waits",
-                      .subject = "",
-                      .help = "How long call paths have waited for other processes, as each method tells",
-                      .knows = {Ask::Callsites, Ask::CallpathDepth, Ask::MinShare},
-                      .tables = waits_tables,
-                      .needs = Waiting | AllRanks};
 
 }  // namespace refrain::report

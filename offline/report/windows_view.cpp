@@ -4,6 +4,7 @@
 
 #include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/windows.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -38,17 +39,7 @@ std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_stri
 Table traffic_table(const Document& d) {
   return {
       "windows",
-      {{"window", Kind::Id},
-       {"communicator"},
-       {"kind"},
-       {"name"},
-       {"made", Kind::Count},
-       {"origin", Kind::Id},
-       {"target", Kind::Id},
-       {"puts", Kind::Count},
-       {"bytes_put", Kind::Bytes},
-       {"gets", Kind::Count},
-       {"bytes_got", Kind::Bytes}},
+      columns("window, communicator, kind, name, made, origin, target, puts, bytes_put, gets, bytes_got"),
       [&d](const TakeRow& take) {
         const Windows all(d);
         for (std::size_t i = 0; i < all.job.windows.size(); ++i) {
@@ -61,18 +52,11 @@ Table traffic_table(const Document& d) {
 }
 
 Table targets_table(const experiment::RankDefinition& rank, const experiment::Window& window) {
-  return {"targets",
-          {{"target", Kind::Id},
-           {"world_rank", Kind::Id},
-           {"puts", Kind::Count},
-           {"bytes_put", Kind::Bytes},
-           {"gets", Kind::Count},
-           {"bytes_got", Kind::Bytes}},
-          [&rank, &window](const TakeRow& take) {
-            for (const auto& t : window.targets)
-              take({{std::int64_t{t.target}, std::int64_t{analysis::world_rank(rank, window, t.target)}, t.puts,
-                     t.bytes_put, t.gets, t.bytes_got}});
-          }};
+  return {"targets", columns("target, world_rank, puts, bytes_put, gets, bytes_got"),
+          rows_of(window.targets, [&rank, &window](const auto& t) -> Row {
+            return {{std::int64_t{t.target}, std::int64_t{analysis::world_rank(rank, window, t.target)}, t.puts,
+                     t.bytes_put, t.gets, t.bytes_got}};
+          })};
 }
 
 std::string title_of(const JobWindow& window) {
@@ -125,7 +109,9 @@ Table busiest_pairs_table(const JobWindow& window) {
   return table;
 }
 
-std::vector<Table> tables_of_windows(const Document& d) {
+}  // namespace
+
+std::vector<Table> windows_view_tables(const Document& d) {
   if (d.request.format == Format::Json) return windows_tables(d);
   if (d.request.format != Format::Text) return {traffic_table(d)};
   const Windows all(d);
@@ -136,18 +122,10 @@ std::vector<Table> tables_of_windows(const Document& d) {
   return tables;
 }
 
-}  // namespace
-
 std::vector<Table> windows_tables(const Document& d) {
   if (!d.part.subject.empty()) return {};  // not known of a part
   return {{"windows",
-           {{"on_rank", Kind::Id},
-            {"id", Kind::Id},
-            {"window", Kind::Id},
-            {"communicator", Kind::Id},
-            {"kind"},
-            {"made", Kind::Count},
-            {"name"}},
+           columns("on_rank, id, window, communicator, kind, made, name"),
            [&d](const TakeRow& take) {
              const Windows all(d);
              for (std::size_t r = 0; r < all.ranks.size(); ++r)
@@ -160,12 +138,5 @@ std::vector<Table> windows_tables(const Document& d) {
                }
            }}};
 }
-
-const View windows_view{.option = "--windows",
-                        .subject = "",
-                        .help = "One-sided operations by window, origin and target",
-                        .knows = {},
-                        .tables = tables_of_windows,
-                        .frame = Frame::Heading};
 
 }  // namespace refrain::report

@@ -20,23 +20,23 @@ void print_something(const std::string& bytes, Random& random) {
   const auto formats = report::format_names();
   request.format = report::format_of(formats[random() % formats.size()]);
   switch (random() % 18) {
-    case 0: request.views = {&report::functions_view}; break;
-    case 1: request.views = {&report::iterations_view}; break;
-    case 2: request.views = {&report::clusters_view}; break;
-    case 3: request.views = {&report::windows_view}; break;
-    case 4: request.views = {&report::locations_view}; break;
+    case 0: request.views = {report::Show::Functions}; break;
+    case 1: request.views = {report::Show::Iterations}; break;
+    case 2: request.views = {report::Show::Clusters}; break;
+    case 3: request.views = {report::Show::Windows}; break;
+    case 4: request.views = {report::Show::Locations}; break;
     case 5: request.iteration = static_cast<std::int64_t>(random() % 150), request.loop = "timestep"; break;
     case 6: request.cluster = static_cast<std::int32_t>(random() % 5), request.loop = "timestep"; break;
-    case 7: request.views = {&report::iterations_view}, request.callpath = "MPI_Send", request.metric = "wall"; break;
+    case 7: request.views = {report::Show::Iterations}, request.callpath = "MPI_Send", request.metric = "wall"; break;
     case 8: request.callsites = true; break;
-    case 9: request.views = {&report::mpi_view}; break;
-    case 10: request.views = {&report::modules_view}; break;
-    case 11: request.views = {&report::sizes_view}; break;
-    case 12: request.views = {&report::communicators_view}; break;
-    case 13: request.views = {&report::nodes_view}; break;
-    case 14: request.views = {&report::callers_view}, request.subject = "MPI_Send"; break;
-    case 15: request.views = {&report::source_view}, request.subject = "solver.c"; break;
-    case 16: request.views = {&report::functions_view}, request.sort = "function", request.limit = 3; break;
+    case 9: request.views = {report::Show::Mpi}; break;
+    case 10: request.views = {report::Show::Modules}; break;
+    case 11: request.views = {report::Show::Sizes}; break;
+    case 12: request.views = {report::Show::Communicators}; break;
+    case 13: request.views = {report::Show::Nodes}; break;
+    case 14: request.views = {report::Show::Callers}, request.subject = "MPI_Send"; break;
+    case 15: request.views = {report::Show::Source}, request.subject = "solver.c"; break;
+    case 16: request.views = {report::Show::Functions}, request.sort = "function", request.limit = 3; break;
     default: break;
   }
   if (random() % 4 == 0) request.ranks = {1};

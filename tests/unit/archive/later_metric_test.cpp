@@ -255,7 +255,7 @@ TEST_F(LaterMetric, is_in_the_totals_of_the_run_and_of_locations) {
 
 TEST_F(LaterMetric, is_in_the_functions) {
   report::Request flat;
-  flat.views = {&report::functions_view};
+  flat.views = {report::Show::Functions};
   EXPECT_EQ(csv_sum(flat), total);
   std::int64_t sum = 0;
   const json d = document(flat);
@@ -266,7 +266,7 @@ TEST_F(LaterMetric, is_in_the_functions) {
 
 TEST_F(LaterMetric, is_found_location_by_location) {
   report::Request locations;
-  locations.views = {&report::locations_view};
+  locations.views = {report::Show::Locations};
   locations.metric = name;
   EXPECT_EQ(csv_sum(locations), total);
   std::int64_t sum = 0;

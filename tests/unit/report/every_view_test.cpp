@@ -32,37 +32,37 @@ struct Asked {
 const std::vector<Asked>& views_asked_for() {
   static const std::vector<Asked> all{
       {"first page", [](Request&) {}},
-      {"--flat", [](Request& o) { o.views = {&functions_view}; }},
+      {"--flat", [](Request& o) { o.views = {Show::Functions}; }},
       {"--callsites", [](Request& o) { o.callsites = true; }},
       {"--min-share 0", [](Request& o) { o.min_share = 0; }},
-      {"--iterations", [](Request& o) { o.views = {&iterations_view}; }},
-      {"--iterations --metric mpi", [](Request& o) { o.views = {&iterations_view}, o.metric = "mpi"; }},
-      {"--clusters", [](Request& o) { o.views = {&clusters_view}; }},
-      {"--iterations --clusters", [](Request& o) { o.views = {&iterations_view, &clusters_view}; }},
+      {"--iterations", [](Request& o) { o.views = {Show::Iterations}; }},
+      {"--iterations --metric mpi", [](Request& o) { o.views = {Show::Iterations}, o.metric = "mpi"; }},
+      {"--clusters", [](Request& o) { o.views = {Show::Clusters}; }},
+      {"--iterations --clusters", [](Request& o) { o.views = {Show::Iterations, Show::Clusters}; }},
       {"--iteration 0", [](Request& o) { o.iteration = 0; }},
       {"--cluster 0 --rank 0", [](Request& o) { o.cluster = 0, o.ranks = {0}; }},
-      {"--windows", [](Request& o) { o.views = {&windows_view}; }},
-      {"--events", [](Request& o) { o.views = {&events_view}; }},
-      {"--waits", [](Request& o) { o.views = {&waits_view}; }},
-      {"--findings", [](Request& o) { o.views = {&findings_view}; }},
-      {"--locations", [](Request& o) { o.views = {&locations_view}; }},
-      {"--locations --metric mpi", [](Request& o) { o.views = {&locations_view}, o.metric = "mpi"; }},
-      {"--mpi", [](Request& o) { o.views = {&mpi_view}; }},
-      {"--modules", [](Request& o) { o.views = {&modules_view}; }},
-      {"--callers MPI_Send", [](Request& o) { o.views = {&callers_view}, o.subject = "MPI_Send"; }},
-      {"--source solver.c", [](Request& o) { o.views = {&source_view}, o.subject = "solver.c"; }},
-      {"--sizes", [](Request& o) { o.views = {&sizes_view}; }},
-      {"--communicators", [](Request& o) { o.views = {&communicators_view}; }},
-      {"--nodes", [](Request& o) { o.views = {&nodes_view}; }},
+      {"--windows", [](Request& o) { o.views = {Show::Windows}; }},
+      {"--events", [](Request& o) { o.views = {Show::Events}; }},
+      {"--waits", [](Request& o) { o.views = {Show::Waits}; }},
+      {"--findings", [](Request& o) { o.views = {Show::Findings}; }},
+      {"--locations", [](Request& o) { o.views = {Show::Locations}; }},
+      {"--locations --metric mpi", [](Request& o) { o.views = {Show::Locations}, o.metric = "mpi"; }},
+      {"--mpi", [](Request& o) { o.views = {Show::Mpi}; }},
+      {"--modules", [](Request& o) { o.views = {Show::Modules}; }},
+      {"--callers MPI_Send", [](Request& o) { o.views = {Show::Callers}, o.subject = "MPI_Send"; }},
+      {"--source solver.c", [](Request& o) { o.views = {Show::Source}, o.subject = "solver.c"; }},
+      {"--sizes", [](Request& o) { o.views = {Show::Sizes}; }},
+      {"--communicators", [](Request& o) { o.views = {Show::Communicators}; }},
+      {"--nodes", [](Request& o) { o.views = {Show::Nodes}; }},
       {"--mpi --columns",
        [](Request& o) {
-         o.views = {&mpi_view}, o.columns = {"call", "path", "calls", "site"};
+         o.views = {Show::Mpi}, o.columns = {"call", "path", "calls", "site"};
        }},
       {"--modules --columns",
        [](Request& o) {
-         o.views = {&modules_view}, o.columns = {"module", "share"};
+         o.views = {Show::Modules}, o.columns = {"module", "share"};
        }},
-      {"--flat --sort", [](Request& o) { o.views = {&functions_view}, o.sort = "inclusive_s"; }},
+      {"--flat --sort", [](Request& o) { o.views = {Show::Functions}, o.sort = "inclusive_s"; }},
       {"--rank 0.0",
        [](Request& o) {
          o.ranks = {0}, o.threads_of_ranks = {{0, 0}};
@@ -231,7 +231,7 @@ TEST(EveryView, of_a_run_that_is_told_apart_in_part) {
   EXPECT_TRUE(document["totals"].contains("mpi_off_cpu_s"));
   for (const auto& of : document["locations"])
     EXPECT_NE(of["rank"] == 1 && of["thread"] == 1, of.contains("blocked_s")) << of;
-  request.views = {&iterations_view};
+  request.views = {Show::Iterations};
   request.metric = "blocked";
   request.ranks = {1};
   EXPECT_NE(rendered(experiment, request, {})->find("null"), std::string::npos);

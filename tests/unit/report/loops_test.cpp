@@ -75,7 +75,7 @@ std::string rendered(const experiment::WholeExperiment& experiment, const Reques
 }
 Request iterations(Format format = Format::Text) {
   Request request;
-  request.views = {&iterations_view};
+  request.views = {Show::Iterations};
   request.format = format;
   return request;
 }
@@ -228,7 +228,7 @@ TEST(IterationsText, an_empty_loop_is_no_problem) {
 
 TEST(ClustersText, reads_like_this) {
   Request request;
-  request.views = {&clusters_view};
+  request.views = {Show::Clusters};
   request.ranks = {0};
   EXPECT_EQ(on_new_line(rendered(two_ranks(), request, {110, true, false})), R"(
 ./heat
@@ -363,7 +363,7 @@ TEST(PartOfRun, overflow_is_said) {
   request.iteration = 0;
   EXPECT_NE(rendered(experiment, request).find("several classes"), std::string::npos);
   request.iteration.reset();
-  request.views = {&clusters_view};
+  request.views = {Show::Clusters};
   EXPECT_NE(rendered(experiment, request).find("* holds iterations of several classes"), std::string::npos);
 }
 
@@ -407,7 +407,7 @@ TEST(Loops, wrong_requests_say_what_is_there) {
 
 TEST(Locations, a_thread_that_is_not_there_is_said) {
   Request request;
-  request.views = {&locations_view};
+  request.views = {Show::Locations};
   for (const Format format : {Format::Text, Format::Csv, Format::Json}) {
     request.format = format;
     request.thread = 0;
@@ -419,7 +419,7 @@ TEST(Locations, a_thread_that_is_not_there_is_said) {
 
 TEST(Locations, below_the_root_is_everything) {
   Request request;
-  request.views = {&locations_view};
+  request.views = {Show::Locations};
   request.format = Format::Csv;
   const std::string all = rendered(two_ranks(), request);
   request.callpath = "heat";
@@ -430,7 +430,7 @@ TEST(Locations, below_the_root_is_everything) {
 
 TEST(Flat, options_of_other_views_are_refused_with_the_reason) {
   Request request;
-  request.views = {&functions_view};
+  request.views = {Show::Functions};
   request.callpath = "MPI_Send";
   EXPECT_EQ(error_of(two_ranks(), request), "--callpath: goes with --iterations or --locations");
   request.callpath.clear();

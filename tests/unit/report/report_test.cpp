@@ -293,7 +293,7 @@ TEST(TextReport, sampled_times_have_a_standard_error_and_no_digits_beyond_it) {
 TEST(MarkdownReport, is_the_table_of_the_view) {
   Request request;
   request.format = format_of("markdown");
-  request.views = {&functions_view};
+  request.views = {Show::Functions};
   const std::string text = Sample().printed_as(request);
   EXPECT_TRUE(text.starts_with("| function | kind | exclusive_s | inclusive_s | visits |")) << text;
   EXPECT_NE(text.find("\n| --- | --- | ---: | ---: | ---: |"), text.npos) << text;
@@ -302,7 +302,7 @@ TEST(MarkdownReport, is_the_table_of_the_view) {
 
 TEST(TextReport, functions_have_a_standard_error_too) {
   Request request;
-  request.views = {&functions_view};
+  request.views = {Show::Functions};
   Sample sample;
   EXPECT_EQ(sample.text({140, true, false}, request).find("±"), std::string::npos) << "nothing was sampled";
   // 68 s by 100 samples of 680 ms: solve has 40, and 88 with what it calls, which is all of them.
@@ -350,7 +350,7 @@ TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
 
 TEST(TextReport, flat_is_by_function) {
   Request request;
-  request.views = {&functions_view};
+  request.views = {Show::Functions};
   EXPECT_EQ(on_new_line(Sample().text({100, true, false}, request)), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
@@ -465,7 +465,7 @@ TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
     for (const bool flat : {false, true}) {
       Request request;
       request.format = format;
-      if (flat) request.views = {&functions_view};
+      if (flat) request.views = {Show::Functions};
       std::string out;
       render({experiment::Experiment::of(empty), symbolizer}, request, {}, [&](std::string_view text) { out += text; });
       EXPECT_FALSE(out.empty());

@@ -59,22 +59,23 @@ TEST(RequestOptions, values_are_checked) {
 
 TEST(Views, options_and_names_are_their_own) {
   std::set<std::string> names;
-  for (const View* view : views()) EXPECT_TRUE(names.insert(view->option).second) << view->option;
+  for (const View& view : views()) EXPECT_TRUE(names.insert(view.option).second) << view.option;
   for (const RequestOption& option : request_options()) EXPECT_TRUE(names.insert(option.name).second) << option.name;
-  EXPECT_EQ(views().back(), &call_tree_view) << "what nothing else was asked for shows";
+  EXPECT_EQ(views().back().show, Show::CallTree) << "what is shown where nothing else was asked for";
+  for (const View& view : views()) EXPECT_EQ(&row_of(view.show), &view) << view.option;
 }
 
 TEST(Views, refuse_the_options_that_they_do_not_know) {
-  for (const View* view : views())
+  for (const View& view : views())
     for (const RequestOption& option : request_options()) {
       Request request;
-      if (view != &call_tree_view) request.views = {view};
+      if (view.show != Show::CallTree) request.views = {view.show};
       set(request, option);
       const std::string said = refusal(request);
-      if (!view->knows_of(option.ask)) {
-        EXPECT_TRUE(said.starts_with(std::string(option.name) + ": ")) << view->option << " " << said;
+      if (!view.knows_of(option.ask)) {
+        EXPECT_TRUE(said.starts_with(std::string(option.name) + ": ")) << view.option << " " << said;
       } else if (option.ask != Ask::Loop && option.ask != Ask::CallpathDepth) {  // which need another option
-        EXPECT_EQ("", said) << view->option;
+        EXPECT_EQ("", said) << view.option;
       }
     }
 }
@@ -90,9 +91,10 @@ TEST(Views, go_together_where_a_row_says_so) {
 
 TEST(Views, the_first_one_is_what_a_table_shows) {
   Request request;
-  request.views = {&functions_view, &clusters_view, &iterations_view};
-  EXPECT_EQ(wanted_views(request),
-            (std::vector<const View*>{&iterations_view, &clusters_view, &functions_view, &call_tree_view}));
+  request.views = {Show::Functions, Show::Clusters, Show::Iterations};
+  std::vector<Show> wanted;
+  for (const View* view : wanted_views(request)) wanted.push_back(view->show);
+  EXPECT_EQ(wanted, (std::vector<Show>{Show::Iterations, Show::Clusters, Show::Functions, Show::CallTree}));
   EXPECT_EQ(first_view_option(request), "--flat");
   EXPECT_EQ(first_view_option({}), "");
   request.format = Format::Csv;
@@ -102,10 +104,10 @@ TEST(Views, the_first_one_is_what_a_table_shows) {
 TEST(Request, knows_what_it_needs) {
   Request request;
   EXPECT_TRUE(request.is_first_page() && request.shows_call_tree() && request.needs_search());
-  request.views = {&mpi_view};
+  request.views = {Show::Mpi};
   EXPECT_TRUE(request.has_callsites() && request.needs_traffic() && request.shows_call_tree());
   EXPECT_FALSE(request.is_first_page());
-  request.views = {&modules_view};
+  request.views = {Show::Modules};
   EXPECT_FALSE(request.shows_call_tree() || request.needs_search());
   request.format = Format::Json;
   EXPECT_TRUE(request.shows_call_tree() && request.needs_findings()) << "a document has them";
