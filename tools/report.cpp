@@ -217,12 +217,12 @@ int run(ReportCommand command, std::string& state) {
   }
 }
 
-/// The state of a program that may not have written anything else yet. Empty: it is not known.
-std::string state_before_profile(const std::string& experiment) {
+/// The manifest of a program that may not have written anything else yet. Nothing: it cannot be read.
+std::optional<experiment::Manifest> manifest_of(const std::string& experiment) {
   try {
-    return parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name)).state;
+    return parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name));
   } catch (const experiment::ReadError&) {
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -240,16 +240,10 @@ double silence_s(const std::string& experiment) {
 }
 
 /// The longest time from one snapshot of a running program to the next, seconds; 0: it writes none.
-double snapshot_interval_s(const std::string& experiment) {
+double snapshot_interval_s(const experiment::Manifest& manifest) {
   constexpr double usual = 600;
-  try {
-    const auto manifest =
-        parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name));
-    for (const auto& [name, value] : manifest.configuration)
-      if (name == "REFRAIN_SNAPSHOT") return std::strtod(value.c_str(), nullptr);
-  } catch (const experiment::ReadError&) {
-  }
-  return usual;
+  const auto at = std::ranges::find(manifest.configuration, "REFRAIN_SNAPSHOT", [](const auto& of) { return of.first; });
+  return at == manifest.configuration.end() ? usual : std::strtod(at->second.c_str(), nullptr);
 }
 
 /// The same page again and again from the snapshots of a program that runs, until it has ended.
@@ -261,10 +255,11 @@ int watch(ReportCommand command) {
     std::string state;
     if (isatty(STDOUT_FILENO) == 1) show("\033[H\033[2J");
     const int code = run(command, state);
-    if (state.empty()) state = state_before_profile(command.experiment);
+    const auto manifest = manifest_of(command.experiment);
+    if (state.empty() && manifest) state = manifest->state;
     if (state != "running" || code == exit_usage) return code;
     constexpr double intervals = 3, least_s = 60;
-    const double silence = silence_s(command.experiment), interval = snapshot_interval_s(command.experiment);
+    const double silence = silence_s(command.experiment), interval = manifest ? snapshot_interval_s(*manifest) : 0;
     if (interval > 0 && silence > std::max(intervals * interval, least_s)) {
       show("Nothing was written for {}: the program was killed, or hangs.\n", analysis::human_time(silence));
       return code;

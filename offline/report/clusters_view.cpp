@@ -25,7 +25,7 @@ class ClusterWaits {
   ClusterWaits(const analysis::MinimumWaits* minima, const OpenLoop& open) : open_(open) {
     if (minima) floors_ = call_floors(*minima, *open.rank);
   }
-  /// Of all iterations of a cluster, seconds; nothing: it is not known.
+  /// The waiting in all iterations of a cluster, seconds; nothing: it is not known.
   std::optional<double> of(std::size_t cluster) const {
     const experiment::Unit* unit = open_.profiles->cluster_unit(static_cast<std::int32_t>(cluster));
     if (!unit || floors_.empty()) return std::nullopt;
@@ -108,7 +108,7 @@ Column narrow(const char* name, std::size_t width, int gives_way = 0) {
   return {.name = name, .gives_way = gives_way, .width = width - 2};
 }
 
-/// What sets a cluster apart says most: where there is no room the other columns make it.
+/// The differences of a cluster say most: where there is no room the other columns make it.
 Table clusters_of_location(const Document& d, const LoopOfLocation& of, const OpenLoop& open, bool all) {
   constexpr std::size_t most_rows = 12;
   const auto summaries = summarise_clusters(*open.profiles, d.tree);
@@ -173,7 +173,7 @@ Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all
                       narrow("wall %", 8),
                       narrow("mean", 10),
                       narrow("std dev", 10, 1),
-                      {.name = "iterations", .kind = Kind::Words, .is_left = true},
+                      {.name = "iterations", .kind = Kind::Words, .align = Align::Left},
                       {"what sets them apart from the others", Kind::Items}},
           .rows = [rows](const TakeRow& take) { std::ranges::for_each(*rows, take); }};
 }
@@ -240,10 +240,10 @@ Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, s
       }};
 }
 
-Tables clusters_text(const Document& d, const LoopGroup& group) {
+std::vector<Table> cluster_text_tables(const Document& d, const LoopGroup& group) {
   constexpr std::size_t most_locations = 4;
   const bool all = !d.request.ranks.empty();
-  Tables tables{Table{.before = {{about(group) + ", clusters", Note::Strong, 0, true}}}};
+  std::vector<Table> tables{Table{.before = {{about(group) + ", clusters", Note::Strong, 0, true}}}};
   std::vector<Note> last;
   std::size_t shown = 0;
   for (const LoopOfLocation& of : group.locations) {
@@ -287,6 +287,7 @@ Tables clusters_text(const Document& d, const LoopGroup& group) {
 }
 
 std::vector<Table> clusters_tables(const Document& d) {
+  if (d.request.format == Format::Text) return loop_text_tables(d);
   return {d.request.format == Format::Json ? loops_table(d) : all_clusters_table(d)};
 }
 

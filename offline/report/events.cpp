@@ -91,7 +91,7 @@ class EventRows {
       row.cells[events::is_message(r.kind) ? 14 : 16] = static_cast<std::int64_t>(r.ordinal);
   }
 
-  /// What Refrain does not record itself.
+  /// Events that Refrain does not record itself.
   void of_archive(const Event& event, Row& row) const {
     const events::Record& r = event.record;
     const auto name = [&](const std::vector<std::string>& names, std::int64_t place) {
@@ -183,7 +183,7 @@ void for_each_event(const Trace& trace, const EventOptions& options,
 /// Text has the cells that an event has behind its region.
 const std::vector<Column> text_columns = {{.name = "time, s", .kind = Kind::Moment, .width = 15},
                                           {.name = "rank", .width = 7},
-                                          {.name = "event", .is_left = true, .width = 20},
+                                          {.name = "event", .align = Align::Left, .width = 20},
                                           {.name = "of", .kind = Kind::Words}};
 
 Row as_text(const Row& row) {

@@ -27,12 +27,12 @@ void print_matched_messages(const trace::Trace& trace, const EventOptions& optio
 /// "MPI_COMM_WORLD", or a word for one without a name. `index` into trace::Communicators::all().
 std::string name_of_communicator(const trace::Trace& trace, std::int32_t index);
 
-/// Of a rank: the iterations that were kept on its first thread, or stretches where no loop was marked.
+/// The iterations that were kept on the first thread of a rank, or stretches where no loop was marked.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
   std::uint64_t slow = 0;             ///< beside them, of a sample
 };
-/// Of messages that were sampled one by one.
+/// Messages that were sampled one by one.
 struct KeptMessages {
   unsigned level;
   std::uint64_t ends, paired, alone, lost;

@@ -116,7 +116,7 @@ bool is_counted(const KeptEvents& kept, const std::string& loop) {
   return !loop.empty() && (loop != trace::stretches_loop || kept.trace->has_stretches());
 }
 
-/// Of a sample, the highest of its loops: one of 2^level iterations.
+/// The level of a sample, the highest one of its loops: one of 2^level iterations.
 std::optional<std::int64_t> level_of(const KeptEvents& kept) {
   if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
   unsigned highest = 0;
@@ -138,7 +138,7 @@ std::string sample_of(const KeptEvents& kept) {
   return text;
 }
 
-/// Of a sample, the iterations that are kept for being slow; some may be in the sample as well.
+/// The iterations of a sample that are kept for being slow; some may be in the sample as well.
 Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
   return {"slowest", columns("loop, iteration, ranks"), [kept](const TakeRow& take) {
             if (!kept->trace) return;
@@ -187,7 +187,7 @@ std::vector<Note> notes_on_clocks(const trace::JobClocks& clocks, std::uint64_t 
   return notes;
 }
 
-/// What was kept, in front of the table by rank.
+/// The notes in front of the table by rank.
 std::vector<Note> notes_on_kept(const KeptEvents& kept) {
   const std::string sample = sample_of(kept);
   const std::int64_t all = count(kept.of_all_ranks());

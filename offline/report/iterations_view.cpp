@@ -1,13 +1,12 @@
 // Every iteration of the marked loops. A loop may have many millions of them: values go straight to the writer.
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <iterator>
 
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
-#include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -142,30 +141,19 @@ Table iterations_table(const Document& d) {
           }};
 }
 
-class LoopsPage : TextPage {
- public:
-  explicit LoopsPage(const Terminal& terminal) : TextPage(terminal) {}
-
-  std::string render(const Document& d) {
-    const bool iterations = d.request.asks(Show::Iterations), clusters = d.request.asks(Show::Clusters);
-    for (const LoopGroup& group : d.loops->groups) {
-      if (!out_.empty()) line();
-      if (iterations) out_ += graphs_text(d, group, terminal_);
-      if (iterations && clusters) line();
-      if (!clusters) continue;
-      for (const Table& table : clusters_text(d, group)) print(table);
-    }
-    const std::string loops = std::exchange(out_, {});
-    warnings(d);  // also of what was found to be damaged just now
-    heading(d);
-    return out_ + loops;
-  }
-};
-
 }  // namespace
 
-std::string loops_page(const Document& document, const Terminal& terminal) {
-  return LoopsPage(terminal).render(document);
+std::vector<Table> loop_text_tables(const Document& d) {
+  const bool iterations = d.request.asks(Show::Iterations), clusters = d.request.asks(Show::Clusters);
+  const Table empty_line{.before = {{}}};
+  std::vector<Table> tables;
+  for (const LoopGroup& group : d.loops->groups) {
+    if (!tables.empty()) tables.push_back(empty_line);
+    if (iterations) tables.push_back(chart_table(d, group));
+    if (iterations && clusters) tables.push_back(empty_line);
+    if (clusters) std::ranges::move(cluster_text_tables(d, group), std::back_inserter(tables));
+  }
+  return tables;
 }
 
 Table loops_table(const Document& d) {
@@ -184,6 +172,7 @@ Table loops_table(const Document& d) {
 }
 
 std::vector<Table> iterations_tables(const Document& d) {
+  if (d.request.format == Format::Text) return loop_text_tables(d);
   return {d.request.format == Format::Json ? loops_table(d) : iterations_table(d)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "offline/analysis/iteration_suggestion.hpp"
 #include "offline/analysis/severities.hpp"
@@ -12,11 +13,7 @@
 namespace refrain::report {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& metrics) {
   std::vector<std::string> names;
@@ -24,7 +21,7 @@ std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& 
   return names;
 }
 
-/// Of one of these lists each; in all of them, or of the source.
+/// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
 void choose_metric(LoopView& view, const std::vector<std::vector<analysis::IterationMetric>>& lists,
                    const Source& source, const Request& request, const char* of) {
   const std::string wanted = request.metric.empty() ? "wall" : request.metric;

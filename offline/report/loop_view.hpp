@@ -77,7 +77,7 @@ std::string name_of(const LoopOfLocation& of);
 std::string count_of(std::int64_t count, const LoopGroup& group);
 /// The loop's name, its iterations and on how many ranks or threads it ran.
 std::string about(const LoopGroup& group);
-/// Of iterations, as people read it.
+/// The value of a metric of iterations, as people read it.
 std::string human_value(analysis::Quantity quantity, double value);
 
 /// The member `loops` of JSON documents.
@@ -86,12 +86,12 @@ Table loops_table(const Document& document);
 Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in,
                      std::shared_ptr<const OpenLoop> open = nullptr);
 
-/// The view's metric as a graph over the iterations, and as a map of ranks and iterations; the clusters, location by
-/// location.
-std::string graphs_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
-std::vector<Table> clusters_text(const Document& document, const LoopGroup& group);
-/// Warnings, heading, then for each loop what is asked for.
-std::string loops_page(const Document& document, const Terminal& terminal);
+/// The view's metric as a graph over the iterations, and as a map of ranks and iterations.
+Table chart_table(const Document& document, const LoopGroup& group);
+/// The clusters, location by location.
+std::vector<Table> cluster_text_tables(const Document& document, const LoopGroup& group);
+/// What a text shows of each loop.
+std::vector<Table> loop_text_tables(const Document& document);
 
 /// One iteration, or one cluster of iterations, instead of the run: the tree of it. Throws UsageError when the loop is
 /// not clear or has no such iteration or cluster.

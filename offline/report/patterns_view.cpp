@@ -23,7 +23,7 @@ using patterns::PatternResult;
 
 double seconds_of_ns(double ns) { return ns / 1e9; }
 
-/// What a view needs; all of it outlives the tables.
+/// The analysis that is shown; all of it outlives the tables.
 struct PatternsShown {
   const Analysis& analysis;
   const trace::Trace& trace;
@@ -110,7 +110,7 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
           })};
 }
 
-/// What has made others wait; in JSON of a computation also its functions.
+/// The causes of waiting; in JSON a computation has its functions, too.
 Table causes_table(const PatternsShown& shown) {
   return activities_table(
       shown, "causes", columns("severity_s, share, direct_s"),
@@ -122,7 +122,7 @@ Table causes_table(const PatternsShown& shown) {
       });
 }
 
-/// What the program takes so long for.
+/// The longest chain of what could not begin before something else.
 Table critical_path_table(const PatternsShown& shown) {
   const patterns::CriticalResults& path = *shown.analysis.critical_path;
   return activities_table(
@@ -192,7 +192,7 @@ Table pattern_tree_table(const PatternsShown& shown) {
               .columns = {{"time", Kind::Seconds},
                           {"+-", Kind::Seconds},
                           {"%", Kind::Share},
-                          {.name = "pattern", .is_left = true},
+                          {.name = "pattern", .align = Align::Left},
                           {"mostly", Kind::Path}},
               .rows = [&shown, row_of](const TakeRow& take) {
                 std::map<std::string, std::vector<const PatternResult*>> children;

@@ -10,4 +10,7 @@ namespace refrain::report {
 /// rows come; formats of one table: the first one.
 void print_tables(const std::vector<Table>& tables, Format format, const Terminal& terminal, const Sink& out);
 
+/// A graph and a map.
+std::string chart_text(const MakeChart& make, const Terminal& terminal);
+
 }  // namespace refrain::report

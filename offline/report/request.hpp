@@ -1,6 +1,5 @@
 #pragma once
-/// A request: what is asked of an experiment. It is data alone: what a run provides is a Source (report.hpp), and what
-/// comes out is a text.
+/// A request to an experiment. It is data alone: a run comes as a Source (report.hpp), and the result is a text.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +13,7 @@
 
 namespace refrain::report {
 
-/// What can be shown; a row each in view_table.cpp, in this order.
+/// The views; a row each in view_table.cpp, in this order.
 enum class Show : std::uint8_t {
   Findings,
   Iterations,

@@ -45,8 +45,8 @@ struct RequestOption {
 
   Ask ask;
   const char* name;   ///< "--loop"
-  const char* value;  ///< what help calls its value
-  const char* about;  ///< what it is of, as in "of call paths, which --windows does not show"
+  const char* value;  ///< the word for its value in the help
+  const char* about;  ///< its subject, as in "of call paths, which --windows does not show"
   Member member;
   Values values;
   std::string help;
@@ -55,14 +55,14 @@ struct RequestOption {
 
   bool is_given(const Request& request) const;
   bool is_of_tables() const { return ask == Ask::Sort || ask == Ask::Limit || ask == Ask::Columns; }
-  /// What is wrong with a value; empty: nothing.
+  /// The reason why a value is wrong; empty: it is right.
   std::string wrong(const std::string& value) const;
 };
 
 /// In the order of the help.
 std::span<const RequestOption> request_options();
 
-/// What is wrong with the name of a function, a file or a loop, or with a number; empty: nothing.
+/// The reason why the name of a function, a file or a loop, or a number, is wrong; empty: it is right.
 std::string wrong_as_name(const std::string& text);
 std::string wrong_as_number(const std::string& text, double least, double most);
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,23 +37,22 @@ std::set<std::string> files_of(const analysis::CallTree& tree) {
 }
 
 std::string chosen_file(const Document& d) {
-  std::vector<std::string> found;
   const std::set<std::string> files = files_of(d.tree);
-  for (const std::string& file : files)
-    if (is_file(file, d.request.subject)) found.push_back(file);
+  std::vector<std::string> found;
+  std::ranges::copy_if(files, std::back_inserter(found), [&](const auto& of) { return is_file(of, d.request.subject); });
   // A path from elsewhere to a file of the same name.
   if (found.empty())
-    for (const std::string& file : files)
-      if (analysis::base_name(file) == analysis::base_name(d.request.subject)) found.push_back(file);
+    std::ranges::copy_if(files, std::back_inserter(found), [&](const std::string& of) {
+      return analysis::base_name(of) == analysis::base_name(d.request.subject);
+    });
   if (found.size() == 1) return found[0];
-  std::string list;
+  const char* what = found.empty() ? "nothing is known of this file; of these it is: " : "it may be ";
+  if (found.empty()) found.assign(files.begin(), files.end());
   constexpr std::size_t most = 5;
-  std::size_t count = 0;
-  for (const std::string& file : found.empty() ? std::vector<std::string>(files.begin(), files.end()) : found)
-    if (count++ < most) list += (list.empty() ? "" : ", ") + file;
-  throw UsageError(fmt::format("--source {}: {}{}{}", d.request.subject,
-                               found.empty() ? "nothing is known of this file; of these it is: " : "it may be ", list,
-                               count > most ? ", ..." : ""));
+  const bool are_more = found.size() > most;
+  if (are_more) found.resize(most);
+  throw UsageError(fmt::format("--source {}: {}{}{}", d.request.subject, what, fmt::join(found, ", "),
+                               are_more ? ", ..." : ""));
 }
 
 /// A function that calls itself counts once on a line.

@@ -5,8 +5,10 @@
 /// There is one printer a format, and it prints every table: text_table.cpp, json_tables.cpp, csv_tables.cpp,
 /// markdown_tables.cpp.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +48,9 @@ enum In : unsigned {
   Everywhere = ForPeople | ForPrograms
 };
 
+/// Usually texts in the first and the last column are aligned to the left, all others to the right.
+enum class Align : std::uint8_t { Usual, Left, Right };
+
 struct Column {
   std::string name;  ///< member in JSON, head in CSV
   Kind kind = Kind::Text;
@@ -56,13 +61,16 @@ struct Column {
   // Of text:
   bool is_optional = false;  ///< a column without any value is left out
   int gives_way = 0;         ///< where there is no room the column with the largest number goes first; then the last ones
-  bool is_left = false;      ///< aligned to the left
+  Align align = Align::Usual;
   std::size_t width = 0;     ///< 0: as wide as its values. Where all columns but the last have one, rows are not held
 };
 
+/// Texts by name: an object in JSON.
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+
 /// Nothing: unknown, or not of this row. JSON leaves it out, CSV has an empty field.
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
-                          std::vector<std::int64_t>>;
+                          std::vector<std::int64_t>, NamedTexts>;
 
 struct Table;
 
@@ -93,6 +101,32 @@ using TakeRow = std::function<void(const Row& row)>;
 /// Values of one iteration, one for each column; its number is their place.
 using TakeNumbers = std::function<void(std::int64_t place, std::span<const double> values)>;
 
+/// Values that share a column of a chart.
+struct Bin {
+  double min = std::numeric_limits<double>::infinity(), max = -min, sum = 0;
+  std::int64_t count = 0;
+  void add(double value) { add({value, value, value, 1}); }
+  void add(const Bin& other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+    sum += other.sum;
+    count += other.count;
+  }
+};
+
+/// Values of ranks or threads over many iterations: a graph of the least, the median and the largest over the ranks, and
+/// a map of ranks and iterations.
+struct Chart {
+  std::int64_t places = 0;             ///< iterations
+  std::vector<std::string> labels = {};  ///< "0", "1.2"
+  std::vector<std::vector<Bin>> bins = {};  ///< by label, by column
+  Bin all = {};                        ///< empty: only the notes are printed
+  std::function<std::string(double value)> text = {};
+  std::vector<Note> before = {}, after = {};
+};
+/// Makes it with at most `room` columns.
+using MakeChart = std::function<Chart(std::size_t room)>;
+
 struct Table {
   enum Shape : std::uint8_t {
     Rows,    ///< JSON: an array of objects
@@ -110,6 +144,7 @@ struct Table {
   std::string empty = {};  ///< printed where there are no rows
   std::vector<Note> before = {}, after = {};
   std::vector<Note> footnotes = {};  ///< at the end of the page
+  MakeChart chart = {};              ///< in place of rows
   const char *row_name = "line", *row_names = "lines";  ///< of those that are left out as too small
 };
 
@@ -118,7 +153,7 @@ using Sink = std::function<void(std::string_view text)>;
 
 /// Prints one table and nothing else.
 using TableWriter = void (*)(const Table& table, const Sink& out);
-/// RFC 4180, with a head. Of a row with tables the last one is printed, each of its rows behind the row's own cells.
+/// RFC 4180, with a head. Where a row has tables the last one is printed, each of its rows behind the row's own cells.
 void write_csv(const Table& table, const Sink& out);
 /// Columns for people.
 void write_markdown(const Table& table, const Sink& out);

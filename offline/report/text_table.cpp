@@ -133,11 +133,11 @@ class TextTable {
     std::string row;
     for (const ShownColumn& of : shown_) {
       const bool is_first = &of == &shown_.front(), is_last = &of == &shown_.back();
-      std::string text = text_of(of);
-      if (of.is_text && is_last) row += (is_first ? "" : "  ") + paint(text);
-      else if (of.is_text && (is_first || table_.columns[of.column].is_left))
-        row += (is_first ? "" : "  ") + left(text, room_of(of));
-      else row += right(text, of.width);
+      const Align align = table_.columns[of.column].align;
+      const bool is_left = align == Align::Left || (align == Align::Usual && of.is_text && (is_first || is_last));
+      const std::string text = text_of(of);
+      if (!is_left) row += right(text, of.width);
+      else row += (is_first ? "" : "  ") + (is_last ? paint(text) : left(text, room_of(of)));
     }
     while (row.ends_with(' ')) row.pop_back();
     return row;
@@ -185,14 +185,17 @@ void TextPage::print(const std::vector<Note>& notes) {
   for (const Note& note : notes) {
     const char* const styles[] = {"", style_.faint, style_.strong, style_.warning};
     const char* const style = styles[note.tone];
-    if (note.text.empty()) line();
-    else if (note.is_cut) line(paint(style, cut_to(note.text, width())));
-    else wrapped("", note.text, note.indent, style);
+    std::string text = note.text;
+    for (std::size_t at = 0; (at = text.find(" +- ", at)) != text.npos; ++at) text.replace(at + 1, 2, glyphs_.plus_minus);
+    if (text.empty()) line();
+    else if (note.is_cut) line(paint(style, cut_to(text, width())));
+    else wrapped("", text, note.indent, style);
   }
 }
 
 void TextPage::print(const Table& table, Small* small) {
   print(table.before);
+  if (table.chart) out_ += chart_text(table.chart, terminal_);
   if (table.rows) {
     std::vector<Row> rows;
     table.rows([&](const Row& row) {

@@ -40,10 +40,6 @@ std::string collapse(std::string_view name, char open, char close, std::string_v
   return result;
 }
 
-struct Character {
-  std::size_t bytes, columns;
-};
-
 /// wcwidth knows characters beyond ASCII in a UTF-8 locale, whatever the one of the environment is.
 std::size_t columns_of(char32_t point) {
   static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
@@ -54,58 +50,50 @@ std::size_t columns_of(char32_t point) {
   return columns < 0 ? 1 : static_cast<std::size_t>(columns);
 }
 
-/// The first one of a text that is not empty.
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t bytes = config::utf8_length(text);
-  if (bytes <= 1) return {1, 1};
-  char32_t point = byte(0) & (0xffU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) point = (point << 6) | (byte(i) & 0x3fU);
-  return {bytes, columns_of(point)};
-}
+struct Character {
+  std::string_view text;
+  std::size_t columns;
+};
 
-/// Calls use(place, character) until it says false.
-template <class Use>
-void for_each_character(std::string_view text, const Use& use) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Character of = first_character(text.substr(at));
-    if (!use(at, of)) return;
-    at += of.bytes;
+std::vector<Character> characters_of(std::string_view text) {
+  std::vector<Character> all;
+  while (!text.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(config::utf8_length(text), 1);
+    char32_t point = static_cast<unsigned char>(text[0]) & (0xffU >> (bytes + 1));
+    for (std::size_t i = 1; i < bytes; ++i) point = (point << 6) | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    all.push_back({text.substr(0, bytes), bytes == 1 ? 1 : columns_of(point)});
+    text.remove_prefix(bytes);
   }
+  return all;
 }
 
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
+  if (std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) return text.size();
   std::size_t width = 0;
-  for_each_character(text, [&](std::size_t, const Character& of) {
-    width += of.columns;
-    return true;
-  });
+  for (const Character& of : characters_of(text)) width += of.columns;
   return width;
 }
 
 std::string cut_to(std::string_view text, std::size_t width) {
-  std::size_t end = 0, columns = 0;
-  for_each_character(text, [&](std::size_t at, const Character& of) {
-    if (columns + of.columns > width) return false;
-    columns += of.columns;
-    end = at + of.bytes;
-    return true;
-  });
-  return std::string(text.substr(0, end));
+  std::string beginning;
+  for (const Character& of : characters_of(text)) {
+    if (of.columns > width) break;
+    width -= of.columns;
+    beginning += of.text;
+  }
+  return beginning;
 }
 
 std::string end_of(std::string_view text, std::size_t width) {
-  std::size_t from = 0, left = display_width(text);
-  for_each_character(text, [&](std::size_t at, const Character& of) {
-    from = at;
-    if (left <= width) return false;
+  std::size_t left = display_width(text);
+  for (const Character& of : characters_of(text)) {
+    if (left <= width) break;
     left -= of.columns;
-    from = at + of.bytes;
-    return true;
-  });
-  return std::string(text.substr(from));
+    text.remove_prefix(of.text.size());
+  }
+  return std::string(text);
 }
 
 std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis) {
@@ -158,11 +146,8 @@ std::string fit_items(const std::vector<std::string>& items, std::size_t width, 
 
 std::string as_ascii(std::string_view text) {
   std::string ascii;
-  for_each_character(text, [&](std::size_t at, const Character& of) {
-    const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
-    ascii.append(is_ascii ? 1 : of.columns, is_ascii ? text[at] : '?');
-    return true;
-  });
+  for (const Character& of : characters_of(text))
+    ascii += static_cast<unsigned char>(of.text[0]) < 0x80 ? std::string(of.text) : std::string(of.columns, '?');
   return ascii;
 }
 

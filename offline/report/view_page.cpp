@@ -1,4 +1,6 @@
 // The text of a view: its tables in their frame.
+#include <utility>
+
 #include "offline/report/run_page.hpp"
 #include "offline/report/views.hpp"
 
@@ -31,11 +33,12 @@ class HeadingPage : TextPage {
   explicit HeadingPage(const Terminal& terminal) : TextPage(terminal) {}
 
   std::string render(const Document& d, const std::vector<Table>& tables) {
-    warnings(d);
-    heading(d);
     for (const Table& table : tables) print(table);
     for (const Table& table : tables) print(table.footnotes);
-    return std::move(out_);
+    const std::string body = std::exchange(out_, {});
+    warnings(d);  // also of what was found to be damaged just now
+    heading(d);
+    return out_ + body;
   }
 };
 

@@ -1,5 +1,4 @@
 // The table of views.
-#include "offline/report/loop_view.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -26,10 +25,10 @@ std::span<const View> views() {
       {Show::Findings, "--findings", "", "Everything that stands out, also what the first page has no room for", {},
        findings_tables, Need::Findings | AllRanks},
       {Show::Iterations, "--iterations", "", "Every iteration of the marked loops, as a graph and a map",
-       {Metric, Callpath, CallpathDepth, Loop, Thread}, iterations_tables, Loops, Frame::Heading, false, loops_page,
+       {Metric, Callpath, CallpathDepth, Loop, Thread}, iterations_tables, Loops, Frame::Heading, false, nullptr,
        {"--clusters"}},
       {Show::Clusters, "--clusters", "", "The clusters of iterations, rank by rank", {Loop, Thread}, clusters_tables,
-       Loops, Frame::Heading, false, loops_page},
+       Loops, Frame::Heading},
       {Show::Windows, "--windows", "", "One-sided operations by window, origin and target", {}, windows_view_tables, 0,
        Frame::Heading},
       {Show::Events, "--events", "", "What events were kept, rank by rank", {}, events_tables, 0, Frame::Heading},

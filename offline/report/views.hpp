@@ -13,7 +13,7 @@
 
 namespace refrain::report {
 
-/// What a view needs beside the call tree of the run.
+/// The needs of a view beside the call tree of the run.
 enum Need : unsigned {
   AllRanks = 1,   ///< it says nothing of some ranks alone: --rank is refused
   Callsites = 2,  ///< call sites are told apart, whatever --callsites says
@@ -23,7 +23,7 @@ enum Need : unsigned {
   Loops = 32      ///< the marked loops
 };
 
-/// What stands around the tables of a text.
+/// The text around the tables of a view.
 enum class Frame : std::uint8_t {
   Run,     ///< times of the run, what stands out, notes on the numbers
   Heading  ///< which experiment this is
@@ -35,7 +35,7 @@ using Tables = std::vector<Table>;
 struct View {
   Show show;
   const char* option;   ///< that asks for it, "--callers"; empty: it is shown without any
-  const char* subject;  ///< what help calls the value of the option, "FUNCTION"; empty: it is a flag
+  const char* subject;  ///< the word for the value of the option in the help, "FUNCTION"; empty: it is a flag
   const char* help;
   std::vector<Ask> knows;  ///< the options that change it, beside --rank, --fold and --format
   /// JSON: the members of a document beside those that every document has. Other formats: the tables that are printed,
@@ -70,13 +70,13 @@ std::string first_view_option(const Request& request);
 /// Throws UsageError: the chosen ranks have no thread of the chosen number.
 [[noreturn]] void refuse_threads(const experiment::Experiment& experiment, const Request& request);
 
-/// Prints what the document's request asks for, in its format.
+/// Prints the views of the document's request, in its format.
 void print_document(const Document& document, const Terminal& terminal, const Sink& out);
 
-/// The text of tables with what stands around them.
+/// The text of tables in their frame.
 std::string page_of(const Document& document, const Terminal& terminal, Frame frame, Tables tables);
 
-// What every JSON document has.
+// The tables of every JSON document.
 Table experiment_table(const Document& document);
 Table totals_table(const Document& document);
 Table communicators_table(const Document& document);

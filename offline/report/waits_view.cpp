@@ -71,7 +71,7 @@ Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
           columns("rank, wait_s, wait_error_s, wait_method, minimum_s, minimum_least_s, minimum_most_s, "
                   "minimum_error_s, shortest_s"),
           [&wait, minima](const TakeRow& take) {
-            // Of single messages only the sum over ranks is known.
+            // Single messages tell only the sum over ranks.
             const bool by_events = wait.method == NodeWait::Method::Events || wait.method == NodeWait::Method::Sampled;
             double time_s = 0;
             std::map<std::int32_t, const OfRank*> ranks;
@@ -118,7 +118,12 @@ std::vector<Column> columns_of_waits(const Document& d) {
                                  InTables);
   // Those that are needed least go first where there is no room.
   const auto add_to_text = [&](const char* name, const char* head, int gives_way) {
-    all.push_back({.name = name, .in = InText, .head = head, .is_optional = true, .gives_way = gives_way});
+    all.push_back({.name = name,
+                   .in = InText,
+                   .head = head,
+                   .is_optional = true,
+                   .gives_way = gives_way,
+                   .align = Align::Right});
   };
   add_to_text("wait_share", "wait %", 0);
   add_to_text("wait_error_share", "+- %", 2);

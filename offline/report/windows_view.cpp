@@ -15,7 +15,7 @@ namespace {
 using analysis::JobWindow;
 using analysis::WindowPair;
 
-/// Windows are matched over the chosen ranks. Of these no more is kept than what they are and have made.
+/// The windows of the chosen ranks, matched. Only the definitions of these ranks are kept.
 struct Windows {
   std::vector<experiment::RankDefinition> definitions;
   std::vector<const experiment::RankDefinition*> ranks;

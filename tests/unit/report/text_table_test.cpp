@@ -53,7 +53,7 @@ TEST(TextTable, without_rows_says_so) {
 TEST(TextTable, of_fixed_widths_is_printed_as_it_comes) {
   const Table table{.name = "events",
                     .columns = {{.name = "time, s", .kind = Kind::Moment, .width = 12},
-                                {.name = "event", .is_left = true, .width = 6},
+                                {.name = "event", .align = Align::Left, .width = 6},
                                 {.name = "of", .kind = Kind::Words}},
                     .rows = [](const TakeRow& take) { take({{0.5, "enter", "MPI_Send"}}); }};
   EXPECT_EQ(text_of(table, 20),
