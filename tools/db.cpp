@@ -67,7 +67,7 @@ report::Table runs_table(const std::vector<database::StoredRun>& runs) {
   return {.name = "runs",
           .columns = columns("run, program, version, processes, started: started (UTC), elapsed_s: elapsed, experiment") +
                      columns("source", report::InTables),
-          .rows = rows_of(runs, [](const database::StoredRun& run) -> report::Row {
+          .rows = report::rows_of(runs, [](const database::StoredRun& run) -> report::Row {
             const auto start = static_cast<std::time_t>(run.start_us / 1'000'000);
             return {{run.run, run.program, run.version, run.processes,
                      start == 0 ? std::string("?") : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(start)),

@@ -81,7 +81,7 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
                                  of->severity > threshold}}));
   tables.push_back(properties_table(evaluation, evaluation.found.size()));
   tables.push_back({"not_evaluated", columns("name, why"),
-                    rows_of(evaluation.not_evaluated,
+                    report::rows_of(evaluation.not_evaluated,
                             [](const database::NotEvaluated& of) -> report::Row { return {{of.name, of.why}}; })});
   return tables;
 }

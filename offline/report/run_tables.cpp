@@ -17,8 +17,8 @@ struct ObjectTable {
   Row row = {};
 
   template <class Value>
-  void add(std::string name, Value&& value, std::vector<std::string> group = {}) {
-    columns.push_back({std::move(name), Kind::Text, InJson, "", std::move(group)});
+  void add(std::string member, Value&& value, std::vector<std::string> group = {}) {
+    columns.push_back({std::move(member), Kind::Text, InJson, "", std::move(group)});
     row.cells.emplace_back(std::forward<Value>(value));
   }
   Table take() { return object_of(std::move(name), std::move(columns), std::move(row)); }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "offline/report/arrangement.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 
 namespace refrain::report {
@@ -80,6 +81,30 @@ TEST(Arranged, takes_the_column_that_the_format_shows) {
   std::string csv;
   write_csv(arranged(table, request), [&](std::string_view text) { csv += text; });
   EXPECT_EQ(csv, "name\r\nns::f(int)\r\n");
+}
+
+TEST(Columns, have_the_kinds_of_their_names) {
+  const std::vector<Column> all = columns("share: time %, time_s: time, rank, calls, mean_bytes, path, name", ForPeople);
+  const std::vector<Kind> kinds{Kind::Share, Kind::Seconds, Kind::Id, Kind::Count, Kind::Bytes, Kind::Path, Kind::Text};
+  ASSERT_EQ(all.size(), kinds.size());
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    EXPECT_EQ(all[c].kind, kinds[c]) << all[c].name;
+    EXPECT_EQ(all[c].in, unsigned{ForPeople});
+  }
+  EXPECT_EQ(all[0].name, "share");
+  EXPECT_EQ(all[0].head, "time %");
+  EXPECT_EQ(all[2].head, "") << "its name";
+  EXPECT_TRUE(columns("").empty());
+}
+
+TEST(Cells, may_be_texts_by_name) {
+  const Table table = object_of("of", columns("context, calls"), {{NamedTexts{{"region", "a,b"}, {"run", "7"}}, 3}});
+  std::string csv, json;
+  write_csv(table, [&](std::string_view text) { csv += text; });
+  write_json({table}, [&](std::string_view text) { json += text; });
+  EXPECT_EQ(csv, "context,calls\r\n\"region=a,b;run=7\",3\r\n");
+  EXPECT_NE(json.find(R"("context":{"region":"a,b","run":"7"},)"), json.npos) << json;
+  EXPECT_TRUE(json.starts_with("{\n  \"schema\":1,\n")) << json;
 }
 
 }  // namespace
