@@ -20,7 +20,7 @@ using analysis::Severity;
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
 
-Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
+Kind kind_of_unit(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
 
 /// The values that are shown of each location.
 class Shown {
@@ -55,7 +55,7 @@ class Shown {
         {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, ForPeople}, {"node"}};
     for (const std::size_t m : metrics_) {
       const analysis::MetricNode& metric = severities_.metrics()[m];
-      const Kind kind = kind_of(metric.unit);
+      const Kind kind = kind_of_unit(metric.unit);
       const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
       columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;

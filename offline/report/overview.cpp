@@ -12,7 +12,7 @@ namespace refrain::report {
 namespace {
 
 /// Seconds from the begin of the rank's first thread to the end of its last one.
-double end_of(const experiment::Rank& rank) {
+double end_of_data(const experiment::Rank& rank) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
   for (const experiment::Location& location : rank.locations) {
     begin = std::min(begin, location.begin);
@@ -71,7 +71,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
       own_[of].sum += here * mean.mean * ns;
       own_[of].squares += here * mean.error * ns * here * mean.error * ns;
     }
-  const double end = end_of(rank);
+  const double end = end_of_data(rank);
   constexpr double s_per_ns = 1e-9;
   if (rank.cores.throttled_ns) {
     double& throttled_s = throttled_s_[rank.host];
