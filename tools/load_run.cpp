@@ -70,14 +70,12 @@ class Native {
     experiment_ = experiment::Experiment::open(directory_);
     analysis::Symbolizer symbolizer;
     symbols::use_names(*experiment_, symbolizer);
-    report::Found found = report::found_in(*experiment_);
-    std::optional<patterns::PathWaits> in_events;
-    if (found.has_events) in_events = std::move(are_usual_names() ? found.by_name : found.by_path);
+    const report::Found found = report::found_in(*experiment_);
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;
     options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
     tree_ = build_call_tree(*experiment_, symbolizer, options);
-    for (const report::NodeWait& of : report::waits_of(tree_, in_events, minima.any() ? &minima : nullptr)) {
+    for (const report::NodeWait& of : report::waits_of(tree_, found.waits(are_usual_names()), minima.any() ? &minima : nullptr)) {
       database::NodeWaiting& row = waiting_.emplace_back();
       if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
     }

@@ -14,6 +14,7 @@
 #include "offline/patterns/traffic.hpp"
 #include "offline/report/headline_text.hpp"
 #include "offline/report/node_waits.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::findings {
 using experiment::Is;
@@ -114,7 +115,7 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
   found.records = trace.records() >> found.level;
 
   const analysis::MinimumWaits* const minima = profile.minima.any() ? &profile.minima : nullptr;
-  const auto waits = waits_of(profile.names.tree(), found.by_name, minima);
+  const auto waits = waits_of(profile.names.tree(), &found.by_name, minima);
   for (findings::Finding& of : findings_of(found.analysis, trace.locations(), naming,
                                            {profile.names.tree(), waits, profile.facts().communicating_s()})) {
     of.text += findings::how_short(profile.names.tree());
@@ -175,7 +176,7 @@ Found read_found(const experiment::KeptAnalysis& kept) {
 
 }  // namespace
 
-analysis::CallTreeOptions usual_names() { return {.fold = Options().fold}; }
+analysis::CallTreeOptions usual_names() { return {.fold = Request().fold}; }
 
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {

@@ -1,7 +1,8 @@
 #pragma once
-/// What the search of a whole experiment has found: findings of its profile and its events, waits of call paths, and
-/// every pattern. It is kept in the experiment (offline/experiment/kept_analysis.hpp), or searched for in memory where
-/// nothing is kept; both say the same to the last bit.
+/// The result of the search of a whole experiment: findings of its profile and its events, waits of call paths, and
+/// every pattern. It is a value, which reports are given and views read. It is kept in the experiment
+/// (offline/experiment/kept_analysis.hpp), or searched for in memory where nothing is kept; both say the same to the
+/// last bit.
 ///
 /// The search that is done without being asked for looks at as many iterations as have 2^26 records of events together.
 /// That number is counted, and no clock is looked at, so what it finds depends on the experiment alone.
@@ -19,7 +20,6 @@
 #include "offline/findings/finding.hpp"
 #include "offline/patterns/analysis.hpp"
 #include "offline/patterns/path_waits.hpp"
-#include "offline/report/report.hpp"
 
 namespace refrain::report {
 
@@ -27,13 +27,13 @@ namespace refrain::report {
 analysis::CallTreeOptions usual_names();
 
 struct Found {
-  /// Events were searched; else there are none, or `not_searched` says why.
+  /// Events were searched; else there are none, or `not_searched` says why, and what to type.
   bool has_events = false;
   std::string not_searched;
   std::vector<findings::Finding> findings;  ///< largest first
   /// By usual_names(), of which the first call path of a name has all; and by each call path.
   patterns::PathWaits by_name, by_path;
-  patterns::Traffic traffic;
+  std::optional<patterns::Traffic> traffic;  ///< of events
   std::vector<trace::LocationOfTrace> locations;  ///< of the analysis: rank, thread and name
   patterns::Analysis analysis;                    ///< by kept nodes (offline/patterns/kept_nodes.hpp)
 
@@ -42,7 +42,18 @@ struct Found {
   std::uint64_t records = 0;                      ///< ... and experiment::NewAnalysis
   std::vector<experiment::SavedMetric> metrics;   ///< none: events are missing
   bool may_be_kept = false;                       ///< nothing is damaged, has failed, or still changes
+
+  /// Waits in events of call paths with their usual names, or with others. Null: they are not known.
+  const patterns::PathWaits* waits(bool have_usual_names) const {
+    return !has_events ? nullptr : have_usual_names ? &by_name : &by_path;
+  }
 };
+
+/// Nothing was searched.
+inline const Found& nothing_found() {
+  static const Found nothing;
+  return nothing;
+}
 
 /// How far a search has come, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;

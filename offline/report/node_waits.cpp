@@ -132,7 +132,7 @@ void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& 
 
 }  // namespace
 
-std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::optional<patterns::PathWaits>& in_events,
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::PathWaits* in_events,
                                const analysis::MinimumWaits* minima) {
   std::vector<NodeWait> waits(tree.nodes.size());
   if (in_events) add_searched(*in_events, tree, waits);
@@ -157,9 +157,9 @@ bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
 std::vector<NodeWait> waits_of(const Document& d) {
   const bool has_minima = d.minimum_waits && d.minimum_waits->any();
   // Of some threads alone nobody knows.
-  if (!d.options.shows_call_tree() || d.options.some_threads() || (!d.options.waits_in_events && !has_minima))
-    return {};
-  return waits_of(d.tree, d.options.waits_in_events, has_minima ? d.minimum_waits : nullptr);
+  const patterns::PathWaits* const in_events = d.found.waits(d.request.has_usual_names());
+  if (!d.request.shows_call_tree() || d.request.some_threads() || (!in_events && !has_minima)) return {};
+  return waits_of(d.tree, in_events, has_minima ? d.minimum_waits : nullptr);
 }
 
 }  // namespace refrain::report

@@ -38,9 +38,8 @@ inline constexpr double nearly_all_known = 0.98;
 const char* name_of(NodeWait::Method method);
 
 /// By node of the tree, exclusive, never more than its time. Call paths that are one node have waited in the same
-/// iterations, so their errors add up. `in_events`: nothing: not known; `minima`: null: not known.
-std::vector<NodeWait> waits_of(const analysis::CallTree& tree,
-                               const std::optional<patterns::PathWaits>& in_events,
+/// iterations, so their errors add up. `in_events`, `minima`: null: not known.
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::PathWaits* in_events,
                                const analysis::MinimumWaits* minima);
 /// Empty: nothing is known of this document.
 std::vector<NodeWait> waits_of(const Document& document);
