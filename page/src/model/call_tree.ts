@@ -20,7 +20,7 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
 function unitsOfLoop(model: Model, node: number): number[] {
   return model.units.flatMap((unit, number) => {
     const run = model.runs[unit.run], loop = run?.head.loops[unit.loop];
-    return unit.kind === 'class' && run && loop && run.numbering.nodes[loop.node] === node ? [number] : [];
+    return unit.kind === 'class' && unit.has_values && run && loop && run.numbering.nodes[loop.node] === node ? [number] : [];
   });
 }
 

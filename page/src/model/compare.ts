@@ -7,7 +7,7 @@ export function areCompared(runs: readonly Run[]): 'sums' | 'means' {
 }
 
 export function ranksOf(run: Run): number {
-  return run.ranks.reduce((sum, rank) => sum + rank.last - rank.first + 1, 0);
+  return run.head.ranks;
 }
 
 export interface Difference {

@@ -35,6 +35,7 @@ export interface UnitOfRun {
   mpi: number;
   user: number;
   reconstructed: boolean;
+  has_values: boolean;
   by_place: boolean;
   ranges: [number, number][];
 }
@@ -43,9 +44,12 @@ export interface SeriesRow {
   metric?: string;
   unit: Unit;
   node?: number;
+  bins: number;
+  width: number;
   offset: number;
 }
 
+/** `bins` and `width` are those of the classes; each row has its own. */
 export interface Series {
   bins: number;
   width: number;
@@ -95,13 +99,14 @@ export interface Head {
   format: number;
   name: string;
   source: 'refrain' | 'cubex' | 'otf2';
+  ranks: number;
   facts: [string, string][];
   lacks: { view: string; text: string }[];
   metrics: Metric[];
   strings: string[];
   nodes: { name: number[]; parent: number[]; kind: number[]; marked: number[] };
   places: {
-    host: number[]; rank: number[]; thread: number[]; locations: number[]; seconds: number[]; weight: number[]; squares: number[];
+    host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[]; weight: number[]; squares: number[];
   };
   samples: Samples;
   units: UnitOfRun[];

@@ -50,13 +50,12 @@ export class Run {
   }
 
   private ranksOfPlaces(): RankPlace[] {
-    const { host, rank, locations } = this.head.places, ranks: RankPlace[] = [];
+    const { host, rank, last_rank, locations } = this.head.places, ranks: RankPlace[] = [];
     for (let place = 0; place < rank.length; place++) {
       const last = ranks.at(-1), name = this.head.strings[host[place]!] ?? '', here = rank[place]!;
       const isGroup = (locations[place] ?? 1) > 1;
       if (last && last.first === here && last.host === name && !isGroup) last.span.end = place + 1;
-      else ranks.push({ host: name, first: here, last: here, span: { unit: 0, begin: place, end: place + 1 } });
-      if (isGroup) ranks.at(-1)!.last = here + locations[place]! - 1;
+      else ranks.push({ host: name, first: here, last: last_rank[place] ?? here, span: { unit: 0, begin: place, end: place + 1 } });
     }
     return ranks;
   }

@@ -20,8 +20,8 @@ export class Iterations {
     this.maps = maps;
   }
 
-  curves(loop: Loop, row: SeriesRow): Curves {
-    const { bins } = loop.series, of = (curve: number): Float32Array => new Float32Array(this.series, 4 * (row.offset + curve * bins), bins);
+  curves(row: SeriesRow): Curves {
+    const of = (curve: number): Float32Array => new Float32Array(this.series, 4 * (row.offset + curve * row.bins), row.bins);
     return { least: of(0), median: of(1), greatest: of(2), peak: of(3) };
   }
 

@@ -40,10 +40,10 @@ interface Of {
 
 /** Mean of what the second run takes more than the first one, over a range of bins, with its error from batches of bins that follow each other. */
 function meanDifference(before: Of, now: Of, from: number, to: number): { value: number; error: number } | null {
-  const begin = Math.floor(from / before.loop.series.width), end = Math.min(Math.ceil(to / before.loop.series.width), before.loop.series.bins);
+  const begin = Math.floor(from / before.row.width), end = Math.min(Math.ceil(to / before.row.width), before.row.bins);
   const differences: number[] = [];
   for (let bin = begin; bin < end; bin++) {
-    const other = Math.floor((bin + 0.5) * before.loop.series.width / now.loop.series.width);
+    const other = Math.floor((bin + 0.5) * before.row.width / now.row.width);
     const value = (now.curves.median[other] ?? NaN) - before.curves.median[bin]!;
     if (!Number.isNaN(value)) differences.push(value);
   }
@@ -64,9 +64,9 @@ function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
   })}</>;
 }
 
-function csvOf({ loop, row, curves }: Of, label: string): void {
-  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'], Array.from({ length: loop.series.bins }, (_, bin) =>
-    [bin * loop.series.width, loop.series.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]).filter(() => row !== undefined));
+function csvOf({ row, curves }: Of, label: string): void {
+  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'], Array.from({ length: row.bins }, (_, bin) =>
+    [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
 }
 
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
@@ -75,11 +75,11 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
   const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
     const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name), data = all[other.index];
     const rowThere = row && loopThere && (other === run ? row : sameRow(run, row, other, loopThere));
-    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere, curves: data.curves(loopThere, rowThere) }] : [];
+    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere, curves: data.curves(rowThere) }] : [];
   }), [run, loop, row, all]);
   const data = all[run.index];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '', width: of.loop.series.width, curves: of.curves }));
+  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '', width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
       <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
@@ -90,7 +90,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={range.value} onRange={(next) => { range.value = next; }}
       classes={data.classes(loop)} classWidth={loop.series.width} />
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
-    <p class="hint">{loop.series.width > 1 ? `Each point is ${loop.series.width} iterations: means, and the greatest single one as peak. ` : ''}
+    <p class="hint">{row.width > 1 ? `Each point is ${row.width} iterations: means, and the greatest single one as peak. ` : ''}
       Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread' : 'threads'}. {row.node !== undefined && 'Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={range.value} onRange={(next) => { range.value = next; }} onRank={(rank) => state.selectRanks([rank])} run={run} />}
     <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {

@@ -90,7 +90,7 @@ export function FlameGraph(props: FlameGraphProps) {
         }
       }}
       onKey={(event) => {
-        const up = isUpsideDown ? 1 : -1, step = { ArrowUp: up, ArrowDown: -up }[event.key];
+        const up = isUpsideDown ? 1 : -1, steps: Record<string, number> = { ArrowUp: up, ArrowDown: -up }, step = steps[event.key];
         if (!active) return;
         if (step) next((box) => box.depth === active.depth + step && box.x < active.x + active.width && box.x + box.width > active.x);
         else if (event.key === 'ArrowRight') next((box) => box.depth === active.depth && box.x >= active.x + active.width - 1e-12);

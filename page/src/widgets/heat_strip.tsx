@@ -42,7 +42,7 @@ export function HeatStrip({ values, nameOf, textOf, isSelected, onChoose }: Heat
         else if (kind === 'down') onChoose(indexAt(x));
       }}
       onKey={(event) => {
-        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }, step = steps[event.key];
         if (step) setAt(Math.min(values.length - 1, Math.max(0, at + step)));
         else if (event.key === ' ' || event.key === 'Enter') onChoose(at);
         else return;

@@ -46,13 +46,13 @@ export function IterationClasses({ run, loop, units, shown, onShow }: IterationC
       <thead><tr><th scope="col">show</th><th scope="col">class</th><th scope="col" class="number">iterations</th><th scope="col" class="number">of the time</th>
         <th scope="col" class="number">wall</th><th scope="col" class="number">MPI</th><th scope="col" class="number">user code</th><th scope="col">which</th><th scope="col">what sets it apart</th></tr></thead>
       <tbody>{of.map(({ unit, i }) => <tr key={i}>
-        <td><input type="checkbox" aria-label={`Show ${nameText(unit.name)}`} checked={chosen.has(i)} onChange={(event) => {
+        <td><input type="checkbox" aria-label={`Show ${nameText(unit.name)}`} checked={chosen.has(i)} disabled={!unit.has_values} onChange={(event) => {
           const next = new Set(chosen);
           if (event.currentTarget.checked) next.add(i);
           else next.delete(i);
           setChosen(next);
         }} /></td>
-        <td><i class="box" aria-hidden="true" style={{ background: colorOf(i) ?? 'transparent' }} /><button type="button" class="link" onClick={() => onShow([i])}>{nameText(unit.name)}</button></td>
+        <td><i class="box" aria-hidden="true" style={{ background: colorOf(i) ?? 'transparent' }} /><button type="button" class="link" disabled={!unit.has_values} onClick={() => onShow([i])}>{nameText(unit.name)}</button></td>
         <td class="number">{unit.count.toLocaleString('en-US')}</td>
         <td class="number">{unit.kind === 'class' && mean.wall > 0 ? shareText(unit.count * unit.wall / (all * mean.wall)) : ''}</td>
         <td class="number">{valueText(unit.wall, 's')}</td><td class="number">{valueText(unit.mpi, 's')}</td><td class="number">{valueText(unit.user, 's')}</td>

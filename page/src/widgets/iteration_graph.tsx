@@ -97,7 +97,8 @@ export function IterationGraph(props: IterationGraphProps) {
     props.onRange(begin === 0 && end === iterations ? null : [begin, Math.max(begin + 1, end)]);
   };
   return <figure tabIndex={0} role="group" aria-label="Graph over the iterations: arrows move, plus and minus zoom" onKeyDown={(event) => {
-    const act = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1), '+': () => move(0, 0.5), '-': () => move(0, 2) }[event.key];
+    const keys: Record<string, () => void> = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1), '+': () => move(0, 0.5), '-': () => move(0, 2) };
+    const act = keys[event.key];
     if (!act) return;
     event.preventDefault();
     act();

@@ -103,7 +103,7 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
         }
       }}
       onKey={(event) => {
-        const act = {
+        const keys: Record<string, () => void> = {
           ArrowLeft: () => event.shiftKey ? move(-0.25, 0) : setAt({ ...at, column: Math.max(0, column - 1) }),
           ArrowRight: () => event.shiftKey ? move(0.25, 0) : setAt({ ...at, column: column + 1 }),
           ArrowUp: () => event.shiftKey ? move(0, -0.25) : setAt({ ...at, row: Math.max(0, place - 1) }),
@@ -113,7 +113,8 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
             onRange(null);
             setRows(null);
           },
-        }[event.key];
+        };
+        const act = keys[event.key];
         if (!act) return;
         event.preventDefault();
         act();
