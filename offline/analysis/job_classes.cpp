@@ -79,9 +79,7 @@ class Centres {
   void join_until(std::size_t most) {
     while (open_.size() > 1) {
       const auto [a, b, distance] = nearest();
-      // Two groups of the same scatter that lie closer than twice its sum have no gap between them.
-      const bool are_apart = distance > 2 * (all_[a].scatter() + all_[b].scatter()) && distance > least_apart;
-      if (open_.size() <= most && are_apart) return;
+      if (open_.size() <= most && are_apart(all_[a], all_[b], distance)) return;
       join(a, b);
     }
   }
@@ -103,6 +101,13 @@ class Centres {
     std::uint32_t a, b;
     double distance;
   };
+  /// Whether there is a gap between them. Of N values, n lie sqrt(2 ln(N / n)) deviations out by chance.
+  bool are_apart(const Centre& a, const Centre& b, double distance) const {
+    double all = 0;
+    for (const std::uint32_t i : open_) all += all_[i].count;
+    const double by_chance = std::sqrt(2 * std::log(all / std::min(a.count, b.count)));
+    return distance > least_apart && distance > (1 + by_chance) * (a.scatter() + b.scatter());
+  }
   Pair nearest() const {
     Pair best{0, 0, std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < open_.size(); ++i)

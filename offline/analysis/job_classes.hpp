@@ -25,8 +25,7 @@ struct JobClasses {
   std::uint32_t count = 0;
 };
 
-/// `iterations` with a wall time that is not a number belong to nobody knows what: they get the class of their
-/// predecessor.
+/// An iteration whose wall time is not a number gets the class of its predecessor.
 JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t most = 16);
 
 /// First and last of the runs of one class that hold nine tenths of it, ascending; none: more than `most` runs do.

@@ -9,7 +9,7 @@ export LC_ALL=C.UTF-8
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev
-  bison flex libsqlite3-dev libpq-dev libpugixml-dev)
+  bison flex libsqlite3-dev libpq-dev libpugixml-dev zlib1g-dev)
 OPENMPI_PACKAGES=(libopenmpi-dev openmpi-bin)
 MPICH_PACKAGES=(libmpich-dev mpich)
 EXAMPLE_PACKAGES=("${OPENMPI_PACKAGES[@]}" gfortran)
