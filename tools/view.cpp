@@ -59,7 +59,8 @@ class NewFile {
   }
   void finish() {
     const bool is_written = std::fflush(file_) == 0;
-    if (std::fclose(std::exchange(file_, nullptr)) != 0 || !is_written || std::rename(partial_.c_str(), path_.c_str()) != 0) {
+    if (std::fclose(std::exchange(file_, nullptr)) != 0 || !is_written ||
+        std::rename(partial_.c_str(), path_.c_str()) != 0) {
       const int error = errno;
       std::remove(partial_.c_str());
       errno = error;
@@ -98,7 +99,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   request.findings = std::move(found.all);
   request.waits = std::move(found.waits);
   if (found.done != Step::All)
-    request.lacks.push_back({"overview", "Events were not searched for waiting, they are too many here: refrain analyze does it."});
+    request.lacks.push_back(
+        {"overview", "Events were not searched for waiting, they are too many here: refrain analyze does it."});
   request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
     try {
       return properties_of(experiment, tree, waits, most_properties);
@@ -123,9 +125,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
 explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(*trace, [&](double part) {
-    line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); });
-  });
+  explorer::Run run = explorer::run_of_archive(
+      *trace, [&](double part) { line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); }); });
   if (trace->damage().count() > 0) {
     tell_damage(name, trace->damage());
     code = exit_damaged;
@@ -135,7 +136,8 @@ explorer::Run run_of_archive(const fs::path& anchor, int& code) {
 
 /// Whatever it is: an experiment, a profile of CUBE, an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
-  if (std::error_code error; fs::is_regular_file(path, error) && database::is_cubex(path)) return explorer::run_of_cubex(path);
+  if (std::error_code error; fs::is_regular_file(path, error) && database::is_cubex(path))
+    return explorer::run_of_cubex(path);
   if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
   return run_of_experiment(path, bytes, code);
 }
@@ -151,16 +153,18 @@ void open_in_browser(const std::string& path) {
 
 int run(Request request) {
   if (!explorer::has_page())
-    return complain(name, exit_usage,
-                    "this build has no page: install npm and run scripts/build, or build from a source archive, which has the page "
-                    "(scripts/dist)");
+    return complain(
+        name, exit_usage,
+        "this build has no page: install npm and run scripts/build, or build from a source archive, which has the page "
+        "(scripts/dist)");
   if (!find_experiment(name, request.experiment)) return exit_usage;
   int code = exit_ok;
   try {
     std::vector<std::string> paths{request.experiment};
     paths.insert(paths.end(), request.others.begin(), request.others.end());
     constexpr double bytes_of_megabyte = 1e6;
-    const auto bytes = static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
+    const auto bytes =
+        static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
     std::vector<explorer::Run> runs;
     for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
     if (request.anonymous) explorer::make_anonymous(runs);
@@ -190,7 +194,8 @@ void add_view(Command root, Invocation& invocation) {
       .type("MB")
       .check([](const std::string& text) { return std::atof(text.c_str()) >= 1 ? "" : text + ": at least 1"; })
       .shows_default();
-  command.flag("--anonymous", request->anonymous, "Replace names of functions, machines and files, and leave out the command");
+  command.flag("--anonymous", request->anonymous,
+               "Replace names of functions, machines and files, and leave out the command");
   command.flag("--open", request->open, "Open it in the browser");
   command.footer(
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "

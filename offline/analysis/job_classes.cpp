@@ -160,8 +160,8 @@ JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t m
   return classes;
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> runs_of_class(std::span<const std::uint32_t> of, std::uint32_t wanted,
-                                                                 std::size_t most) {
+std::vector<std::pair<std::int64_t, std::int64_t>> runs_of_class(std::span<const std::uint32_t> of,
+                                                                 std::uint32_t wanted, std::size_t most) {
   std::vector<std::pair<std::int64_t, std::int64_t>> runs;
   std::int64_t members = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
@@ -174,8 +174,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> runs_of_class(std::span<const
   const auto length = [](const auto& run) { return run.second - run.first + 1; };
   std::ranges::stable_sort(runs, std::greater<>{}, length);
   if (runs.size() > most) runs.resize(most);
-  const std::int64_t held =
-      std::transform_reduce(runs.begin(), runs.end(), std::int64_t{0}, std::plus<>{}, length);
+  const std::int64_t held = std::transform_reduce(runs.begin(), runs.end(), std::int64_t{0}, std::plus<>{}, length);
   constexpr std::int64_t tenths = 9, all_tenths = 10;
   if (held * all_tenths < members * tenths) return {};
   std::ranges::sort(runs);

@@ -29,7 +29,7 @@ struct JobClasses {
 JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t most = 16);
 
 /// First and last of the runs of one class that hold nine tenths of it, ascending; none: more than `most` runs do.
-std::vector<std::pair<std::int64_t, std::int64_t>> runs_of_class(std::span<const std::uint32_t> of, std::uint32_t wanted,
-                                                                 std::size_t most = 4);
+std::vector<std::pair<std::int64_t, std::int64_t>> runs_of_class(std::span<const std::uint32_t> of,
+                                                                 std::uint32_t wanted, std::size_t most = 4);
 
 }  // namespace refrain::analysis

@@ -57,8 +57,7 @@ std::map<std::string, Advice> advice_of(std::string_view patterns) {
     constexpr std::string_view begin = "What to do: ";
     is_advice |= line.starts_with(begin);
     if (!is_advice) continue;
-    const std::string text =
-        without_marks(std::string(line.starts_with(begin) ? line.substr(begin.size()) : line));
+    const std::string text = without_marks(std::string(line.starts_with(begin) ? line.substr(begin.size()) : line));
     for (const std::string& name : of_section) {
       std::string& advice = all[name].advice;
       if (advice.empty() && !text.empty())
@@ -71,8 +70,8 @@ std::map<std::string, Advice> advice_of(std::string_view patterns) {
 
 std::string title_of(const std::string& metric) {
   constexpr std::pair<std::string_view, const char*> titles[] = {
-      {"wall", "Time"},       {"user", "User code"},         {"not_on_cpu", "Off the CPU"},
-      {"refrain", "Refrain"}, {"mpi_io", "MPI files"},       {"waited_for_core", "Waited for a core"},
+      {"wall", "Time"},       {"user", "User code"},   {"not_on_cpu", "Off the CPU"},
+      {"refrain", "Refrain"}, {"mpi_io", "MPI files"}, {"waited_for_core", "Waited for a core"},
       {"visits", "MPI calls"}};
   for (const auto& [name, title] : titles)
     if (metric == name) return title;

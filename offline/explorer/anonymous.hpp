@@ -1,6 +1,7 @@
 #pragma once
 /// A run without what tells whose it is: names of functions, marks, machines and files become words that are the same
-/// for the same name, in all runs of a file; the facts keep numbers alone. MPI functions, metrics and pseudo paths stay.
+/// for the same name, in all runs of a file; the facts keep numbers alone. MPI functions, metrics and pseudo paths
+/// stay.
 
 #include <span>
 

@@ -57,11 +57,11 @@ std::vector<std::pair<std::string, std::string>> facts_of(const experiment::Expe
   add("Machines", machines_text(overview));
   for (const analysis::SharedCores& shared : overview.shared) add("Cores", sentence(shared, true));
   add("MPI", manifest.mpi_library.substr(0, manifest.mpi_library.find('\n')));
-  add("Samples", tree.totals.ticks_user > 0 ? fmt::format("{} in user code{}", human_count(tree.totals.ticks_user),
-                                                          overview.sampling_source.empty()
-                                                              ? std::string()
-                                                              : ", by the " + overview.sampling_source)
-                                            : std::string());
+  add("Samples",
+      tree.totals.ticks_user > 0
+          ? fmt::format("{} in user code{}", human_count(tree.totals.ticks_user),
+                        overview.sampling_source.empty() ? std::string() : ", by the " + overview.sampling_source)
+          : std::string());
   for (const report::LossLine& loss : overview.losses) add("Not seen", loss_text(loss));
   for (const std::string& note : tree.notes) add("Note", note);
   add("Measured by", "Refrain " + (manifest.version.empty() ? experiment.definitions().version : manifest.version));

@@ -64,8 +64,8 @@ class Nodes {
       const trace::RegionOfTrace& region = trace_.region(*at);
       const std::uint32_t parent = trace_.parent_of(*at);
       const auto above = known_.find(parent);
-      known_[*at] = trie_.below(above == known_.end() ? 0 : above->second, region.name, region.is_mpi() ? Node::Mpi : Node::User,
-                                region.role == trace::Role::Loop);
+      known_[*at] = trie_.below(above == known_.end() ? 0 : above->second, region.name,
+                                region.is_mpi() ? Node::Mpi : Node::User, region.role == trace::Role::Loop);
     }
     return known_[path];
   }
@@ -99,7 +99,8 @@ Run run_of_archive(const trace::Trace& trace, const std::function<void(double pa
   run.source = "otf2";
   std::vector<std::uint32_t> place_of;
   add_places(trace, run, place_of);
-  run.facts = {{"Archive", run.name}, {"Ranks", std::to_string(run.ranks)}, {"Locations", std::to_string(run.places.size())}};
+  run.facts = {
+      {"Archive", run.name}, {"Ranks", std::to_string(run.ranks)}, {"Locations", std::to_string(run.places.size())}};
   run.lacks.push_back({"iterations", "Archives have no iterations here; refrain analyze shows one at a time."});
   run.metrics = {{"wall", "Time", "s", -1, "time in all regions", {}},
                  {"mpi", "MPI", "s", Wall, "time in functions of MPI", {}},
@@ -117,13 +118,21 @@ Run run_of_archive(const trace::Trace& trace, const std::function<void(double pa
   for (const patterns::PatternResult& of : analysis.patterns) {
     if (of.is_class || of.cells.empty() || of.all.ns <= 0) continue;
     const auto parent = std::ranges::find(run.metrics, of.about.parent, &Metric::name);
-    Metric metric{of.about.name, title_of(of.about.name), "s", parent == run.metrics.end() ? int{Mpi} : static_cast<int>(parent - run.metrics.begin()),
-                  of.about.title, {}, true, true, Metric::Exact};
+    Metric metric{of.about.name,
+                  title_of(of.about.name),
+                  "s",
+                  parent == run.metrics.end() ? int{Mpi} : static_cast<int>(parent - run.metrics.begin()),
+                  of.about.title,
+                  {},
+                  true,
+                  true,
+                  Metric::Exact};
     if (const auto at = advice.find(metric.name); at != advice.end()) metric.advice = at->second.advice;
     run.metrics.push_back(std::move(metric));
     shown.push_back(&of);
     if (of.confidence < 1)
-      run.lacks.push_back({"trees", fmt::format("{}: all parts of {:.0f} % of the operations are known.", run.metrics.back().title, 100 * of.confidence)});
+      run.lacks.push_back({"trees", fmt::format("{}: all parts of {:.0f} % of the operations are known.",
+                                                run.metrics.back().title, 100 * of.confidence)});
   }
 
   Nodes nodes(trace);
@@ -137,8 +146,8 @@ Run run_of_archive(const trace::Trace& trace, const std::function<void(double pa
   constexpr double s_per_ns = 1e-9;
   for (std::size_t location = 0; location < times.size(); ++location) {
     for (const auto& [path, ns] : times[location].ns)
-      table.add(0, run.nodes[place[nodes.of(path)]].kind == Node::Mpi ? Mpi : User, place[nodes.of(path)], place_of[location],
-                static_cast<double>(ns) * s_per_ns);
+      table.add(0, run.nodes[place[nodes.of(path)]].kind == Node::Mpi ? Mpi : User, place[nodes.of(path)],
+                place_of[location], static_cast<double>(ns) * s_per_ns);
     for (const auto& [path, calls] : times[location].calls)
       table.add(0, Calls, place[nodes.of(path)], place_of[location], static_cast<double>(calls));
   }

@@ -48,12 +48,15 @@ Run run_of_cubex(const std::string& path) {
     const database::RunMetric& of = source->metrics()[m];
     number[m] = static_cast<int>(run.metrics.size());
     const bool is_part = of.name == "mpi" || of.name == "user";
-    run.metrics.push_back({of.name, title_of(of.name), of.unit, is_part ? 0 : -1, of.name + ", as the profile has it", {}});
+    run.metrics.push_back(
+        {of.name, title_of(of.name), of.unit, is_part ? 0 : -1, of.name + ", as the profile has it", {}});
   }
   PathTrie trie;
   std::vector<std::uint32_t> node_of;
   for (const database::RunNode& of : source->nodes()) {
-    const auto kind = of.kind == database::RunNode::Mpi ? Node::Mpi : of.kind == database::RunNode::User ? Node::User : Node::Other;
+    const auto kind = of.kind == database::RunNode::Mpi    ? Node::Mpi
+                      : of.kind == database::RunNode::User ? Node::User
+                                                           : Node::Other;
     node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, kind));
   }
   const auto [nodes, place] = trie.in_preorder();

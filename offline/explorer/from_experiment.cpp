@@ -54,7 +54,8 @@ class Maker {
     loops_ = view_loops(*experiment_, options_, tree_);
     for (std::size_t i = 0; i < loops_.groups.size(); ++i) {
       if (i == most_loops) {
-        run_.lacks.push_back({"iterations", fmt::format("{} further loops are not in the file.", loops_.groups.size() - i)});
+        run_.lacks.push_back(
+            {"iterations", fmt::format("{} further loops are not in the file.", loops_.groups.size() - i)});
         break;
       }
       add_loop(loops_.groups[i]);
@@ -118,7 +119,8 @@ class Maker {
       metrics_.push_back(std::move(metric));
     }
     const int mpi = static_cast<int>(severities_->metric("mpi").value_or(0));
-    Metric wait{waiting, "Waiting", "s", mpi, "time in MPI in which the process has waited for others", {}, true, false, Metric::Given};
+    Metric wait{waiting, "Waiting", "s",   mpi,          "time in MPI in which the process has waited for others",
+                {},      true,      false, Metric::Given};
     wait.advice = "refrain report --waits shows how it is known, and --findings what has caused it.";
     metrics_.push_back(std::move(wait));
   }
@@ -144,16 +146,19 @@ class Maker {
     place_of_ = std::move(grouping.place_of);
     if (grouping.is_grouped)
       run_.lacks.push_back(
-          {"trees", fmt::format("{} threads do not fit into the file one by one: those that differ most in user code or in MPI do, "
-                                "the others are groups of neighbours (--size).",
-                                threads.size())});
+          {"trees",
+           fmt::format(
+               "{} threads do not fit into the file one by one: those that differ most in user code or in MPI do, "
+               "the others are groups of neighbours (--size).",
+               threads.size())});
   }
 
   /// Values of a metric without those below it.
   std::vector<double> own_values(std::span<const double> values) const {
     std::vector<double> own(values.begin(), values.end());
     for (std::size_t m = 0; m < values.size(); ++m)
-      if (metrics_[m].parent >= 0 && !metrics_[m].overlaps) own[static_cast<std::size_t>(metrics_[m].parent)] -= values[m];
+      if (metrics_[m].parent >= 0 && !metrics_[m].overlaps)
+        own[static_cast<std::size_t>(metrics_[m].parent)] -= values[m];
     constexpr double rounding = 1e-12;
     for (std::size_t m = 0; m < values.size(); ++m)
       if (std::abs(own[m]) <= rounding * std::abs(values[m])) own[m] = 0;
@@ -209,19 +214,23 @@ class Maker {
     if (!request_.properties) return;
     constexpr std::size_t most = 200'000;  // rows of a database: about a second
     if (tree_.nodes.size() * tree_.locations.size() > most) {
-      run_.lacks.push_back({"overview", "Properties are not evaluated, the run is too large for it here: refrain db add, refrain properties."});
+      run_.lacks.push_back(
+          {"overview",
+           "Properties are not evaluated, the run is too large for it here: refrain db add, refrain properties."});
       return;
     }
     for (const FoundProperty& of : request_.properties(tree_, waits))
-      run_.properties.push_back({of.name, of.context, of.severity, of.confidence, of.region.empty() ? std::nullopt : node_of_function(of.region)});
+      run_.properties.push_back({of.name, of.context, of.severity, of.confidence,
+                                 of.region.empty() ? std::nullopt : node_of_function(of.region)});
   }
 
   void add_waits() {
     const auto waits = report::waits_of(tree_, request_.waits, minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
     const std::size_t metric = metrics_.size() - 1;
-    const bool by_rank = std::ranges::any_of(waits, [](const auto& of) { return of.seconds > 0; }) &&
-                         std::ranges::none_of(waits, [](const auto& of) { return of.seconds > 0 && of.by_rank.empty(); });
+    const bool by_rank =
+        std::ranges::any_of(waits, [](const auto& of) { return of.seconds > 0; }) &&
+        std::ranges::none_of(waits, [](const auto& of) { return of.seconds > 0 && of.by_rank.empty(); });
     metrics_[metric].by_place = by_rank;
     bool is_known = false;
     for (std::size_t node = 0; node < waits.size(); ++node) {
@@ -233,7 +242,9 @@ class Maker {
         if (const auto thread = thread_of_.find({rank, 0}); by_rank && thread != thread_of_.end())
           table_->add(0, metric, number_[node], place_of_[thread->second], seconds);
     }
-    if (!is_known) run_.lacks.push_back({"trees", "Waiting is not known: the experiment has neither events nor durations of calls."});
+    if (!is_known)
+      run_.lacks.push_back(
+          {"trees", "Waiting is not known: the experiment has neither events nor durations of calls."});
     else if (!by_rank) run_.lacks.push_back({"trees", "Waiting is known of all ranks together only."});
   }
 
@@ -301,9 +312,10 @@ class Maker {
   }
   template <class Take>
   static void for_each_present(const report::OpenLoop& open, const Take& take) {
-    analysis::for_each_iteration(open.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      if (!open.was_absent(cluster, row)) take(i, cluster, row);
-    });
+    analysis::for_each_iteration(open.loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   if (!open.was_absent(cluster, row)) take(i, cluster, row);
+                                 });
   }
 
   static const char* unit_of(analysis::Quantity quantity) {
@@ -324,7 +336,8 @@ class Maker {
     add_callpath_curves(group, top, loop);
     const std::size_t first = list_units(group, classes, iterations, job.width());
     for (std::int64_t bin = 0; bin < loop.bins; ++bin)
-      loop.classes.push_back(class_of_bin(classes.of, bin * loop.width / job.width(), ((bin + 1) * loop.width - 1) / job.width(), first));
+      loop.classes.push_back(
+          class_of_bin(classes.of, bin * loop.width / job.width(), ((bin + 1) * loop.width - 1) / job.width(), first));
     read_classes(group, classes, job.width(), first);
     read_iterations(group, first + classes.count);
     run_.loops.push_back(std::move(loop));
@@ -336,12 +349,14 @@ class Maker {
     const std::size_t places = group.locations.size();
     std::vector<analysis::IterationMetric> metrics;
     for (const std::string_view name : usual)
-      if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name); at != loops_.metrics.end())
+      if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name);
+          at != loops_.metrics.end())
         metrics.push_back(*at);
     std::vector<CurveBuilder> curves;
     std::vector<MapBuilder> maps;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
-      curves.emplace_back(group.iterations, places, std::min(most_bins, most_curve_values / std::max<std::size_t>(places, 1)));
+      curves.emplace_back(group.iterations, places,
+                          std::min(most_bins, most_curve_values / std::max<std::size_t>(places, 1)));
       if (m < with_map) maps.emplace_back(group.iterations, places, most_map, most_map);
     }
     for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
@@ -392,7 +407,8 @@ class Maker {
       const bool by_rules = tree_.nodes[node].kind == PathKind::Other;
       if (below[node] && !by_rules && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
     }
-    std::ranges::stable_sort(nodes, std::greater<>{}, [&](std::uint32_t node) { return tree_.nodes[node].inclusive_s; });
+    std::ranges::stable_sort(nodes, std::greater<>{},
+                             [&](std::uint32_t node) { return tree_.nodes[node].inclusive_s; });
     if (nodes.size() > most_paths) nodes.resize(most_paths);
     return nodes;
   }
@@ -404,8 +420,10 @@ class Maker {
     const std::int64_t stride = std::max<std::int64_t>((evaluations + most_reconstructed - 1) / most_reconstructed, 1);
     if (nodes.empty() || group.iterations / stride < 1) return;
     if (stride > 1)
-      run_.lacks.push_back({"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
-    const std::size_t bins = std::min({most_bins, most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
+      run_.lacks.push_back(
+          {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
+    const std::size_t bins =
+        std::min({most_bins, most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
     std::vector<analysis::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
@@ -429,9 +447,11 @@ class Maker {
     }
   }
 
-  static std::uint32_t class_of_bin(const std::vector<std::uint32_t>& of, std::int64_t first, std::int64_t last, std::size_t unit) {
+  static std::uint32_t class_of_bin(const std::vector<std::uint32_t>& of, std::int64_t first, std::int64_t last,
+                                    std::size_t unit) {
     std::map<std::uint32_t, std::int64_t> counts;
-    for (std::int64_t i = first; i <= last && i < static_cast<std::int64_t>(of.size()); ++i) ++counts[of[static_cast<std::size_t>(i)]];
+    for (std::int64_t i = first; i <= last && i < static_cast<std::int64_t>(of.size()); ++i)
+      ++counts[of[static_cast<std::size_t>(i)]];
     const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
     return most == counts.end() ? 0 : static_cast<std::uint32_t>(unit) + most->first;
   }
@@ -460,14 +480,18 @@ class Maker {
       std::int64_t nearest = -1;
       for (std::size_t i = 0; i < iterations.size(); ++i)
         if (classes.of[i] == c && std::isfinite(iterations[i].wall) &&
-            (nearest < 0 || std::abs(iterations[i].wall - unit.wall_s) < std::abs(iterations[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
+            (nearest < 0 || std::abs(iterations[i].wall - unit.wall_s) <
+                                std::abs(iterations[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
           nearest = static_cast<std::int64_t>(i);
       if (nearest >= 0) wanted.push_back(nearest);
       run_.units.push_back(std::move(unit));
     }
-    const bool are_few = width == 1 && group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+    const bool are_few =
+        width == 1 && group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
     if (!are_few) {
-      run_.lacks.push_back({"iterations", fmt::format("{}: single iterations are not in the file, they are too many; classes are.", group.name)});
+      run_.lacks.push_back(
+          {"iterations",
+           fmt::format("{}: single iterations are not in the file, they are too many; classes are.", group.name)});
       return first;
     }
     std::vector<std::size_t> slowest(iterations.size());
@@ -481,7 +505,8 @@ class Maker {
     std::ranges::sort(wanted);
     for (const std::int64_t i : wanted) {
       const analysis::JobIteration& of = iterations[static_cast<std::size_t>(i)];
-      run_.units.push_back({Unit::Iteration, fmt::format("{}iteration {}", prefix, i), loop, 1, i, i, of.wall, of.mpi, of.user, true});
+      run_.units.push_back(
+          {Unit::Iteration, fmt::format("{}iteration {}", prefix, i), loop, 1, i, i, of.wall, of.mpi, of.user, true});
     }
     return first;
   }
@@ -494,21 +519,28 @@ class Maker {
       table_->keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
     }
     if (!are_kept)
-      run_.lacks.push_back({"trees", fmt::format("{}: classes and iterations are in the file for all ranks together only.", group.name)});
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: classes and iterations are in the file for all ranks together only.", group.name)});
   }
 
-  std::size_t place_of(const report::LoopOfLocation& of) const { return place_of_[thread_of_.at({of.rank, of.thread})]; }
+  std::size_t place_of(const report::LoopOfLocation& of) const {
+    return place_of_[thread_of_.at({of.rank, of.thread})];
+  }
 
   /// What a location did in a class: of each cluster the part that is in the class, MPI and user code each scaled to
   /// the time that the class has of them, which is exact.
-  void read_classes(const report::LoopGroup& group, const analysis::JobClasses& classes, std::int64_t width, std::size_t first) {
+  void read_classes(const report::LoopGroup& group, const analysis::JobClasses& classes, std::int64_t width,
+                    std::size_t first) {
     std::int64_t clusters = 0;
     for (const auto& of : group.locations) clusters += static_cast<std::int64_t>(of.clusters);
     const bool are_few = clusters * most_nodes() <= most_of_clusters;
     for (std::size_t unit = first; unit < first + classes.count; ++unit) run_.units[unit].has_values = are_few;
     if (!are_few) {
-      run_.lacks.push_back({"trees", fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
-                                                 group.name, clusters, group.locations.size())});
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
+                       group.name, clusters, group.locations.size())});
       return;
     }
     keep_units_by_place(group, first, classes.count);
@@ -532,17 +564,18 @@ class Maker {
       std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> sums;  // by class and node
       for (std::size_t k = 0; k < count; ++k) {
         if (of_cluster[k] == 0) continue;
-        for_each_node_of(group.locations[i], {analysis::UnitRef::Cluster, group.locations[i].loop, static_cast<std::int64_t>(k)},
+        for_each_node_of(group.locations[i],
+                         {analysis::UnitRef::Cluster, group.locations[i].loop, static_cast<std::int64_t>(k)},
                          [&](std::uint32_t node, const std::vector<double>& own) {
-          for (std::uint32_t c = 0; c < classes.count; ++c) {
-            const double part = members[k * classes.count + c] / of_cluster[k];
-            if (part == 0) continue;
-            std::vector<double>& to = sums[{c, node}];
-            to.resize(own.size());
-            for (std::size_t m = 0; m < own.size(); ++m) to[m] += part * own[m];
-            if (part < 1) run_.units[first + c].reconstructed = true;
-          }
-        });
+                           for (std::uint32_t c = 0; c < classes.count; ++c) {
+                             const double part = members[k * classes.count + c] / of_cluster[k];
+                             if (part == 0) continue;
+                             std::vector<double>& to = sums[{c, node}];
+                             to.resize(own.size());
+                             for (std::size_t m = 0; m < own.size(); ++m) to[m] += part * own[m];
+                             if (part < 1) run_.units[first + c].reconstructed = true;
+                           }
+                         });
       }
       std::vector<Exact> estimated(classes.count);
       for (const auto& [key, own] : sums)
@@ -554,8 +587,11 @@ class Maker {
       for (const auto& [key, own] : sums)
         for (std::size_t m = 0; m < own.size(); ++m) {
           const Exact &is = exact[key.first], &has = estimated[key.first];
-          const double scale = is_below(m, "mpi") ? factor(is.mpi, has.mpi) : is_below(m, "user") ? factor(is.user, has.user) : 1;
-          table_->add(static_cast<std::uint32_t>(first + key.first), m, number_[key.second], place_of(group.locations[i]), scale * own[m]);
+          const double scale = is_below(m, "mpi")    ? factor(is.mpi, has.mpi)
+                               : is_below(m, "user") ? factor(is.user, has.user)
+                                                     : 1;
+          table_->add(static_cast<std::uint32_t>(first + key.first), m, number_[key.second],
+                      place_of(group.locations[i]), scale * own[m]);
         }
     });
   }
@@ -568,8 +604,9 @@ class Maker {
       for (std::size_t unit = first; unit < run_.units.size(); ++unit)
         for_each_node_of(of, {analysis::UnitRef::Iteration, of.loop, run_.units[unit].first},
                          [&](std::uint32_t node, const std::vector<double>& own) {
-          for (std::size_t m = 0; m < own.size(); ++m) table_->add(static_cast<std::uint32_t>(unit), m, number_[node], place_of(of), own[m]);
-        });
+                           for (std::size_t m = 0; m < own.size(); ++m)
+                             table_->add(static_cast<std::uint32_t>(unit), m, number_[node], place_of(of), own[m]);
+                         });
   }
 
   /// Nothing where the location does not have the unit, or it cannot be read.
@@ -577,7 +614,8 @@ class Maker {
   void for_each_node_of(const report::LoopOfLocation& of, const analysis::UnitRef& unit, const Take& take) const {
     try {
       severities_->for_each_node(
-          {of.place, of.location}, [&](std::uint32_t node, std::span<const double> values) { take(node, own_values(values)); }, unit);
+          {of.place, of.location},
+          [&](std::uint32_t node, std::span<const double> values) { take(node, own_values(values)); }, unit);
     } catch (const std::out_of_range&) {
     }
   }
@@ -598,7 +636,7 @@ class Maker {
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
   std::vector<std::uint32_t> number_;                                       ///< by node of the tree
-  std::vector<Metric> metrics_;  ///< those of Severities, and waiting
+  std::vector<Metric> metrics_;                                             ///< those of Severities, and waiting
   std::optional<ValueTable> table_;
   std::vector<std::pair<std::uint32_t, double>> wait_errors_;
   std::uint32_t user_ = 0, wait_ = 0;

@@ -37,7 +37,8 @@ class PathTrie {
       open.pop_back();
       place[at] = static_cast<std::uint32_t>(nodes.size());
       nodes.push_back(nodes_[at].node);
-      if (at != 0) nodes.back().parent = static_cast<std::int32_t>(place[static_cast<std::size_t>(nodes.back().parent)]);
+      if (at != 0)
+        nodes.back().parent = static_cast<std::int32_t>(place[static_cast<std::size_t>(nodes.back().parent)]);
       open.insert(open.end(), nodes_[at].children.rbegin(), nodes_[at].children.rend());
     }
     return result;

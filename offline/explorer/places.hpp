@@ -18,9 +18,9 @@ struct Thread {
 };
 
 struct Grouping {
-  std::vector<Place> places;             ///< without samples
-  std::vector<std::uint32_t> place_of;   ///< by thread
-  bool is_grouped = false;               ///< some places stand for several threads
+  std::vector<Place> places;            ///< without samples
+  std::vector<std::uint32_t> place_of;  ///< by thread
+  bool is_grouped = false;              ///< some places stand for several threads
 };
 
 /// At most about `most` places, in the order of machine (as they come), rank and thread. Half of them are for the

@@ -58,8 +58,8 @@ struct Unit {
   std::int64_t count = 0, first = 0, last = 0;  ///< iterations
   double wall_s = 0, mpi_s = 0, user_s = 0;
   bool reconstructed = false;
-  bool has_values = true;  ///< by call path
-  bool by_place = true;    ///< and by place
+  bool has_values = true;                                     ///< by call path
+  bool by_place = true;                                       ///< and by place
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< first and last of runs of iterations
 };
 
@@ -79,10 +79,10 @@ struct Cells {
 
 /// Over places, by bin; NaN: nothing is known.
 struct Curves {
-  std::string metric;                 ///< of whole iterations; empty: of a call path
-  std::string unit;                   ///< "s", "B" or "1"
-  std::optional<std::uint32_t> node;  ///< the call path, with all below it
-  std::int64_t width = 1;             ///< iterations in a bin
+  std::string metric;                          ///< of whole iterations; empty: of a call path
+  std::string unit;                            ///< "s", "B" or "1"
+  std::optional<std::uint32_t> node;           ///< the call path, with all below it
+  std::int64_t width = 1;                      ///< iterations in a bin
   std::vector<float> least, median, greatest;  ///< of the mean in the bin
   std::vector<float> peak;                     ///< greatest single iteration
 };

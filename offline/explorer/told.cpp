@@ -9,10 +9,13 @@ namespace refrain::explorer {
 namespace {
 
 /// Metrics of findings that their options do not name.
-constexpr std::pair<std::string_view, const char*> metric_of_rule[] = {
-    {"late_rank", "user"},          {"waiting_for_core", "waited_for_core"}, {"blocked", "blocked"},
-    {"shared_core", "not_on_cpu"},  {"polling", "mpi"},                      {"small_messages", "mpi"},
-    {"measurement_cost", "refrain"}};
+constexpr std::pair<std::string_view, const char*> metric_of_rule[] = {{"late_rank", "user"},
+                                                                       {"waiting_for_core", "waited_for_core"},
+                                                                       {"blocked", "blocked"},
+                                                                       {"shared_core", "not_on_cpu"},
+                                                                       {"polling", "mpi"},
+                                                                       {"small_messages", "mpi"},
+                                                                       {"measurement_cost", "refrain"}};
 
 /// What stands behind an option of `refrain report`; empty: it is not there.
 std::string value_of(const std::vector<std::string>& words, std::string_view option) {

@@ -20,13 +20,16 @@ interface Saved {
 function saved(): Saved {
   const { metric, call, system } = state.selected.value, open = state.expanded.value, mode = state.modeOf.value;
   return {
-    v: state.view.value, o: state.order.value.map((name) => name[0]).join(''), m: [...metric], c: [...call], s: [...system],
-    e: [[...open.metric], [...open.call], [...open.system]], p: [...state.parts.value], f: state.form.value, b: state.byClass.value ? 1 : 0,
+    v: state.view.value, o: state.order.value.map((name) => name[0]).join(''), m: [...metric], c: [...call],
+    s: [...system],
+    e: [[...open.metric], [...open.call], [...open.system]], p: [...state.parts.value], f: state.form.value,
+    b: state.byClass.value ? 1 : 0,
     d: treeNames.map((name) => mode[name]), l: state.loopName.value,
   };
 }
 
-const strings = (value: unknown): string[] => Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
+const strings = (value: unknown): string[] => Array.isArray(value)
+    ? value.filter((each): each is string => typeof each === 'string') : [];
 
 /** What does not fit the file is left out: an address may come from anywhere. */
 function restore(text: string): void {
@@ -38,13 +41,18 @@ function restore(text: string): void {
   }
   const units = state.model.value?.units.length ?? 1;
   batch(() => {
-    if (['overview', 'trees', 'iterations', 'flame', 'file'].includes(from.v ?? '')) state.view.value = from.v as state.ViewName;
-    const order = [...from.o ?? ''].map((letter) => treeNames.find((name) => name.startsWith(letter))).filter((name): name is TreeName => name !== undefined);
+    if (['overview', 'trees', 'iterations', 'flame',
+        'file'].includes(from.v ?? '')) state.view.value = from.v as state.ViewName;
+    const order = [...from.o ?? ''].map((letter) =>
+        treeNames.find((name) => name.startsWith(letter))).filter((name): name is TreeName => name !== undefined);
     if (new Set(order).size === 3) state.order.value = order;
     const metric = strings(from.m);
-    state.selected.value = { metric: metric.length > 0 ? metric : ['m0'], call: strings(from.c), system: strings(from.s) };
-    if (Array.isArray(from.e)) state.expanded.value = { metric: new Set(strings(from.e[0])), call: new Set(strings(from.e[1])), system: new Set(strings(from.e[2])) };
-    const parts = Array.isArray(from.p) ? from.p.filter((unit) => Number.isInteger(unit) && unit >= 0 && unit < units) : [];
+    state.selected.value = { metric: metric.length > 0 ? metric : ['m0'], call: strings(from.c),
+        system: strings(from.s) };
+    if (Array.isArray(from.e)) state.expanded.value = { metric: new Set(strings(from.e[0])),
+        call: new Set(strings(from.e[1])), system: new Set(strings(from.e[2])) };
+    const parts = Array.isArray(from.p) ? from.p.filter((unit) => Number.isInteger(unit) && unit >= 0 && unit < units)
+        : [];
     if (parts.length > 0) state.parts.value = parts;
     if (['tree', 'flat', 'callers'].includes(from.f ?? '')) state.form.value = from.f as CallForm;
     state.byClass.value = from.b === 1;

@@ -1,7 +1,8 @@
 /** Numbers and names as people read them. */
 import type { Unit } from './model';
 
-const digits = (value: number): string => value === 0 ? '0' : value >= 999.5 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
+const digits = (value: number): string => value === 0 ? '0' : value >= 999.5 ? Math.round(value).toLocaleString('en-US')
+    : value.toPrecision(3);
 
 function scaled(value: number, steps: readonly [number, string][]): string {
   const size = Math.abs(value), [divisor, unit] = steps.find(([least]) => size >= least) ?? steps.at(-1)!;
@@ -13,7 +14,8 @@ export function valueText(value: number, unit: Unit): string {
   if (Number.isNaN(value)) return 'not known';
   if (value === 0) return unit === '1' ? '0' : `0 ${unit}`;
   if (unit === 's') return scaled(value, [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']]);
-  if (unit === 'B') return scaled(value, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]);
+  if (unit === 'B') return scaled(value, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'],
+      [1, 'B']]);
   return `${value < 0 ? '\u2212' : ''}${Number.isInteger(value) ? Math.abs(value).toLocaleString('en-US') : digits(Math.abs(value))}`;
 }
 
@@ -34,7 +36,8 @@ export function errorText(error: number, unit: Unit, isShare: boolean): string {
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LONGEST = 400;
 
-/** A name from a program: control characters, and those that turn the direction of text, show as what they are; very long ones are cut in the middle. */
+/** A name from a program: control characters, and those that turn the direction of text, show as what they are; very
+ * long ones are cut in the middle. */
 export function nameText(name: string): string {
   const clean = name.replace(CONTROL, '\ufffd');
   return clean.length <= LONGEST ? clean : `${clean.slice(0, LONGEST / 2)} \u2026 ${clean.slice(-LONGEST / 2)}`;

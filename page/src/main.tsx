@@ -12,12 +12,15 @@ import { Overview } from './views/overview';
 import { TreesView } from './views/trees';
 
 const views: readonly { name: state.ViewName; title: string }[] = [
-  { name: 'overview', title: 'Overview' }, { name: 'trees', title: 'Trees' }, { name: 'iterations', title: 'Iterations' }, { name: 'flame', title: 'Flame graph' }, { name: 'file', title: 'This file' },
+  { name: 'overview', title: 'Overview' }, { name: 'trees', title: 'Trees' },
+  { name: 'iterations', title: 'Iterations' }, { name: 'flame', title: 'Flame graph' },
+  { name: 'file', title: 'This file' },
 ];
 
 /** Which part of what is missing belongs to a view. */
 function Lacks({ view }: { view: state.ViewName }) {
-  const texts = state.model.value!.runs.flatMap((run) => run.head.lacks.filter((lack) => lack.view === view).map((lack) => lack.text));
+  const texts = state.model.value!.runs.flatMap((run) =>
+      run.head.lacks.filter((lack) => lack.view === view).map((lack) => lack.text));
   return texts.length === 0 ? null : <ul class="lacks">{texts.map((text, i) => <li key={i}>{nameText(text)}</li>)}</ul>;
 }
 
@@ -33,24 +36,28 @@ function CopyState() {
       setSaid('it is in the address');
     }
   };
-  return <><button type="button" class="quiet" onClick={() => void copy()}>Copy state</button> <span role="status">{said}</span></>;
+  return <><button type="button" class="quiet" onClick={() => void copy()}>Copy state</button> <span
+      role="status">{said}</span></>;
 }
 
 /** The overview and the trees are one document: its trees are what findings lead to. */
 function First({ view }: { view: state.ViewName }) {
   const trees = useRef<HTMLElement>(null), isFirst = useRef(true);
   useEffect(() => {
-    if (!isFirst.current || view === 'trees') (view === 'trees' ? trees.current : document.body)?.scrollIntoView({ block: 'start' });
+    if (!isFirst.current || view === 'trees') (view === 'trees' ? trees.current
+        : document.body)?.scrollIntoView({ block: 'start' });
     isFirst.current = false;
   }, [view]);
   return <>
     <Overview />
-    <section ref={trees} aria-label="Trees" class="first-trees"><h2>Trees</h2><Lacks view="trees" /><TreesView /></section>
+    <section ref={trees} aria-label="Trees" class="first-trees"><h2>Trees</h2><Lacks
+      view="trees" /><TreesView /></section>
   </>;
 }
 
 function Page() {
-  const model = state.model.value!, view = state.view.value, names = model.runs.map((run) => nameText(run.head.name)).join(' and ');
+  const model = state.model.value!, view = state.view.value,
+      names = model.runs.map((run) => nameText(run.head.name)).join(' and ');
   return <>
     <a class="skip" href="#content" onClick={(event) => {
       event.preventDefault();
@@ -58,7 +65,8 @@ function Page() {
     }}>To the content</a>
     <header>
       <h1>{names}</h1>
-      <nav aria-label="Views">{views.map((each) => <button type="button" key={each.name} aria-current={each.name === view ? 'page' : undefined}
+      <nav aria-label="Views">{views.map((each) => <button type="button" key={each.name}
+        aria-current={each.name === view ? 'page' : undefined}
         onClick={() => { state.view.value = each.name; }}>{each.title}</button>)}<CopyState /></nav>
     </header>
     <main id="content" tabIndex={-1}>

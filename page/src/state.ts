@@ -1,7 +1,9 @@
-/** What the user has chosen, as signals, and what follows from it. Views read it and call the functions below; none of them knows another one. */
+/** What the user has chosen, as signals, and what follows from it. Views read it and call the functions below; none of
+ * them knows another one. */
 import { batch, computed, signal } from '@preact/signals';
 import {
-  Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, treeNames, type CallForm, type Coupled, type Finding, type Item, type Mode, type Model, type Row, type Setting, type TreeName,
+  Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, treeNames, type CallForm, type Coupled, type Finding, type Item,
+  type Mode, type Model, type Row, type Setting, type TreeName,
 } from './model';
 
 export type ViewName = 'overview' | 'trees' | 'iterations' | 'flame' | 'file';
@@ -13,11 +15,13 @@ export const cellsRead = signal(0);
 export const view = signal<ViewName>('overview');
 export const order = signal<readonly TreeName[]>(treeNames);
 export const selected = signal<Readonly<Record<TreeName, readonly string[]>>>({ metric: ['m0'], call: [], system: [] });
-export const expanded = signal<Readonly<Record<TreeName, ReadonlySet<string>>>>({ metric: new Set(), call: new Set(), system: new Set() });
+export const expanded = signal<Readonly<Record<TreeName, ReadonlySet<string>>>>({ metric: new Set(), call: new Set(),
+    system: new Set() });
 export const parts = signal<readonly number[]>([0]);
 export const form = signal<CallForm>('tree');
 export const byClass = signal(false);
-export const modeOf = signal<Readonly<Record<TreeName, Mode>>>({ metric: 'absolute', call: 'absolute', system: 'absolute' });
+export const modeOf = signal<Readonly<Record<TreeName, Mode>>>({ metric: 'absolute', call: 'absolute',
+    system: 'absolute' });
 export const sort = signal<Sort>('tree');
 /** The loop that the view of iterations shows. */
 export const loopName = signal('');
@@ -25,7 +29,8 @@ export const loopName = signal('');
 const trees = computed(() => model.value && new Trees(model.value));
 
 const setting = computed<Setting>(() => ({
-  order: order.value, selected: selected.value, expanded: expanded.value, parts: parts.value, form: form.value, byClass: byClass.value,
+  order: order.value, selected: selected.value, expanded: expanded.value, parts: parts.value, form: form.value,
+  byClass: byClass.value,
 }));
 
 export const coupled = computed<Coupled | null>(() => {
@@ -45,8 +50,8 @@ export function begin(of: Model): void {
   // The largest of the top is open, so that the second level is to be seen.
   const sumBelow = (node: number): number => {
     let sum = 0;
-    for (const span of of.metricSpans(0)) {
-      for (let metric = span.begin; metric < span.end; metric++) {
+    for (const each of of.metricSpans(0)) {
+      for (let metric = each.begin; metric < each.end; metric++) {
         const values = first.sums(0, metric);
         if (values) for (let at = node; at < of.tree.ends[node]!; at++) sum += values[at]!;
       }
@@ -55,7 +60,8 @@ export function begin(of: Model): void {
   };
   const largest = tops.reduce((best, node) => best < 0 || sumBelow(node) > sumBelow(best) ? node : best, -1);
   batch(() => {
-    expanded.value = { metric: new Set(), call: new Set(largest < 0 ? [] : [keyOfNode([0], largest)]), system: new Set(openAtFirst(first)) };
+    expanded.value = { metric: new Set(), call: new Set(largest < 0 ? [] : [keyOfNode([0], largest)]),
+        system: new Set(openAtFirst(first)) };
     loopName.value = first.head.loops[0]?.name ?? '';
     model.value = of;
   });
@@ -78,7 +84,8 @@ function isBelow(item: Item, above: Item): boolean {
 /** What is selected below an item that closes becomes the item itself. */
 export function collapse(tree: TreeName, row: Row): void {
   batch(() => {
-    const rows = coupled.value?.[tree].selected ?? [], hidden = rows.filter((each) => isBelow(each.item, row.item)).map((each) => each.item.key);
+    const rows = coupled.value?.[tree].selected ?? [],
+        hidden = rows.filter((each) => isBelow(each.item, row.item)).map((each) => each.item.key);
     if (hidden.length > 0) {
       const rest = selected.value[tree].filter((key) => !hidden.includes(key) && key !== row.item.key);
       selected.value = { ...selected.value, [tree]: [...rest, row.item.key] };
@@ -87,7 +94,8 @@ export function collapse(tree: TreeName, row: Row): void {
   });
 }
 
-/** `add`: beside what is selected, or no longer. Without: this alone; a second time nothing, except in the tree of metrics. */
+/** `add`: beside what is selected, or no longer. Without: this alone; a second time nothing, except in the tree of
+ * metrics. */
 export function select(tree: TreeName, key: string, add: boolean): void {
   const now = selected.value[tree], has = now.includes(key);
   let next: readonly string[];
@@ -176,7 +184,8 @@ export function openHottestPath(): void {
   const of = model.value, now = coupled.value;
   if (!of || !now) return;
   const values = now.call.values[0]!, valueOf = (item: Item): number => values.of(item.whole);
-  const largest = (items: readonly Item[]): Item | undefined => items.reduce<Item | undefined>((best, item) => !best || valueOf(item) > valueOf(best) ? item : best, undefined);
+  const largest = (items: readonly Item[]): Item | undefined =>
+      items.reduce<Item | undefined>((best, item) => !best || valueOf(item) > valueOf(best) ? item : best, undefined);
   const keys: string[] = [];
   let item = now.call.selected[0]?.item ?? largest(now.call.roots);
   while (item) {

@@ -20,7 +20,8 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
 function unitsOfLoop(model: Model, node: number): number[] {
   return model.units.flatMap((unit, number) => {
     const run = model.runs[unit.run], loop = run?.head.loops[unit.loop];
-    return unit.kind === 'class' && unit.has_values && run && loop && run.numbering.nodes[loop.node] === node ? [number] : [];
+    return unit.kind === 'class' && unit.has_values && run && loop && run.numbering.nodes[loop.node] === node ? [number]
+        : [];
   });
 }
 
@@ -31,13 +32,16 @@ function callPaths(model: Model, parts: readonly number[], byClass: boolean): It
     const classes = byClass && units.length === 1 && units[0] === 0 ? unitsOfLoop(model, node) : [];
     if (classes.length > 0) {
       return classes.map((unit) => itemOf(parent, {
-        key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: 'class', note: `${model.units[unit]!.count} iterations`,
-        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)], below: (item) => itemsBelow(item, node, [unit]),
+        key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: 'class',
+        note: `${model.units[unit]!.count} iterations`,
+        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)], below: (item) =>
+            itemsBelow(item, node, [unit]),
       }));
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      own: spansIn(units, child, child + 1), whole: spansIn(units, child, tree.ends[child]!), below: (item) => itemsBelow(item, child, units),
+      own: spansIn(units, child, child + 1), whole: spansIn(units, child, tree.ends[child]!), below: (item) =>
+          itemsBelow(item, child, units),
     }));
   };
   return itemsBelow(null, 0, parts);
@@ -64,12 +68,14 @@ function functions(model: Model, parts: readonly number[]): Item[] {
     const rest = without(whole, own);
     return itemOf(null, {
       key, name: tree.names[first]!, kind: kindOf(model, first), own, whole,
-      below: (item) => rest.length === 0 ? [] : [itemOf(item, { key: `${key}:calls`, name: 'what it calls', kind: 'calls', own: rest, whole: rest })],
+      below: (item) => rest.length === 0 ? []
+          : [itemOf(item, { key: `${key}:calls`, name: 'what it calls', kind: 'calls', own: rest, whole: rest })],
     });
   });
 }
 
-/** From each function up: below it stand its callers, each with the part of its own time that is spent when called from there. */
+/** From each function up: below it stand its callers, each with the part of its own time that is spent when called from
+ * there. */
 function callers(model: Model, parts: readonly number[]): Item[] {
   const { tree } = model;
   /** `pairs`: a node of the function, and the caller that has been reached on its way up. */
@@ -87,7 +93,8 @@ function callers(model: Model, parts: readonly number[]): Item[] {
       const ends = group.filter(([, at]) => tree.parents[at]! <= 0).flatMap(([node]) => spansIn(parts, node, node + 1));
       const own = `${key}<${caller}`;
       return itemOf(parent, {
-        key: own, name: tree.names[caller]!, kind: kindOf(model, caller), own: union(ends), whole, below: (item) => below(item, own, group),
+        key: own, name: tree.names[caller]!, kind: kindOf(model, caller), own: union(ends), whole, below: (item) =>
+            below(item, own, group),
       });
     });
   };
@@ -95,7 +102,8 @@ function callers(model: Model, parts: readonly number[]): Item[] {
     const first = nodes[0]!, key = `r${parts.join('+')}:${first}`;
     const spans = (of: readonly number[]): Span[] => union(of.flatMap((node) => spansIn(parts, node, node + 1)));
     return itemOf(null, {
-      key, name: tree.names[first]!, kind: kindOf(model, first), whole: spans(nodes), own: spans(nodes.filter((node) => tree.parents[node]! <= 0)),
+      key, name: tree.names[first]!, kind: kindOf(model, first), whole: spans(nodes),
+      own: spans(nodes.filter((node) => tree.parents[node]! <= 0)),
       below: (item) => below(item, key, nodes.map((node) => [node, node] as const)),
     });
   });

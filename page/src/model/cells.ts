@@ -30,7 +30,8 @@ export class Cells {
       this.offsets[row] = at;
       at += (this.signed[row] ? 3 : 2) * places;
     }
-    this.order = Uint32Array.from({ length: rows }, (_, row) => row).sort((a, b) => this.compare(a, this.units[b]!, this.metrics[b]!, this.nodes[b]!));
+    this.order = Uint32Array.from({ length: rows }, (_, row) => row).sort((a, b) =>
+        this.compare(a, this.units[b]!, this.metrics[b]!, this.nodes[b]!));
   }
 
   private compare(row: number, unit: number, metric: number, node: number): number {
@@ -62,7 +63,8 @@ export class Cells {
       for (const kind of metrics) {
         for (let metric = kind.begin; metric < kind.end; metric++) {
           const end = this.lowerBound(range.unit, metric, range.end);
-          for (let place = this.lowerBound(range.unit, metric, range.begin); place < end; place++) take(this.order[place]!);
+          for (let place = this.lowerBound(range.unit, metric, range.begin); place < end;
+              place++) take(this.order[place]!);
         }
       }
     }

@@ -18,7 +18,8 @@ export interface Difference {
 }
 
 /** From `before` to `now`; each with its error. `scale` of each: 1 for sums, 1 / ranks for means. */
-export function difference(before: { value: number; error: number }, now: { value: number; error: number }, scales: [number, number]): Difference {
+export function difference(before: { value: number; error: number }, now: { value: number; error: number },
+    scales: [number, number]): Difference {
   const value = now.value * scales[1] - before.value * scales[0];
   const error = Math.hypot(now.error * scales[1], before.error * scales[0]);
   return { value, error, isCertain: value !== 0 && !(Math.abs(value) < 3 * error) };

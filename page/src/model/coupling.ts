@@ -1,6 +1,8 @@
 /**
- * Three trees, each of which drives those to its right (CUBE's semantics): a tree shows values for what is selected in the trees to its left,
- * summed over everything in those to its right. Left of the metrics the root of the selected metric is shown, since without a metric there is no value.
+ * Three trees, each of which drives those to its right (CUBE's semantics): a tree shows values for what is selected in
+ * the trees to its left,
+ * summed over everything in those to its right. Left of the metrics the root of the selected metric is shown, since
+ * without a metric there is no value.
  */
 import { callTree, type CallForm } from './call_tree';
 import { rowsOf, spansOf, type Item, type Row } from './items';
@@ -40,7 +42,8 @@ export type Coupled = Readonly<Record<TreeName, CoupledTree>>;
 
 function selectionOf(rows: readonly Row[], keys: readonly string[]): Pick<CoupledTree, 'rows' | 'selected' | 'spans'> {
   const wanted = new Set(keys), selected = rows.filter((row) => wanted.has(row.item.key));
-  return { rows, selected, spans: selected.length > 0 ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
+  return { rows, selected, spans: selected.length > 0
+      ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
 }
 
 /** The same ranks of another run. */
@@ -69,7 +72,8 @@ export class Trees {
     if (name === 'metric') return this.metrics;
     if (name === 'system') return this.system;
     const key = JSON.stringify([setting.parts, setting.form, setting.byClass]);
-    if (this.call?.key !== key) this.call = { key, roots: callTree(this.model, setting.parts, setting.form, setting.byClass) };
+    if (this.call?.key !== key) this.call = { key,
+        roots: callTree(this.model, setting.parts, setting.form, setting.byClass) };
     return this.call.roots;
   }
 
@@ -80,7 +84,8 @@ export class Trees {
       return [name, { name, roots, ...selectionOf(rows, setting.selected[name]) }];
     })) as Record<TreeName, Omit<CoupledTree, 'values'>>;
 
-    const ofMetric = chosen.metric.selected[0]?.item ?? chosen.metric.roots[0], metric = ofMetric ? metricOf(ofMetric) : 0;
+    const ofMetric = chosen.metric.selected[0]?.item ?? chosen.metric.roots[0], metric = ofMetric ? metricOf(ofMetric)
+        : 0;
     const selectedMetrics = chosen.metric.spans ?? model.metricSpans(metric);
     const rootMetrics = model.metricSpans(model.rootOfMetric(metric));
     const everything = model.everything(setting.parts);
@@ -95,18 +100,21 @@ export class Trees {
         places: drives('system') ? placesOf(run, model.first, chosen.system.spans) : null,
       };
     };
-    const makers = { metric: valuesOfMetrics, call: valuesOfNodes, system: (of: Model, context: Context) => ofSameRanks(of, context) };
+    const makers = { metric: valuesOfMetrics, call: valuesOfNodes, system: (of: Model, context: Context) =>
+        ofSameRanks(of, context) };
     return Object.fromEntries(treeNames.map((name) => [name, {
       ...chosen[name], values: model.runs.map((run) => makers[name](model, contextOf(name, run))),
     }])) as unknown as Coupled;
   }
 }
 
-/** By places of the first run. Runs of other numbers of ranks are not compared rank by rank: then only all of it is known. */
+/** By places of the first run. Runs of other numbers of ranks are not compared rank by rank: then only all of it is
+ * known. */
 function ofSameRanks(model: Model, context: Context): Values {
   const values = valuesOfPlaces(model, context), { run } = context, { first } = model;
   if (run === first) return values;
-  const isAll = (spans: readonly Span[]): boolean => spans.reduce((sum, each) => sum + each.end - each.begin, 0) === first.places;
+  const isAll = (spans: readonly Span[]): boolean =>
+      spans.reduce((sum, each) => sum + each.end - each.begin, 0) === first.places;
   const mine = (spans: readonly Span[]): readonly Span[] | null => isAll(spans) ? [span(0, run.places)] :
     run.ranks.length === first.ranks.length ? placesOf(run, first, spans) : null;
   const ask = (spans: readonly Span[], answer: (of: readonly Span[]) => number): number => {

@@ -1,4 +1,5 @@
-/** Boxes of flame graphs: what is called is above (below on the screen) its caller, as wide as its part of the value. */
+/** Boxes of flame graphs: what is called is above (below on the screen) its caller, as wide as its part of the value.
+ * */
 import type { Model } from './model';
 import { span, type Span } from './span';
 import type { Values } from './values';
@@ -40,7 +41,8 @@ function childrenOf(model: Model, nodes: readonly number[], valueOf: (node: numb
 }
 
 /** Below these nodes; boxes narrower than `least` of the width are left out. */
-export function flameOf(model: Model, values: Values, units: readonly number[], roots: readonly number[], least: number): Box[] {
+export function flameOf(model: Model, values: Values, units: readonly number[], roots: readonly number[],
+    least: number): Box[] {
   const spansOf = (node: number): Span[] => units.map((unit) => span(node, model.tree.ends[node]!, unit));
   const valueOf = (node: number): number => values.of(spansOf(node));
   const total = roots.reduce((sum, node) => sum + valueOf(node), 0), boxes: Box[] = [];
@@ -52,7 +54,8 @@ export function flameOf(model: Model, values: Values, units: readonly number[], 
     for (const group of childrenOf(model, nodes, valueOf)) {
       const width = group.value / total;
       if (width < least) continue;
-      boxes.push({ name: group.name, kind: KINDS[group.kind] ?? 'user', depth, x: at, width, value: group.value, nodes: group.nodes });
+      boxes.push({ name: group.name, kind: KINDS[group.kind] ?? 'user', depth, x: at, width, value: group.value,
+          nodes: group.nodes });
       stack.push({ nodes: group.nodes, x: at, depth: depth + 1 });
       at += width;
     }
@@ -60,11 +63,14 @@ export function flameOf(model: Model, values: Values, units: readonly number[], 
   return boxes;
 }
 
-/** The other way round: who calls the function, each with the part of its time, inclusive, that is spent when called from there. */
-export function callersOf(model: Model, values: Values, units: readonly number[], nodes: readonly number[], least: number): Box[] {
+/** The other way round: who calls the function, each with the part of its time, inclusive, that is spent when called
+ * from there. */
+export function callersOf(model: Model, values: Values, units: readonly number[], nodes: readonly number[],
+    least: number): Box[] {
   const { tree } = model, boxes: Box[] = [];
   const valueOf = (node: number): number => values.of(units.map((unit) => span(node, tree.ends[node]!, unit)));
-  const pairs = nodes.map((node) => ({ value: valueOf(node), at: tree.parents[node]! })).filter((pair) => pair.value > 0);
+  const pairs = nodes.map((node) => ({ value: valueOf(node), at: tree.parents[node]! })).filter((pair) =>
+      pair.value > 0);
   const total = pairs.reduce((sum, pair) => sum + pair.value, 0);
   const stack = [{ pairs, x: 0, depth: 0 }];
   while (stack.length > 0) {
@@ -79,8 +85,10 @@ export function callersOf(model: Model, values: Values, units: readonly number[]
     for (const group of [...groups.values()].sort((a, b) => sumOf(b) - sumOf(a))) {
       const value = sumOf(group), width = value / total, node = group[0]!.at;
       if (width < least) continue;
-      boxes.push({ name: tree.names[node]!, kind: KINDS[tree.kinds[node]!] ?? 'user', depth, x: at, width, value, nodes: group.map((pair) => pair.at) });
-      stack.push({ pairs: group.map((pair) => ({ value: pair.value, at: tree.parents[pair.at]! })), x: at, depth: depth + 1 });
+      boxes.push({ name: tree.names[node]!, kind: KINDS[tree.kinds[node]!] ?? 'user', depth, x: at, width, value,
+          nodes: group.map((pair) => pair.at) });
+      stack.push({ pairs: group.map((pair) => ({ value: pair.value, at: tree.parents[pair.at]! })), x: at, depth: depth
+          + 1 });
       at += width;
     }
   }

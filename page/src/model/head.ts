@@ -106,7 +106,8 @@ export interface Head {
   strings: string[];
   nodes: { name: number[]; parent: number[]; kind: number[]; marked: number[] };
   places: {
-    host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[]; weight: number[]; squares: number[];
+    host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[];
+        weight: number[]; squares: number[];
   };
   samples: Samples;
   units: UnitOfRun[];

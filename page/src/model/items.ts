@@ -36,7 +36,8 @@ export interface Draft {
 export function itemOf(parent: Item | null, draft: Draft): Item {
   let below: readonly Item[] | null = null;
   const item: Item = {
-    key: draft.key, name: draft.name, path: [...(parent?.path ?? []), draft.word ?? draft.name], level: (parent?.level ?? 0) + 1, parent,
+    key: draft.key, name: draft.name, path: [...(parent?.path ?? []), draft.word ?? draft.name],
+    level: (parent?.level ?? 0) + 1, parent,
     own: draft.own, whole: draft.whole, kind: draft.kind ?? '', note: draft.note ?? '',
     children: () => below ??= draft.below ? draft.below(item) : [],
   };
@@ -70,7 +71,8 @@ export function rowsOf(roots: readonly Item[], isExpanded: (key: string) => bool
       continue;
     }
     const children = item.children(), open = children.length > 0 && isExpanded(item.key);
-    rows.push({ item, isExpanded: open, hasChildren: children.length > 0, position: top.next, siblings: top.siblings.length });
+    rows.push({ item, isExpanded: open, hasChildren: children.length > 0, position: top.next,
+        siblings: top.siblings.length });
     if (open) stack.push({ siblings: order(children), next: 0 });
   }
   return rows;

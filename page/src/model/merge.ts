@@ -59,7 +59,8 @@ function draftTree(heads: readonly Head[]): { drafts: Draft[]; places: Uint32Arr
       if (place === undefined) {
         place = drafts.length;
         drafts[above]!.children.set(key, place);
-        drafts.push({ name: text, kind: kind[node] ?? USER, marked: flag, parent: above, runs: 0, children: new Map() });
+        drafts.push({ name: text, kind: kind[node] ?? USER, marked: flag, parent: above, runs: 0,
+            children: new Map() });
       }
       drafts[place]!.runs |= 1 << run;
       of[node] = place;
@@ -73,7 +74,8 @@ function draftTree(heads: readonly Head[]): { drafts: Draft[]; places: Uint32Arr
 function inPreorder(drafts: readonly Draft[]): { tree: CallTree; number: Uint32Array } {
   const size = drafts.length, number = new Uint32Array(size);
   const tree: CallTree = {
-    size, names: new Array<string>(size), kinds: new Uint8Array(size), marked: new Uint8Array(size), parents: new Int32Array(size).fill(-1),
+    size, names: new Array<string>(size), kinds: new Uint8Array(size), marked: new Uint8Array(size),
+    parents: new Int32Array(size).fill(-1),
     ends: new Uint32Array(size), children: Array.from({ length: size }, () => []), runs: new Uint32Array(size),
   };
   const stack = [0];
@@ -113,7 +115,8 @@ function mergeMetrics(heads: readonly Head[]): { metrics: Metric[]; numbers: Uin
 }
 
 export function merge(heads: readonly Head[]): Merged {
-  const { drafts, places } = draftTree(heads), { tree, number } = inPreorder(drafts), { metrics, numbers } = mergeMetrics(heads);
+  const { drafts, places } = draftTree(heads), { tree, number } = inPreorder(drafts),
+      { metrics, numbers } = mergeMetrics(heads);
   const units: ModelUnit[] = [];
   const numberings = heads.map((head, run) => ({
     metrics: numbers[run]!,

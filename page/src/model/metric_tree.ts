@@ -4,8 +4,10 @@ import type { Model } from './model';
 import { span } from './span';
 
 export function metricTree(model: Model): Item[] {
-  const below = (parent: Item | null, metric: number): Item[] => model.metrics.flatMap((of, number) => of.parent !== metric ? [] : [itemOf(parent, {
-    key: `m${number}`, name: of.title, word: of.name, kind: of.overlaps ? 'part' : '', note: of.unit === 's' ? '' : of.unit === 'B' ? 'bytes' : 'count',
+  const below = (parent: Item | null, metric: number): Item[] =>
+      model.metrics.flatMap((of, number) => of.parent !== metric ? [] : [itemOf(parent, {
+    key: `m${number}`, name: of.title, word: of.name, kind: of.overlaps ? 'part' : '', note: of.unit === 's' ? ''
+        : of.unit === 'B' ? 'bytes' : 'count',
     whole: model.metricSpans(number),
     // Parts that overlap leave no remainder that could be told.
     own: of.overlaps ? model.metricSpans(number) : [span(number, number + 1)],

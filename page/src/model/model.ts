@@ -48,7 +48,8 @@ export class Model {
 
   isEverything(nodes: readonly Span[]): boolean {
     const [only, ...others] = union(nodes);
-    return others.length === 0 && only !== undefined && only.unit === 0 && only.begin <= 1 && only.end === this.tree.size;
+    return others.length === 0 && only !== undefined && only.unit === 0 && only.begin <= 1
+        && only.end === this.tree.size;
   }
 
   has(run: Run, metric: number): boolean {
@@ -62,7 +63,8 @@ export class Model {
 
   private canTellPlaces(context: Context, nodes: readonly Span[]): boolean {
     const { run } = context;
-    if (!run.cells || nodes.some((each) => !this.isOf(each.unit, run) || !this.units[each.unit]?.by_place)) return false;
+    if (!run.cells || nodes.some((each) => !this.isOf(each.unit, run)
+        || !this.units[each.unit]?.by_place)) return false;
     for (const range of context.metrics)
       for (let metric = range.begin; metric < range.end; metric++)
         if (this.has(run, metric) && !this.metrics[metric]!.by_place) return false;
@@ -89,12 +91,14 @@ export class Model {
 
   /** By place; null: not known, or not unpacked yet. */
   byPlace(context: Context): Float64Array | null {
-    return this.canTellPlaces(context, context.nodes) ? context.run.cells!.byPlace(context.metrics, union(context.nodes)) : null;
+    return this.canTellPlaces(context, context.nodes)
+        ? context.run.cells!.byPlace(context.metrics, union(context.nodes)) : null;
   }
 
   /** By metric, each without those below it. */
   byMetric(context: Context): Float64Array {
-    const { run, places } = context, nodes = union(context.nodes), values = new Float64Array(this.metrics.length).fill(NaN);
+    const { run, places } = context, nodes = union(context.nodes),
+        values = new Float64Array(this.metrics.length).fill(NaN);
     for (let metric = 0; metric < values.length; metric++) {
       const metrics = [span(metric, metric + 1)];
       if (!this.has(run, metric) || nodes.some((each) => !this.isOf(each.unit, run))) continue;
@@ -125,7 +129,8 @@ export async function loadModel(): Promise<Model> {
   const count = runsInPage();
   if (count === 0) throw new Error('This page holds no measurement.');
   const all = Array.from({ length: count }, (_, run) => run);
-  const heads = await Promise.all(all.map(async (run) => JSON.parse(new TextDecoder().decode((await unpack(run, 'head'))!)) as Head));
+  const heads = await Promise.all(all.map(async (run) =>
+      JSON.parse(new TextDecoder().decode((await unpack(run, 'head'))!)) as Head));
   const other = heads.find((head) => head.format !== FORMAT);
   if (other) throw new Error(`The data have format ${other.format}, the page reads ${FORMAT}.`);
   return modelOf(heads, await Promise.all(all.map(async (run) => (await unpack(run, 'sums'))!)));

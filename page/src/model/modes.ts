@@ -1,4 +1,5 @@
-/** What the rows of a tree show of their values: CUBE's value modes. A reference lies in a tree to the left, or in the tree itself. */
+/** What the rows of a tree show of their values: CUBE's value modes. A reference lies in a tree to the left, or in the
+ * tree itself. */
 import { type Coupled, type TreeName } from './coupling';
 import { spansOf, type Item, type Row } from './items';
 
@@ -33,7 +34,8 @@ export function modesOf(name: TreeName, order: readonly TreeName[], runs: number
   return modes.filter((row) => {
     if (row.only && row.only !== name) return false;
     if (row.mode === 'other_run') return runs > 1;
-    return row.of === null || (row.of !== name && order.indexOf(row.of) < place && (row.of === 'metric' || metrics < order.indexOf(row.of)));
+    return row.of === null || (row.of !== name && order.indexOf(row.of) < place
+        && (row.of === 'metric' || metrics < order.indexOf(row.of)));
   });
 }
 
@@ -59,7 +61,8 @@ function referenceOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, run
       // Metrics of one tree have one unit; those of another tree have another.
       return sumOfItems(coupled, name, run, name === 'metric' ? [rootOf(row.item)] : coupled[name].roots);
     case 'metric_root': case 'call_root': case 'system_root':
-      return sumOfItems(coupled, tree, run, selected.length > 0 ? new Set(selected.map((each) => rootOf(each.item))) : tree === 'metric' ? roots.slice(0, 1) : roots);
+      return sumOfItems(coupled, tree, run, selected.length > 0 ? new Set(selected.map((each) => rootOf(each.item)))
+          : tree === 'metric' ? roots.slice(0, 1) : roots);
     case 'metric_selection': case 'call_selection': case 'system_selection':
       if (!spans) return sumOfItems(coupled, tree, run, tree === 'metric' ? roots.slice(0, 1) : roots);
       return values[run]?.of(spans) ?? NaN;
@@ -80,7 +83,8 @@ export interface Shown {
 /** Rows on the same level of the tree. */
 function peersOf(coupled: Coupled, name: TreeName, row: Row, run: number): number[] {
   const values = coupled[name].values[run];
-  return coupled[name].rows.filter((peer) => peer.item.level === row.item.level).map((peer) => values ? values.of(spansOf(peer.item, peer.isExpanded)) : NaN);
+  return coupled[name].rows.filter((peer) => peer.item.level === row.item.level).map((peer) => values
+      ? values.of(spansOf(peer.item, peer.isExpanded)) : NaN);
 }
 
 /** `errors`: whether they are asked for; they cost more than values. */
@@ -94,5 +98,6 @@ export function shownOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, 
   }
   const reference = referenceOf(coupled, name, mode, row, run);
   if (reference === null) return { value, error, isShare: false };
-  return { value: reference === 0 ? NaN : value / reference, error: reference === 0 ? NaN : error / Math.abs(reference), isShare: true };
+  return { value: reference === 0 ? NaN : value / reference, error: reference === 0 ? NaN : error / Math.abs(reference),
+      isShare: true };
 }

@@ -11,7 +11,8 @@ export interface Level {
 function halved(level: Level): Level {
   const rows = Math.ceil(level.rows / 2), columns = Math.ceil(level.columns / 2);
   const half: Level = {
-    rows, columns, mean: new Float32Array(rows * columns), least: new Float32Array(rows * columns), greatest: new Float32Array(rows * columns),
+    rows, columns, mean: new Float32Array(rows * columns), least: new Float32Array(rows * columns),
+    greatest: new Float32Array(rows * columns),
   };
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {
@@ -36,14 +37,18 @@ function halved(level: Level): Level {
 
 /** The finest level first. */
 export function pyramidOf(rows: number, columns: number, mean: ArrayLike<number>, peaks: ArrayLike<number>): Level[] {
-  const levels: Level[] = [{ rows, columns, mean: Float32Array.from(mean), least: Float32Array.from(mean), greatest: Float32Array.from(peaks) }];
+  const levels: Level[] = [{ rows, columns, mean: Float32Array.from(mean), least: Float32Array.from(mean),
+      greatest: Float32Array.from(peaks) }];
   while (levels.at(-1)!.rows > 1 || levels.at(-1)!.columns > 1) levels.push(halved(levels.at(-1)!));
   return levels;
 }
 
-/** The coarsest level that still has `cells` in the part `share` of the axis `columns`, so that a picture reads few numbers more than it has points. */
-export function levelFor(levels: readonly Level[], share: { rows: number; columns: number }, points: { rows: number; columns: number }): number {
+/** The coarsest level that still has `cells` in the part `share` of the axis `columns`, so that a picture reads few
+ * numbers more than it has points. */
+export function levelFor(levels: readonly Level[], share: { rows: number; columns: number },
+    points: { rows: number; columns: number }): number {
   let level = 0;
-  while (level + 1 < levels.length && levels[level + 1]!.columns * share.columns >= points.columns && levels[level + 1]!.rows * share.rows >= points.rows) level++;
+  while (level + 1 < levels.length && levels[level + 1]!.columns * share.columns >= points.columns
+      && levels[level + 1]!.rows * share.rows >= points.rows) level++;
   return level;
 }

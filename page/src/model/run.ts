@@ -55,7 +55,8 @@ export class Run {
       const last = ranks.at(-1), name = this.head.strings[host[place]!] ?? '', here = rank[place]!;
       const isGroup = (locations[place] ?? 1) > 1;
       if (last && last.first === here && last.host === name && !isGroup) last.span.end = place + 1;
-      else ranks.push({ host: name, first: here, last: last_rank[place] ?? here, span: { unit: 0, begin: place, end: place + 1 } });
+      else ranks.push({ host: name, first: here, last: last_rank[place] ?? here,
+          span: { unit: 0, begin: place, end: place + 1 } });
     }
     return ranks;
   }

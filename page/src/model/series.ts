@@ -21,7 +21,8 @@ export class Iterations {
   }
 
   curves(row: SeriesRow): Curves {
-    const of = (curve: number): Float32Array => new Float32Array(this.series, 4 * (row.offset + curve * row.bins), row.bins);
+    const of = (curve: number): Float32Array =>
+        new Float32Array(this.series, 4 * (row.offset + curve * row.bins), row.bins);
     return { least: of(0), median: of(1), greatest: of(2), peak: of(3) };
   }
 
@@ -34,7 +35,8 @@ export class Iterations {
   map(map: PlaceMap, peaks: boolean): Float64Array {
     const cells = map.rows * map.columns, at = map.offset + (peaks && map.peaks ? 2 * cells : 0);
     const values = new Float64Array(cells);
-    decode(new Uint8Array(this.maps, at, cells), new Uint8Array(this.maps, at + cells, cells), peaks && map.peaks ? map.peak_scale : map.scale, values);
+    decode(new Uint8Array(this.maps, at, cells), new Uint8Array(this.maps, at + cells, cells), peaks && map.peaks
+        ? map.peak_scale : map.scale, values);
     return values;
   }
 }

@@ -11,10 +11,12 @@ function rankItem(run: Run, parent: Item, rank: RankPlace): Item {
   const { begin, end } = rank.span, { thread, locations } = run.head.places;
   const count = locations[begin] ?? 1;
   return itemOf(parent, {
-    key: `s${begin}`, name: nameOf(rank), kind: 'rank', note: count > 1 ? `${count} threads together` : '', own: [], whole: [rank.span],
+    key: `s${begin}`, name: nameOf(rank), kind: 'rank', note: count > 1 ? `${count} threads together` : '', own: [],
+    whole: [rank.span],
     below: (item) => end - begin < 2 ? [] : Array.from({ length: end - begin }, (_, i) => {
       const place = [span(begin + i, begin + i + 1)];
-      return itemOf(item, { key: `t${begin + i}`, name: `thread ${thread[begin + i]}`, kind: 'thread', own: place, whole: place });
+      return itemOf(item, { key: `t${begin + i}`, name: `thread ${thread[begin + i]}`, kind: 'thread', own: place,
+          whole: place });
     }),
   });
 }
@@ -30,7 +32,8 @@ export function systemTree(run: Run): Item[] {
         else hosts.push({ name: rank.host, ranks: [rank] });
       }
       return hosts.map(({ name, ranks }, i) => itemOf(machine, {
-        key: `h${i}`, name: name || 'node', kind: 'node', own: [], whole: [span(ranks[0]!.span.begin, ranks.at(-1)!.span.end)],
+        key: `h${i}`, name: name || 'node', kind: 'node', own: [],
+        whole: [span(ranks[0]!.span.begin, ranks.at(-1)!.span.end)],
         below: (host) => ranks.map((rank) => rankItem(run, host, rank)),
       }));
     },

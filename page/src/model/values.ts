@@ -32,7 +32,8 @@ function sumOver(prefix: Float64Array | null, spans: readonly Span[]): number {
   return prefix ? spans.reduce((sum, each) => sum + sumOf(prefix, each), 0) : NaN;
 }
 
-/** `seconds`: what the metric has of sampled time at the call paths and places of the context, asked for where places are fixed. */
+/** `seconds`: what the metric has of sampled time at the call paths and places of the context, asked for where places
+ * are fixed. */
 function errorOf(model: Model, context: Context, seconds: (metric: number) => number): number {
   const { run, nodes, places } = context;
   let squares = 0;
@@ -94,5 +95,6 @@ export function valuesOfMetrics(model: Model, context: Context): Values {
     for (const each of spans) for (let metric = each.begin; metric < each.end; metric++) all += values[metric] ?? 0;
     return all;
   };
-  return { of: sum, errorOf: (spans) => errorOf(model, { ...context, metrics: spans }, (metric) => values[metric] ?? NaN) };
+  return { of: sum, errorOf: (spans) => errorOf(model, { ...context, metrics: spans }, (metric) =>
+      values[metric] ?? NaN) };
 }

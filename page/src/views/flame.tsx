@@ -28,13 +28,15 @@ function functionsOf(model: Model, values: Values, units: readonly number[]): Fu
     row.own += values.of(units.map((unit) => span(node, node + 1, unit)));
   }
   for (const row of rows.values())
-    for (const node of outermost(model, row.name, row.kind)) row.whole += values.of(units.map((unit) => span(node, tree.ends[node]!, unit)));
+    for (const node of outermost(model, row.name, row.kind)) row.whole += values.of(units.map((unit) =>
+        span(node, tree.ends[node]!, unit)));
   return [...rows.values()].sort((a, b) => b.own - a.own);
 }
 
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
-  const [isOfAll, setOfAll] = useState(true), [search, setSearch] = useState(''), [chosen, setChosen] = useState<{ name: string; kind: number } | null>(null);
+  const [isOfAll, setOfAll] = useState(true), [search, setSearch] = useState(''),
+      [chosen, setChosen] = useState<{ name: string; kind: number } | null>(null);
   const [shown, setShown] = useState('0');
   const metric = model.metrics[state.metric.value]!, places = isOfAll ? null : coupled.system.spans;
   const valuesBy = useMemo(() => model.runs.map((run) => valuesOfNodes(model, {
@@ -44,42 +46,54 @@ export function FlameView() {
   const boxes = useMemo(() => flameOf(model, values, parts, [0], LEAST), [model, values, parts]);
   const functions = useMemo(() => functionsOf(model, values, parts), [model, values, parts]);
   const total = values.of(model.everything(parts));
-  const callees = useMemo(() => chosen ? flameOf(model, values, parts, outermost(model, chosen.name, chosen.kind), LEAST) : [], [chosen, values, parts]);
-  const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind), LEAST) : [], [chosen, values, parts]);
+  const callees = useMemo(() => chosen ? flameOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
+      LEAST) : [], [chosen, values, parts]);
+  const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
+      LEAST) : [], [chosen, values, parts]);
 
   /** What the second run takes more in a box, as a part of the larger one; only of several runs. */
   const difference = model.runs.length < 2 ? undefined : (box: Box): number => {
-    const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit))), [a, b] = [valuesBy[0]!.of(spans), valuesBy[1]!.of(spans)];
+    const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit))),
+        [a, b] = [valuesBy[0]!.of(spans), valuesBy[1]!.of(spans)];
     return (b - a) / Math.max(a, b);
   };
-  const graph = { unit: metric.unit, total, search, difference, onChoose: (box: Box) => setChosen({ name: box.name, kind: kindOf(model, box) }) };
-  if (Number.isNaN(total)) return <p class="message">By call path this is not known here. <button type="button" onClick={() => setOfAll(true)}>All ranks</button></p>;
+  const graph = { unit: metric.unit, total, search, difference, onChoose: (box: Box) =>
+      setChosen({ name: box.name, kind: kindOf(model, box) }) };
+  if (Number.isNaN(total)) return <p class="message">By call path this is not known here. <button type="button"
+      onClick={() => setOfAll(true)}>All ranks</button></p>;
   return <div class="flame">
     <div class="tools">
       <strong>{metric.title}</strong>
       <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
         options={[{ value: 'all', text: 'all' }, { value: 'some', text: 'those selected in the system tree' }]} />
       {model.runs.length > 1 && <Choice label="Widths" value={shown} onChoose={setShown}
-        options={model.runs.map((each, i) => ({ value: String(i), text: `${String.fromCharCode(65 + i)}: ${nameText(each.head.name)}` }))} />}
+        options={model.runs.map((each, i) =>
+            ({ value: String(i), text: `${String.fromCharCode(65 + i)}: ${nameText(each.head.name)}` }))} />}
       <Search label="Find functions" onText={setSearch} />
     </div>
     <h2>Flame graph</h2>
-    <FlameGraph {...graph} name="flame_graph" label={`Flame graph of ${metric.title}; the table below lists functions`} boxes={boxes} />
+    <FlameGraph {...graph} name="flame_graph" label={`Flame graph of ${metric.title}; the table below lists functions`}
+      boxes={boxes} />
     {chosen && <>
       <h2>Sandwich of {nameText(chosen.name)} <button type="button" onClick={() => {
         state.selectNode(outermost(model, chosen.name, chosen.kind)[0] ?? 0);
         state.view.value = 'trees';
       }}>Show in the trees</button></h2>
       <h3>Called by</h3>
-      <FlameGraph {...graph} name="callers" label={`Callers of ${nameText(chosen.name)}`} boxes={callers} isUpsideDown />
+      <FlameGraph {...graph} name="callers" label={`Callers of ${nameText(chosen.name)}`}
+        boxes={callers} isUpsideDown />
       <h3>Calls</h3>
       <FlameGraph {...graph} name="callees" label={`What ${nameText(chosen.name)} calls`} boxes={callees} />
     </>}
-    <Table name="functions" caption="Functions" head={['function', 'own', 'share', 'with what it calls', 'share']} numbers={[false, true, true, true, true]}
+    <Table name="functions" caption="Functions" head={['function', 'own', 'share', 'with what it calls', 'share']}
+      numbers={[false, true, true, true, true]}
       rows={functions.slice(0, MOST_FUNCTIONS).map((of) => [
-        { value: of.name, shown: <button type="button" class="link" onClick={() => setChosen(of)}>{nameText(of.name)}</button> },
-        { value: of.own, shown: valueText(of.own, metric.unit) }, { value: of.own / total, shown: shareText(of.own / total) },
-        { value: of.whole, shown: valueText(of.whole, metric.unit) }, { value: of.whole / total, shown: shareText(of.whole / total) },
+        { value: of.name, shown: <button type="button" class="link"
+            onClick={() => setChosen(of)}>{nameText(of.name)}</button> },
+        { value: of.own, shown: valueText(of.own, metric.unit) },
+        { value: of.own / total, shown: shareText(of.own / total) },
+        { value: of.whole, shown: valueText(of.whole, metric.unit) },
+        { value: of.whole / total, shown: shareText(of.whole / total) },
       ])} />
   </div>;
 }

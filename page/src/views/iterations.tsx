@@ -28,7 +28,8 @@ function labelOf(run: Run, row: SeriesRow): string {
 /** The same row of another run. */
 function sameRow(first: Run, row: SeriesRow, run: Run, loop: Loop): SeriesRow | undefined {
   const node = row.node === undefined ? undefined : first.numbering.nodes[row.node];
-  return loop.series.rows.find((other) => other.metric === row.metric && (other.node === undefined ? undefined : run.numbering.nodes[other.node]) === node);
+  return loop.series.rows.find((other) => other.metric === row.metric
+      && (other.node === undefined ? undefined : run.numbering.nodes[other.node]) === node);
 }
 
 interface Of {
@@ -38,7 +39,8 @@ interface Of {
   curves: Curves;
 }
 
-/** Mean of what the second run takes more than the first one, over a range of bins, with its error from batches of bins that follow each other. */
+/** Mean of what the second run takes more than the first one, over a range of bins, with its error from batches of bins
+ * that follow each other. */
 function meanDifference(before: Of, now: Of, from: number, to: number): { value: number; error: number } | null {
   const begin = Math.floor(from / before.row.width), end = Math.min(Math.ceil(to / before.row.width), before.row.bins);
   const differences: number[] = [];
@@ -49,8 +51,10 @@ function meanDifference(before: Of, now: Of, from: number, to: number): { value:
   }
   const batches = Math.min(20, Math.floor(differences.length / 2));
   if (batches < 5) return null;
-  const size = differences.length / batches, mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-  const means = Array.from({ length: batches }, (_, i) => mean(differences.slice(Math.floor(i * size), Math.floor((i + 1) * size))));
+  const size = differences.length / batches, mean = (values: readonly number[]): number =>
+      values.reduce((a, b) => a + b, 0) / values.length;
+  const means = Array.from({ length: batches }, (_, i) =>
+      mean(differences.slice(Math.floor(i * size), Math.floor((i + 1) * size))));
   const all = mean(means), variance = means.reduce((sum, value) => sum + (value - all) ** 2, 0) / (batches - 1);
   return { value: all, error: Math.sqrt(variance / batches) };
 }
@@ -60,12 +64,14 @@ function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
   return <>{others.map((now, i) => {
     const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
     return <p key={i}>{String.fromCharCode(66 + i)} {'\u2212'} A, the median rank, iterations {from} to {to - 1}: {of ?
-      `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration` : 'too few iterations to tell'}.</p>;
+      `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration`
+          : 'too few iterations to tell'}.</p>;
   })}</>;
 }
 
 function csvOf({ row, curves }: Of, label: string): void {
-  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'], Array.from({ length: row.bins }, (_, bin) =>
+  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'],
+      Array.from({ length: row.bins }, (_, bin) =>
     [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
 }
 
@@ -73,26 +79,33 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
   const rows = loop.series.rows, [chosen, setChosen] = useState(0), row = rows[Math.min(chosen, rows.length - 1)];
   const model = state.model.value!;
   const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
-    const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name), data = all[other.index];
+    const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name),
+        data = all[other.index];
     const rowThere = row && loopThere && (other === run ? row : sameRow(run, row, other, loopThere));
-    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere, curves: data.curves(rowThere) }] : [];
+    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
+        curves: data.curves(rowThere) }] : [];
   }), [run, loop, row, all]);
   const data = all[run.index];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '', width: of.row.width, curves: of.curves }));
+  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '',
+      width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
       <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { range.value = null; }}>All iterations</button>
-      <button type="button" class="quiet" onClick={() => lines[0] && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
+      <button type="button" class="quiet" onClick={() => lines[0]
+        && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
     </div>
-    <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={range.value} onRange={(next) => { range.value = next; }}
+    <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={range.value}
+      onRange={(next) => { range.value = next; }}
       classes={data.classes(loop)} classWidth={loop.series.width} />
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">{row.width > 1 ? `Each point is ${row.width} iterations: means, and the greatest single one as peak. ` : ''}
-      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread' : 'threads'}. {row.node !== undefined && 'Times of call paths in single iterations are reconstructed.'}</p>
-    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={range.value} onRange={(next) => { range.value = next; }} onRank={(rank) => state.selectRanks([rank])} run={run} />}
+      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread'
+          : 'threads'}. {row.node !== undefined && 'Times of call paths in single iterations are reconstructed.'}</p>
+    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={range.value}
+        onRange={(next) => { range.value = next; }} onRank={(rank) => state.selectRanks([rank])} run={run} />}
     <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {
       state.showParts(units);
       state.view.value = 'trees';
@@ -103,15 +116,18 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
 export function IterationsView() {
   const model = state.model.value!, loops = model.first.head.loops;
   useEffect(() => { void unpackAll(model.runs); }, [model]);
-  if (loops.length === 0) return <p class="message">No loop of this run is marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
+  if (loops.length === 0) return <p class="message">No loop of this run is
+      marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
   const loop = loops.find((each) => each.name === state.loopName.value) ?? loops[0]!;
   return <div class="iterations">
     <div class="tools">
       <Choice label="Loop" value={loop.name} onChoose={(value) => {
         state.loopName.value = value;
         range.value = null;
-      }} options={loops.map((each) => ({ value: each.name, text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
+      }} options={loops.map((each) => ({ value: each.name,
+          text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
     </div>
-    {unpacked.value ? <LoopView run={model.first} loop={loop} all={unpacked.value} key={loop.name} /> : <p>Reading{'\u2026'}</p>}
+    {unpacked.value ? <LoopView run={model.first} loop={loop} all={unpacked.value} key={loop.name} />
+        : <p>Reading{'\u2026'}</p>}
   </div>;
 }

@@ -49,9 +49,12 @@ export function Canvas(props: CanvasProps) {
     props.draw({ context, width, height: props.height });
   });
 
-  const pointer = (kind: 'move' | 'down' | 'up' | 'leave') => (event: PointerEvent): void => props.onPointer?.(kind, event.offsetX, event.offsetY, event);
-  return <canvas ref={place} class="canvas" style={{ height: `${props.height}px` }} role="img" aria-label={props.label} tabIndex={props.onKey ? 0 : -1}
-    onPointerMove={pointer('move')} onPointerDown={pointer('down')} onPointerUp={pointer('up')} onPointerLeave={pointer('leave')}
+  const pointer = (kind: 'move' | 'down' | 'up' | 'leave') => (event: PointerEvent): void =>
+      props.onPointer?.(kind, event.offsetX, event.offsetY, event);
+  return <canvas ref={place} class="canvas" style={{ height: `${props.height}px` }} role="img" aria-label={props.label}
+      tabIndex={props.onKey ? 0 : -1}
+    onPointerMove={pointer('move')} onPointerDown={pointer('down')} onPointerUp={pointer('up')}
+        onPointerLeave={pointer('leave')}
     onKeyDown={(event) => props.onKey?.(event)} />;
 }
 

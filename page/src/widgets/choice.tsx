@@ -9,7 +9,8 @@ export interface ChoiceProps<Value extends string> {
 export function Choice<Value extends string>({ label, value, options, onChoose }: ChoiceProps<Value>) {
   return <label class="choice">{label}
     <select value={value} onChange={(event) => onChoose(event.currentTarget.value as Value)}>
-      {options.map((option) => <option value={option.value} key={option.value} selected={option.value === value}>{option.text}</option>)}
+      {options.map((option) => <option value={option.value} key={option.value}
+          selected={option.value === value}>{option.text}</option>)}
     </select>
   </label>;
 }

@@ -1,4 +1,5 @@
-/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. Arrows move through the boxes. */
+/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. Arrows move through
+ * the boxes. */
 import { useMemo, useState } from 'preact/hooks';
 import { css, differenceColor, isLight, kindColors, rgbOf } from '../colors';
 import { nameText, shareText, valueText } from '../format';
@@ -38,14 +39,18 @@ export function FlameGraph(props: FlameGraphProps) {
   const { boxes, unit, total, search, isUpsideDown } = props;
   const [zoom, setZoom] = useState<Box | null>(null), [at, setAt] = useState(0), [width, setWidth] = useState(1);
   const base = zoom && boxes.includes(zoom) ? zoom : null, left = base?.x ?? 0, part = base?.width ?? 1;
-  const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]), height = Math.min(depths, 200) * ROW;
+  const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]),
+      height = Math.min(depths, 200) * ROW;
   const seen = boxes.filter((box) => box.x < left + part - 1e-12 && box.x + box.width > left + 1e-12);
   const rect = (box: Box): { x: number; y: number; w: number } => {
     const x = Math.max(0, (box.x - left) / part), end = Math.min(1, (box.x + box.width - left) / part);
     return { x: x * width, w: (end - x) * width, y: isUpsideDown ? height - (box.depth + 1) * ROW : box.depth * ROW };
   };
-  const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== '' && box.name.toLowerCase().includes(wanted);
-  const found = boxes.filter(isFound), foundShare = found.reduce((sum, box) => found.some((other) => other !== box && other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x + other.width + 1e-12) ? sum : sum + box.width, 0);
+  const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== ''
+      && box.name.toLowerCase().includes(wanted);
+  const found = boxes.filter(isFound), foundShare = found.reduce((sum, box) =>
+      found.some((other) => other !== box && other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x
+      + other.width + 1e-12) ? sum : sum + box.width, 0);
   const active = seen[Math.min(at, seen.length - 1)];
   const textOf = (box: Box): string => `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
@@ -62,7 +67,8 @@ export function FlameGraph(props: FlameGraphProps) {
       context.textBaseline = 'middle';
       for (const box of seen) {
         const { x, y, w } = rect(box);
-        const color = isFound(box) ? '#f0e442' : colorOf(box, props), rgb = color.startsWith('#') ? rgbOf(color) : color.match(/\d+/g)!.map(Number) as unknown as [number, number, number];
+        const color = isFound(box) ? '#f0e442' : colorOf(box, props), rgb = color.startsWith('#') ? rgbOf(color)
+            : color.match(/\d+/g)!.map(Number) as unknown as [number, number, number];
         context.globalAlpha = wanted && !isFound(box) ? 0.45 : 1;
         context.fillStyle = color;
         context.fillRect(x, y, Math.max(w - 0.5, 0.5), ROW - 1);
@@ -90,12 +96,16 @@ export function FlameGraph(props: FlameGraphProps) {
         }
       }}
       onKey={(event) => {
-        const up = isUpsideDown ? 1 : -1, steps: Record<string, number> = { ArrowUp: up, ArrowDown: -up }, step = steps[event.key];
+        const up = isUpsideDown ? 1 : -1, steps: Record<string, number> = { ArrowUp: up, ArrowDown: -up },
+            step = steps[event.key];
         if (!active) return;
-        if (step) next((box) => box.depth === active.depth + step && box.x < active.x + active.width && box.x + box.width > active.x);
-        else if (event.key === 'ArrowRight') next((box) => box.depth === active.depth && box.x >= active.x + active.width - 1e-12);
+        if (step) next((box) => box.depth === active.depth + step && box.x < active.x + active.width && box.x
+            + box.width > active.x);
+        else if (event.key === 'ArrowRight') next((box) => box.depth === active.depth && box.x >= active.x
+            + active.width - 1e-12);
         else if (event.key === 'ArrowLeft') {
-          const before = seen.filter((box) => box.depth === active.depth && box.x < active.x).sort((a, b) => b.x - a.x)[0];
+          const before = seen.filter((box) => box.depth === active.depth && box.x < active.x).sort((a, b) =>
+              b.x - a.x)[0];
           if (before) setAt(seen.indexOf(before));
         } else if (event.key === 'Enter' || event.key === ' ') {
           setZoom(active);
@@ -105,11 +115,13 @@ export function FlameGraph(props: FlameGraphProps) {
         else return;
         event.preventDefault();
       }} />
-    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{wanted && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
+    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{wanted
+      && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
     <div class="tools">
       {base && <button type="button" onClick={() => setZoom(null)}>Whole graph</button>}
       {props.difference ? <Scale from="less in B" to="more in B" isDifference /> : <Legend keys={[
-        { color: kindColors.user!, text: 'user code' }, { color: kindColors.mpi!, text: 'MPI' }, { color: kindColors.other!, text: 'other' }]} />}
+        { color: kindColors.user!, text: 'user code' }, { color: kindColors.mpi!, text: 'MPI' },
+        { color: kindColors.other!, text: 'other' }]} />}
       <button type="button" class="quiet" onClick={() => {
         const svg = new SvgWriter(width, height);
         for (const box of seen) {

@@ -16,16 +16,19 @@ const BAR = 22;
 
 export function HeatStrip({ values, nameOf, textOf, isSelected, onChoose }: HeatStripProps) {
   const [at, setAt] = useState(0), [width, setWidth] = useState(1);
-  const known = values.filter((value) => !Number.isNaN(value)), least = Math.min(...known), greatest = Math.max(...known);
+  const known = values.filter((value) => !Number.isNaN(value)), least = Math.min(...known),
+      greatest = Math.max(...known);
   if (known.length === 0) return <p>By rank: not known.</p>;
-  const indexAt = (x: number): number => Math.min(values.length - 1, Math.max(0, Math.floor(x / width * values.length)));
+  const indexAt = (x: number): number => Math.min(values.length - 1,
+      Math.max(0, Math.floor(x / width * values.length)));
   const where = values.indexOf(greatest), text = `${nameOf(at)}: ${textOf(values[at] ?? NaN)}`;
   return <div class="strip">
     <Canvas height={HEIGHT} label={`Values by rank, from ${textOf(least)} to ${textOf(greatest)}`} onWidth={setWidth}
       draw={({ context, width: points }) => {
         const fields = Math.min(values.length, Math.floor(points));
         for (let field = 0; field < fields; field++) {
-          const begin = Math.floor(field * values.length / fields), end = Math.max(begin + 1, Math.floor((field + 1) * values.length / fields));
+          const begin = Math.floor(field * values.length / fields),
+              end = Math.max(begin + 1, Math.floor((field + 1) * values.length / fields));
           const value = Math.max(...values.slice(begin, end)), x = field * points / fields;
           context.fillStyle = css(valueColor(greatest > 0 ? value / greatest : 0));
           context.fillRect(x, 0, points / fields + 0.5, BAR);

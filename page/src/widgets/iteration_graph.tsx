@@ -37,18 +37,25 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
     const value = values[Math.floor((at + 0.5) / line.width)];
     return value === undefined || Number.isNaN(value) ? null : value;
   });
-  return [axis, ...lines.flatMap((line, i) => i === 0 ? [on(line, line.curves.least), on(line, line.curves.greatest), on(line, line.curves.peak), on(line, line.curves.median)] :
+  return [axis, ...lines.flatMap((line, i) => i === 0
+      ? [on(line, line.curves.least), on(line, line.curves.greatest), on(line, line.curves.peak),
+      on(line, line.curves.median)] :
     [on(line, line.curves.median)])] as unknown as uPlot.AlignedData;
 }
 
-function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: string, onRange: IterationGraphProps['onRange']): uPlot.Options {
-  const value = (_: uPlot, v: number | null): string => v === null ? '' : valueText(v, unit), named = (text: string, line: Line): string => line.name ? `${text} of ${line.name}` : text;
-  const axis = { stroke: color, grid: { stroke: 'rgba(128, 128, 128, 0.25)' }, ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
+function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: string,
+    onRange: IterationGraphProps['onRange']): uPlot.Options {
+  const value = (_: uPlot, v: number | null): string => v === null ? '' : valueText(v, unit),
+      named = (text: string, line: Line): string => line.name ? `${text} of ${line.name}` : text;
+  const axis = { stroke: color, grid: { stroke: 'rgba(128, 128, 128, 0.25)' },
+      ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
   return {
     width, height: HEIGHT, padding: [8, 0, 0, 0],
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? 1.05 * most : 1] } },
-    axes: [{ ...axis, label: 'iteration' }, { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
-    series: [{ label: 'iteration', value: (_, v) => v === null ? '' : String(Math.floor(v + 0.5)) }, ...lines.flatMap((line, i) => i === 0 ? [
+    axes: [{ ...axis, label: 'iteration' },
+        { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
+    series: [{ label: 'iteration', value: (_, v) => v === null ? '' : String(Math.floor(v + 0.5)) },
+        ...lines.flatMap((line, i) => i === 0 ? [
       { label: named('least', line), stroke: 'transparent', value },
       { label: named('greatest', line), stroke: 'transparent', value },
       { label: named('peak', line), stroke: 'rgba(128, 128, 128, 0.6)', width: 0.5, value },
@@ -68,12 +75,14 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
 }
 
 export function IterationGraph(props: IterationGraphProps) {
-  const { lines, unit, iterations, range, classes, classWidth } = props, place = useRef<HTMLDivElement>(null), plot = useRef<uPlot | null>(null);
+  const { lines, unit, iterations, range, classes, classWidth } = props, place = useRef<HTMLDivElement>(null),
+      plot = useRef<uPlot | null>(null);
   useEffect(() => {
     const box = place.current!;
     const make = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, getComputedStyle(box).color, (next) => props.onRange(next)), dataOf(lines), box);
+      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, getComputedStyle(box).color, (next) =>
+          props.onRange(next)), dataOf(lines), box);
       plot.current.setScale('x', { min: range?.[0] ?? 0, max: range?.[1] ?? iterations });
     };
     make();
@@ -96,15 +105,18 @@ export function IterationGraph(props: IterationGraphProps) {
     const begin = Math.max(0, Math.round(middle - half)), end = Math.min(iterations, Math.round(middle + half));
     props.onRange(begin === 0 && end === iterations ? null : [begin, Math.max(begin + 1, end)]);
   };
-  return <figure tabIndex={0} role="group" aria-label="Graph over the iterations: arrows move, plus and minus zoom" onKeyDown={(event) => {
-    const keys: Record<string, () => void> = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1), '+': () => move(0, 0.5), '-': () => move(0, 2) };
+  return <figure tabIndex={0} role="group" aria-label="Graph over the iterations: arrows move, plus and minus zoom"
+      onKeyDown={(event) => {
+    const keys: Record<string, () => void> = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1),
+        '+': () => move(0, 0.5), '-': () => move(0, 2) };
     const act = keys[event.key];
     if (!act) return;
     event.preventDefault();
     act();
   }}>
     <div ref={place} class="graph" />
-    <Canvas height={14} label="Classes of iterations along the axis; the table below lists them" draw={({ context, width }) => {
+    <Canvas height={14} label="Classes of iterations along the axis; the table below lists them"
+      draw={({ context, width }) => {
       const room = width - SIDE;
       for (let x = 0; x < room; x++) {
         const of = classes[Math.floor((from + (x + 0.5) / room * (to - from)) / classWidth)];

@@ -1,4 +1,5 @@
-/** Ranks x iterations by colour. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all. */
+/** Ranks x iterations by colour. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all.
+ * */
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
 import { valueText } from '../format';
@@ -27,8 +28,10 @@ const pixels = Uint32Array.from({ length: 256 }, (_, i) => {
 });
 
 export function IterationMap({ run, loop, data, range, onRange, onRank }: IterationMapProps) {
-  const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null), [at, setAt] = useState({ row: 0, column: 0 });
-  const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null), size = useRef(1);
+  const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null),
+      [at, setAt] = useState({ row: 0, column: 0 });
+  const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null),
+      size = useRef(1);
   const { levels, most } = useMemo(() => {
     const mean = data.map(map, false), peaks = data.map(map, true);
     return { levels: pyramidOf(map.rows, map.columns, mean, peaks), most: mean.reduce((a, b) => Math.max(a, b), 0) };
@@ -37,25 +40,30 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
 
   const draw = ({ context, width, height }: Surface): void => {
     const share = { rows: (bottom - top) / map.rows, columns: (to - from) / loop.iterations };
-    const number = levelFor(levels, share, { rows: height, columns: width }), level = levels[number]!, scale = 2 ** number;
+    const number = levelFor(levels, share, { rows: height, columns: width }), level = levels[number]!,
+        scale = 2 ** number;
     const x0 = Math.floor(from / map.width / scale), x1 = Math.min(level.columns, Math.ceil(to / map.width / scale));
     const y0 = Math.floor(top / scale), y1 = Math.min(level.rows, Math.ceil(bottom / scale));
     if (x1 <= x0 || y1 <= y0) return;
     const picture = new ImageData(x1 - x0, y1 - y0), colors = new Uint32Array(picture.data.buffer);
     for (let y = y0, to = 0; y < y1; y++)
-      for (let x = x0; x < x1; x++) colors[to++] = pixels[Math.min(255, Math.floor(level.mean[y * level.columns + x]! / most * 255))] ?? pixels[0]!;
+      for (let x = x0; x < x1; x++) colors[to++] = pixels[Math.min(255,
+          Math.floor(level.mean[y * level.columns + x]! / most * 255))] ?? pixels[0]!;
     const hidden = document.createElement('canvas');
     hidden.width = picture.width;
     hidden.height = picture.height;
     hidden.getContext('2d')!.putImageData(picture, 0, 0);
     context.imageSmoothingEnabled = false;
-    const left = (x0 * scale * map.width - from) / (to - from) * width, over = (y0 * scale - top) / (bottom - top) * height;
-    context.drawImage(hidden, left, over, picture.width * scale * map.width / (to - from) * width, picture.height * scale / (bottom - top) * height);
+    const left = (x0 * scale * map.width - from) / (to - from) * width,
+        over = (y0 * scale - top) / (bottom - top) * height;
+    context.drawImage(hidden, left, over, picture.width * scale * map.width / (to - from) * width,
+        picture.height * scale / (bottom - top) * height);
   };
 
   const zoom = (factor: number, x: number, y: number, both: boolean): void => {
     const limit = (begin: number, end: number, part: number, all: number): readonly [number, number] | null => {
-      const length = Math.min(all, Math.max(LEAST, (end - begin) * factor)), first = Math.min(all - length, Math.max(0, begin + part * (end - begin - length)));
+      const length = Math.min(all, Math.max(LEAST, (end - begin) * factor)),
+          first = Math.min(all - length, Math.max(0, begin + part * (end - begin - length)));
       return length >= all ? null : [Math.round(first), Math.round(first + length)];
     };
     onRange(limit(from, to, x, loop.iterations));
@@ -70,19 +78,26 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
     if (rows) setRows(shift(top, bottom, y * (bottom - top), map.rows));
   };
 
-  const place = Math.min(at.row, map.rows - 1), column = Math.min(at.column, map.columns - 1), cell = place * map.columns + column;
-  const iteration = column * map.width, rank = run.ranks[Math.min(run.ranks.length - 1, Math.floor(place * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
+  const place = Math.min(at.row, map.rows - 1), column = Math.min(at.column, map.columns - 1),
+      cell = place * map.columns + column;
+  const iteration = column * map.width, rank = run.ranks[Math.min(run.ranks.length - 1,
+      Math.floor(place * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
   const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
-  const text = `${map.places_in_row > 1 ? 'ranks from' : 'rank'} ${rank}, ${map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`}: ${valueText(mean, map.unit)}${
+  const text = `${map.places_in_row > 1 ? 'ranks from' : 'rank'} ${rank}, ${map.width > 1 ? `iterations
+      from ${iteration}` : `iteration ${iteration}`}: ${valueText(mean, map.unit)}${
     map.peaks ? `, the greatest single one ${valueText(peak, map.unit)}` : ''}`;
   return <figure>
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
-    <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))} options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
+    <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
+      options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
       <button type="button" class="quiet" onClick={() => {
-        const level = levels[Math.min(levels.length - 1, Math.max(0, Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)))))]!, svg = new SvgWriter(1024, 256);
+        const level = levels[Math.min(levels.length - 1,
+            Math.max(0, Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)))))]!, svg = new
+            SvgWriter(1024, 256);
         for (let y = 0; y < level.rows; y++)
           for (let x = 0; x < level.columns; x++)
-            svg.box(x * 1024 / level.columns, y * 256 / level.rows, 1024 / level.columns, 256 / level.rows, css(valueColor(level.mean[y * level.columns + x]! / most)));
+            svg.box(x * 1024 / level.columns, y * 256 / level.rows, 1024 / level.columns, 256 / level.rows,
+                css(valueColor(level.mean[y * level.columns + x]! / most)));
         svg.save('iterations_map');
       }}>Save as SVG</button></div>
     <Canvas height={HEIGHT} label={`Map of ${map.metric}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`} draw={draw} onWidth={(width) => { size.current = width; }}
@@ -96,7 +111,8 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
           move((drag.current.x - x) / size.current, (drag.current.y - y) / HEIGHT);
           drag.current = { x, y };
         } else if (kind === 'move') {
-          setAt({ row: Math.max(0, Math.floor(top + y / HEIGHT * (bottom - top))), column: Math.max(0, Math.floor((from + x / size.current * (to - from)) / map.width)) });
+          setAt({ row: Math.max(0, Math.floor(top + y / HEIGHT * (bottom - top))),
+              column: Math.max(0, Math.floor((from + x / size.current * (to - from)) / map.width)) });
         } else {
           if (kind === 'up' && drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2) onRank(rank);
           drag.current = null;

@@ -1,7 +1,8 @@
 /** A field that finds the next one with each Enter. */
 import { useState } from 'preact/hooks';
 
-export function Search({ label, onFind, onText }: { label: string; onFind?: (text: string) => void; onText?: (text: string) => void }) {
+export function Search({ label, onFind, onText }: { label: string; onFind?: (text: string) => void;
+    onText?: (text: string) => void }) {
   const [text, setText] = useState('');
   return <form role="search" class="choice" onSubmit={(event) => {
     event.preventDefault();

@@ -23,10 +23,13 @@ export function Table({ name, caption, head, numbers, rows }: TableProps) {
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
       <table>
         <caption>{caption}</caption>
-        <thead><tr>{head.map((text, column) => <th scope="col" class={kind(column)} key={column}>{text}</th>)}</tr></thead>
-        <tbody>{rows.map((row, i) => <tr key={i}>{row.map((cell, column) => <td class={kind(column)} key={column}>{cell.shown ?? cell.value}</td>)}</tr>)}</tbody>
+        <thead><tr>{head.map((text, column) => <th scope="col" class={kind(column)}
+          key={column}>{text}</th>)}</tr></thead>
+        <tbody>{rows.map((row, i) => <tr key={i}>{row.map((cell, column) => <td class={kind(column)}
+          key={column}>{cell.shown ?? cell.value}</td>)}</tr>)}</tbody>
       </table>
     </div>
-    <button type="button" class="quiet" onClick={() => saveCsv(name, head, rows.map((row) => row.map((cell) => cell.value)))}>Save as CSV</button>
+    <button type="button" class="quiet" onClick={() =>
+      saveCsv(name, head, rows.map((row) => row.map((cell) => cell.value)))}>Save as CSV</button>
   </figure>;
 }

@@ -38,10 +38,13 @@ test('a function and a mark of one name are two', () => {
 });
 
 test('flame graphs add up', () => {
-  const model = modelWith(), values = valuesOfNodes(model, { run: model.first, metrics: model.metricSpans(0), nodes: [], places: null });
+  const model = modelWith(), values = valuesOfNodes(model,
+      { run: model.first, metrics: model.metricSpans(0), nodes: [], places: null });
   const boxes = flameOf(model, values, [0], [0], 0);
-  assert.deepEqual(boxes.map((box) => [box.name, box.depth, box.width]).sort(), [['MPI_Allreduce', 2, 0.25], ['io', 1, 0.25], ['main', 0, 1], ['solve', 1, 0.75]]);
-  assert.deepEqual(callersOf(model, values, [0], outermost(model, 'MPI_Allreduce', 1), 0).map((box) => [box.name, box.depth, box.width]), [['solve', 0, 1], ['main', 1, 1]]);
+  assert.deepEqual(boxes.map((box) => [box.name, box.depth, box.width]).sort(),
+      [['MPI_Allreduce', 2, 0.25], ['io', 1, 0.25], ['main', 0, 1], ['solve', 1, 0.75]]);
+  assert.deepEqual(callersOf(model, values, [0], outermost(model, 'MPI_Allreduce', 1), 0).map((box) =>
+      [box.name, box.depth, box.width]), [['solve', 0, 1], ['main', 1, 1]]);
   assert.equal(model.tree.names[ALLREDUCE], 'MPI_Allreduce');
 });
 
@@ -54,6 +57,7 @@ test('a pyramid keeps means and extremes', () => {
 });
 
 test('differences have the errors of both runs', () => {
-  assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]), { value: 10, error: 5, isCertain: false });
+  assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
+      { value: 10, error: 5, isCertain: false });
   assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
 });

@@ -48,7 +48,8 @@ export function sumsBuffer(factor = 1): ArrayBuffer {
 }
 
 export function cellsBuffer(factor = 1): ArrayBuffer {
-  const rows = values.length, places = 4, bytes = new Uint8Array(8 + 24 * rows + 2 * rows * places), view = new DataView(bytes.buffer);
+  const rows = values.length, places = 4, bytes = new Uint8Array(8 + 24 * rows + 2 * rows * places),
+      view = new DataView(bytes.buffer);
   view.setUint32(0, rows, true);
   view.setUint32(4, places, true);
   values.forEach(([metric, node, byRank], row) => {
@@ -58,7 +59,8 @@ export function cellsBuffer(factor = 1): ArrayBuffer {
     const scale = Math.max(...byRank);
     view.setFloat64(8 + 16 * rows + 8 * row, factor * scale, true);
     byRank.forEach((value, place) => {
-      const code = value === 0 ? 0 : Math.max(1, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8 + 24 * rows + 2 * places * row;
+      const code = value === 0 ? 0 : Math.max(1, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8
+          + 24 * rows + 2 * places * row;
       bytes[start + place] = code >> 8;
       bytes[start + places + place] = code & 255;
     });
@@ -69,14 +71,18 @@ export function cellsBuffer(factor = 1): ArrayBuffer {
 export function headOf(): Head {
   const strings = ['', 'main', 'solve', 'MPI_Allreduce', 'io', 'one', 'two'];
   const metric = (name: string, parent: number, more: Partial<Head['metrics'][number]> = {}): Head['metrics'][number] =>
-    ({ name, title: name, unit: 's', parent, help: '', advice: '', overlaps: false, by_place: true, error: 'exact', ...more });
+    ({ name, title: name, unit: 's', parent, help: '', advice: '', overlaps: false, by_place: true, error: 'exact',
+        ...more });
   return {
     format: 1, name: 'small', source: 'refrain', ranks: 4, facts: [], lacks: [], strings,
-    metrics: [metric('wall', -1), metric('mpi', 0), metric('user', 0, { error: 'samples' }), metric('waiting', 1, { overlaps: true, error: 'given' }), metric('visits', -1, { unit: '1' })],
+    metrics: [metric('wall', -1), metric('mpi', 0), metric('user', 0, { error: 'samples' }),
+        metric('waiting', 1, { overlaps: true, error: 'given' }), metric('visits', -1, { unit: '1' })],
     nodes: { name: [0, 1, 2, 3, 4], parent: [-1, 0, 1, 2, 1], kind: [0, 0, 0, 1, 0], marked: [] },
-    places: { host: [5, 5, 6, 6], rank: [0, 1, 2, 3], last_rank: [0, 1, 2, 3], thread: [0, 0, 0, 0], locations: [1, 1, 1, 1], seconds: [2, 3, 3, 4], weight: [2, 3, 3, 4], squares: [0.02, 0.03, 0.03, 0.04] },
+    places: { host: [5, 5, 6, 6], rank: [0, 1, 2, 3], last_rank: [0, 1, 2, 3], thread: [0, 0, 0, 0],
+        locations: [1, 1, 1, 1], seconds: [2, 3, 3, 4], weight: [2, 3, 3, 4], squares: [0.02, 0.03, 0.03, 0.04] },
     samples: { seconds: 12, weight: 12, squares: 0.12 },
-    units: [{ kind: 'run', name: 'run', loop: -1, count: 0, first: 0, last: 0, wall: 0, mpi: 0, user: 0, reconstructed: false, has_values: true, by_place: true, ranges: [] }],
+    units: [{ kind: 'run', name: 'run', loop: -1, count: 0, first: 0, last: 0, wall: 0, mpi: 0, user: 0,
+        reconstructed: false, has_values: true, by_place: true, ranges: [] }],
     loops: [], findings: [], properties: [],
   };
 }

@@ -131,7 +131,8 @@ TEST(Page, names_are_data) {
   std::string page;
   write_page("<body><!--refrain:payload--></body>", {&run, 1}, [&](std::string_view text) { page += text; });
   EXPECT_EQ(std::string::npos, page.find("onerror"));
-  EXPECT_TRUE(page.starts_with("<body><script type=\"application/octet-stream\" data-run=\"0\" data-section=\"head\">"));
+  EXPECT_TRUE(
+      page.starts_with("<body><script type=\"application/octet-stream\" data-run=\"0\" data-section=\"head\">"));
   EXPECT_TRUE(page.ends_with("</script>\n</body>"));
   const auto letters = std::ranges::count_if(page, [](char c) { return c == '<'; });
   EXPECT_EQ(2 + 2 * 3, letters) << "body, and three sections";

@@ -13,7 +13,8 @@ namespace {
 std::vector<Thread> job(std::size_t ranks) {
   std::vector<Thread> threads;
   for (std::size_t rank = 0; rank < ranks; ++rank)
-    threads.push_back({rank % 2 == 0 ? "even" : "odd", static_cast<std::int32_t>(rank), 0, 10 + 0.01 * static_cast<double>(rank % 7), 1});
+    threads.push_back({rank % 2 == 0 ? "even" : "odd", static_cast<std::int32_t>(rank), 0,
+                       10 + 0.01 * static_cast<double>(rank % 7), 1});
   return threads;
 }
 

@@ -1,9 +1,10 @@
 // What findings are about, and what documents say of metrics.
+#include "offline/explorer/told.hpp"
+
 #include <gtest/gtest.h>
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/page.hpp"
-#include "offline/explorer/told.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -12,13 +13,19 @@ Told told(const findings::Finding& finding) {
   return told_of(
       finding,
       [](const std::string& path) -> std::optional<std::uint32_t> {
-        return path == "smooth" ? std::optional(7U) : path == "exchange > MPI_Sendrecv" ? std::optional(9U) : std::nullopt;
+        return path == "smooth"                    ? std::optional(7U)
+               : path == "exchange > MPI_Sendrecv" ? std::optional(9U)
+                                                   : std::nullopt;
       },
       [](const std::string& name) { return name == "step"; });
 }
 
 TEST(Told, names_ranks_and_function) {
-  const Told of = told({"late_rank", 0.2, 0.01, "ranks 0, 4-6 compute longer than the others, 5 s against their mean of 2 s: smooth 80 %", {"--locations"}});
+  const Told of = told({"late_rank",
+                        0.2,
+                        0.01,
+                        "ranks 0, 4-6 compute longer than the others, 5 s against their mean of 2 s: smooth 80 %",
+                        {"--locations"}});
   EXPECT_EQ("user", of.metric);
   EXPECT_EQ((std::vector<std::int32_t>{0, 4, 5, 6}), of.ranks);
   EXPECT_EQ(7U, of.node);
@@ -26,7 +33,10 @@ TEST(Told, names_ranks_and_function) {
 }
 
 TEST(Told, takes_options_first) {
-  const Told of = told({"step_of_iterations", 0.2, -1, "from iteration 100 on an iteration of step takes 5 ms",
+  const Told of = told({"step_of_iterations",
+                        0.2,
+                        -1,
+                        "from iteration 100 on an iteration of step takes 5 ms",
                         {"--iterations", "--loop", "step", "--callpath", "exchange > MPI_Sendrecv"}});
   EXPECT_EQ("step", of.loop);
   EXPECT_EQ(9U, of.node);
@@ -35,7 +45,11 @@ TEST(Told, takes_options_first) {
 }
 
 TEST(Told, waiting_is_the_metric_of_waits) {
-  const Told of = told({"late_sender", 0.3, 0, "late sender in exchange > MPI_Sendrecv, mostly on rank 2; caused by smooth on rank 0", {"--waits"}});
+  const Told of = told({"late_sender",
+                        0.3,
+                        0,
+                        "late sender in exchange > MPI_Sendrecv, mostly on rank 2; caused by smooth on rank 0",
+                        {"--waits"}});
   EXPECT_EQ("wait", of.metric);
   EXPECT_EQ(9U, of.node);
   EXPECT_EQ((std::vector<std::int32_t>{2}), of.ranks);
