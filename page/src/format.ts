@@ -16,7 +16,8 @@ export function valueText(value: number, unit: Unit): string {
   if (unit === 's') return scaled(value, [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']]);
   if (unit === 'B') return scaled(value, [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'],
       [1, 'B']]);
-  return `${value < 0 ? '\u2212' : ''}${Number.isInteger(value) ? Math.abs(value).toLocaleString('en-US') : digits(Math.abs(value))}`;
+  const size = Math.abs(value), sign = value < 0 ? '\u2212' : '';
+  return sign + (Number.isInteger(value) ? size.toLocaleString('en-US') : digits(size));
 }
 
 /** "57.7 %", "<0.1 %". */

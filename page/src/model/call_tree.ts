@@ -34,14 +34,14 @@ function callPaths(model: Model, parts: readonly number[], byClass: boolean): It
       return classes.map((unit) => itemOf(parent, {
         key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: 'class',
         note: `${model.units[unit]!.count} iterations`,
-        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)], below: (item) =>
-            itemsBelow(item, node, [unit]),
+        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)],
+        below: (item) => itemsBelow(item, node, [unit]),
       }));
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      own: spansIn(units, child, child + 1), whole: spansIn(units, child, tree.ends[child]!), below: (item) =>
-          itemsBelow(item, child, units),
+      own: spansIn(units, child, child + 1), whole: spansIn(units, child, tree.ends[child]!),
+      below: (item) => itemsBelow(item, child, units),
     }));
   };
   return itemsBelow(null, 0, parts);
@@ -93,8 +93,8 @@ function callers(model: Model, parts: readonly number[]): Item[] {
       const ends = group.filter(([, at]) => tree.parents[at]! <= 0).flatMap(([node]) => spansIn(parts, node, node + 1));
       const own = `${key}<${caller}`;
       return itemOf(parent, {
-        key: own, name: tree.names[caller]!, kind: kindOf(model, caller), own: union(ends), whole, below: (item) =>
-            below(item, own, group),
+        key: own, name: tree.names[caller]!, kind: kindOf(model, caller), own: union(ends), whole,
+        below: (item) => below(item, own, group),
       });
     });
   };

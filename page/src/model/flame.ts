@@ -69,8 +69,8 @@ export function callersOf(model: Model, values: Values, units: readonly number[]
     least: number): Box[] {
   const { tree } = model, boxes: Box[] = [];
   const valueOf = (node: number): number => values.of(units.map((unit) => span(node, tree.ends[node]!, unit)));
-  const pairs = nodes.map((node) => ({ value: valueOf(node), at: tree.parents[node]! })).filter((pair) =>
-      pair.value > 0);
+  const all = nodes.map((node) => ({ value: valueOf(node), at: tree.parents[node]! }));
+  const pairs = all.filter((pair) => pair.value > 0);
   const total = pairs.reduce((sum, pair) => sum + pair.value, 0);
   const stack = [{ pairs, x: 0, depth: 0 }];
   while (stack.length > 0) {

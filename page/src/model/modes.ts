@@ -3,8 +3,8 @@
 import { type Coupled, type TreeName } from './coupling';
 import { spansOf, type Item, type Row } from './items';
 
-export type Mode = 'absolute' | 'own_root' | 'metric_root' | 'metric_selection' | 'call_root' | 'call_selection' | 'system_root' |
-  'system_selection' | 'peer' | 'peer_distribution' | 'other_run';
+export type Mode = 'absolute' | 'own_root' | 'metric_root' | 'metric_selection' | 'call_root' | 'call_selection' |
+  'system_root' | 'system_selection' | 'peer' | 'peer_distribution' | 'other_run';
 
 export interface ModeRow {
   mode: Mode;

@@ -12,9 +12,11 @@ function givenAway(model: Model): string[] {
   return model.runs.flatMap(({ head, ranks }) => {
     const functions = new Set(head.nodes.name.filter((_, node) => node > 0 && head.nodes.kind[node] !== MPI)),
         hosts = new Set(ranks.map((rank) => rank.host));
+    const marks = count(head.nodes.marked.length, 'marked loop or region', 'marked loops and regions');
+    const machines = [...hosts].slice(0, 8).map(nameText).join(', ') + (hosts.size > 8 ? ', \u2026' : '');
     return [
-      `Names of ${count(functions.size, 'function')} and of ${count(head.nodes.marked.length, 'marked loop or region', 'marked loops and regions')} of the program.`,
-      `Names of ${count(hosts.size, 'machine')}: ${[...hosts].slice(0, 8).map(nameText).join(', ')}${hosts.size > 8 ? ', \u2026' : ''}.`,
+      `Names of ${count(functions.size, 'function')} and of ${marks} of the program.`,
+      `Names of ${count(hosts.size, 'machine')}: ${machines}.`,
       ...head.facts.map(([label, text]) => `${label}: ${nameText(text)}`),
       'Times, counts and bytes of each call path and rank, and of iterations.',
     ];

@@ -5,7 +5,7 @@ import { nameText, pathText, valueText } from '../format';
 import { loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
-import { saveCsv } from '../widgets/download';
+import { saveCsv, SvgWriter } from '../widgets/download';
 import { IterationClasses } from '../widgets/iteration_classes';
 import { IterationGraph, type Line } from '../widgets/iteration_graph';
 import { IterationMap } from '../widgets/iteration_map';
@@ -75,6 +75,31 @@ function csvOf({ row, curves }: Of, label: string): void {
     [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
 }
 
+/** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
+function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
+  const number = run.head.loops.indexOf(loop);
+  const first = run.head.units.findIndex((unit) => unit.loop === number && unit.kind === 'class');
+  return data.classes(loop).map((unit) => unit > 0 ? unit - first + 1 : 0);
+}
+
+const SVG_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
+
+/** The curves of all runs, from 0 to the greatest. */
+function svgOf(lines: readonly Of[], label: string): void {
+  const svg = new SvgWriter(900, 320), most = Math.max(...lines.flatMap(({ curves }) =>
+      [...curves.greatest].filter((v) => v >= 0)));
+  lines.forEach(({ curves, row }, i) => {
+    const all = i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median];
+    for (const values of all) {
+      const points = Array.from(values, (value, bin): [number, number] =>
+          [(bin + 0.5) / row.bins * 900, 300 - value / most * 290]);
+      svg.line(points.filter(([, y]) => !Number.isNaN(y)), values === curves.median ? SVG_COLORS[i % 4]! : '#999999');
+    }
+  });
+  svg.text(0, 316, `${label}, up to ${valueText(most, lines[0]?.row.unit ?? 's')}`);
+  svg.save('iterations');
+}
+
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
   const rows = loop.series.rows, [chosen, setChosen] = useState(0), row = rows[Math.min(chosen, rows.length - 1)];
   const model = state.model.value!;
@@ -99,11 +124,12 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     </div>
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={range.value}
       onRange={(next) => { range.value = next; }}
-      classes={data.classes(loop)} classWidth={loop.series.width} />
+      classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
-    <p class="hint">{row.width > 1 ? `Each point is ${row.width} iterations: means, and the greatest single one as peak. ` : ''}
-      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread'
-          : 'threads'}. {row.node !== undefined && 'Times of call paths in single iterations are reconstructed.'}</p>
+    <p class="hint">
+      {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
+      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
+      {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={range.value}
         onRange={(next) => { range.value = next; }} onRank={(rank) => state.selectRanks([rank])} run={run} />}
     <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {

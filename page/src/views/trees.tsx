@@ -28,8 +28,8 @@ function unitOf(name: TreeName, item: Item): Unit {
 function sorted(tree: CoupledTree): readonly Row[] {
   const order = state.sort.value, values = tree.values[0]!;
   if (order === 'tree' || tree.name === 'metric') return tree.rows;
-  const by: (items: readonly Item[]) => readonly Item[] = order === 'name' ? (items) =>
-      [...items].sort((a, b) => a.name.localeCompare(b.name)) : (items) => {
+  const by = (items: readonly Item[]): readonly Item[] => {
+    if (order === 'name') return [...items].sort((a, b) => a.name.localeCompare(b.name));
     const worth = new Map(items.map((item) => [item, values.of(item.whole)]));
     return [...items].sort((a, b) => (worth.get(b) || 0) - (worth.get(a) || 0));
   };
@@ -39,16 +39,17 @@ function sorted(tree: CoupledTree): readonly Row[] {
 /** What 100 % of the colour is: of the system the largest one of the level, else the tree's root. */
 function fullColor(tree: CoupledTree): (row: Row) => number {
   const values = tree.values[0]!, known = new Map<string, number>();
+  const reference = (row: Row, root: Item): number => {
+    if (tree.name === 'metric') return values.of(root.whole);
+    if (tree.name === 'call') return tree.roots.reduce((sum, item) => sum + values.of(item.whole), 0);
+    const peers = tree.rows.filter((peer) => peer.item.level === row.item.level);
+    return Math.max(...peers.map((peer) => values.of(spansOf(peer.item, peer.isExpanded))));
+  };
   return (row) => {
     let root = row.item;
     while (root.parent) root = root.parent;
-    const key = tree.name === 'metric' ? root.key : tree.name === 'call' ? '' : String(row.item.level);
-    if (!known.has(key)) {
-      known.set(key, tree.name === 'metric' ? values.of(root.whole) : tree.name === 'call'
-          ? tree.roots.reduce((sum, item) => sum + values.of(item.whole), 0) :
-        Math.max(...tree.rows.filter((peer) => peer.item.level === row.item.level).map((peer) =>
-            values.of(spansOf(peer.item, peer.isExpanded)))));
-    }
+    const key = { metric: root.key, call: '', system: String(row.item.level) }[tree.name];
+    if (!known.has(key)) known.set(key, reference(row, root));
     return known.get(key)!;
   };
 }
@@ -212,14 +213,16 @@ function Strip() {
 
 /** What the trees are of, and what is said about it. */
 function About() {
-  const { runs, units } = state.model.value!,
-      shown = state.parts.value.filter((unit) => unit > 0).map((unit) => units[unit]!);
+  const { runs, units } = state.model.value!, shown = state.parts.value.filter((unit) => unit > 0);
+  const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');
+  const isEstimate = shown.some((unit) => units[unit]!.reconstructed), are = runs.length > 1 ? areCompared(runs)
+      : 'sums';
+  const letters = runs.map((run, i) => `${runName(i)} = ${nameText(run.head.name)}`).join(', ');
   return <div class="notes">
-    {shown.length > 0 && <p>Shown: {shown.map((unit) => nameText(unit.name)).join(', ')}{shown.some((unit) =>
-        unit.reconstructed) && ' (reconstructed from clusters of iterations)'}{' '}
+    {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
       <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}
-    {runs.length > 1 && <p>Runs: {runs.map((run, i) => `${runName(i)} = ${nameText(run.head.name)}`).join(', ')}.
-      {areCompared(runs) === 'means' && ' They have different numbers of ranks: differences are of means over ranks.'}</p>}
+    {runs.length > 1 && <p>Runs: {letters}.
+      {are === 'means' && ' They have different numbers of ranks: differences are of means over ranks.'}</p>}
   </div>;
 }
 

@@ -19,10 +19,19 @@ export function saveCsv(name: string, head: readonly string[], rows: readonly (r
   save(`${name}.csv`, 'text/csv', `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`);
 }
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g; // what XML cannot hold
 
-/** A picture of rectangles and texts. */
+const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`).replace(UNFIT, '\ufffd');
+
+/** `text` is escaped already. */
+function element(name: string, attributes: Readonly<Record<string, string | number>>, text = ''): string {
+  const pairs = Object.entries(attributes).map(([key, value]) =>
+      ` ${key}="${escaped(typeof value === 'number' ? value.toFixed(2) : value)}"`);
+  return `<${name}${pairs.join('')}>${text}</${name}>`;
+}
+
+/** A picture of rectangles, lines and texts. */
 export class SvgWriter {
   private readonly parts: string[] = [];
   private readonly width: number;
@@ -33,20 +42,22 @@ export class SvgWriter {
     this.height = height;
   }
 
-  box(x: number, y: number, width: number, height: number, color: string, title = ''): void {
-    const at = [x, y, width, height].map((value) => value.toFixed(2));
-    this.parts.push(`<rect x="${at[0]}" y="${at[1]}" width="${at[2]}" height="${at[3]}" fill="${escaped(color)}">${title ? `<title>${escaped(title)}</title>` : ''}</rect>`);
+  box(x: number, y: number, width: number, height: number, fill: string, title = ''): void {
+    this.parts.push(element('rect', { x, y, width, height, fill }, title && element('title', {}, escaped(title))));
   }
 
-  text(x: number, y: number, text: string, color = '#000'): void {
-    this.parts.push(`<text x="${x.toFixed(2)}" y="${y.toFixed(2)}" font-size="12" font-family="sans-serif" fill="${escaped(color)}">${escaped(text)}</text>`);
+  text(x: number, y: number, text: string, fill = '#000'): void {
+    this.parts.push(element('text', { x, y, fill, 'font-size': 12, 'font-family': 'sans-serif' }, escaped(text)));
   }
 
-  line(points: readonly (readonly [number, number])[], color: string): void {
-    this.parts.push(`<polyline points="${points.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join(' ')}" fill="none" stroke="${escaped(color)}"/>`);
+  line(points: readonly (readonly [number, number])[], stroke: string): void {
+    const places = points.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join(' ');
+    this.parts.push(element('polyline', { points: places, fill: 'none', stroke }));
   }
 
   save(name: string): void {
-    save(`${name}.svg`, 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${this.width} ${this.height}" width="${this.width}" height="${this.height}">${this.parts.join('')}</svg>`);
+    const { width, height } = this, viewBox = `0 0 ${width} ${height}`;
+    const svg = element('svg', { xmlns: 'http://www.w3.org/2000/svg', viewBox, width, height }, this.parts.join(''));
+    save(`${name}.svg`, 'image/svg+xml', svg);
   }
 }

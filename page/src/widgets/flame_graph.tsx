@@ -48,11 +48,14 @@ export function FlameGraph(props: FlameGraphProps) {
   };
   const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== ''
       && box.name.toLowerCase().includes(wanted);
-  const found = boxes.filter(isFound), foundShare = found.reduce((sum, box) =>
-      found.some((other) => other !== box && other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x
-      + other.width + 1e-12) ? sum : sum + box.width, 0);
+  // A box within another one that was found adds nothing.
+  const found = boxes.filter(isFound), isWithin = (box: Box, other: Box): boolean =>
+      other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x + other.width + 1e-12;
+  const outer = found.filter((box) => !found.some((other) => isWithin(box, other)));
+  const foundShare = outer.reduce((sum, box) => sum + box.width, 0);
   const active = seen[Math.min(at, seen.length - 1)];
-  const textOf = (box: Box): string => `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
+  const textOf = (box: Box): string =>
+      `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
     const r = rect(box);
     return r.x <= x && x < r.x + r.w && r.y <= y && y < r.y + ROW;

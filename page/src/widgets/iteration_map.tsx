@@ -83,24 +83,27 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
   const iteration = column * map.width, rank = run.ranks[Math.min(run.ranks.length - 1,
       Math.floor(place * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
   const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
-  const text = `${map.places_in_row > 1 ? 'ranks from' : 'rank'} ${rank}, ${map.width > 1 ? `iterations
-      from ${iteration}` : `iteration ${iteration}`}: ${valueText(mean, map.unit)}${
-    map.peaks ? `, the greatest single one ${valueText(peak, map.unit)}` : ''}`;
+  const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
+  const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
+  const single = map.peaks ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
+  const text = `${ranks}, ${iterations}: ${valueText(mean, map.unit)}${single}`;
+  const label = `Map of ${map.metric}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
+  const saveSvg = (): void => {
+    const number = Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)));
+    const level = levels[Math.min(levels.length - 1, Math.max(0, number))]!;
+    const [width, height] = [1024 / level.columns, 256 / level.rows], svg = new SvgWriter(1024, 256);
+    level.mean.forEach((value, at) => {
+      const x = at % level.columns, y = Math.floor(at / level.columns);
+      svg.box(x * width, y * height, width, height, css(valueColor(value / most)));
+    });
+    svg.save('iterations_map');
+  };
   return <figure>
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
     <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
       options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
-      <button type="button" class="quiet" onClick={() => {
-        const level = levels[Math.min(levels.length - 1,
-            Math.max(0, Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)))))]!, svg = new
-            SvgWriter(1024, 256);
-        for (let y = 0; y < level.rows; y++)
-          for (let x = 0; x < level.columns; x++)
-            svg.box(x * 1024 / level.columns, y * 256 / level.rows, 1024 / level.columns, 256 / level.rows,
-                css(valueColor(level.mean[y * level.columns + x]! / most)));
-        svg.save('iterations_map');
-      }}>Save as SVG</button></div>
-    <Canvas height={HEIGHT} label={`Map of ${map.metric}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`} draw={draw} onWidth={(width) => { size.current = width; }}
+      <button type="button" class="quiet" onClick={saveSvg}>Save as SVG</button></div>
+    <Canvas height={HEIGHT} label={label} draw={draw} onWidth={(width) => { size.current = width; }}
       onWheel={(x, y, event) => {
         event.preventDefault();
         zoom(event.deltaY > 0 ? 1.25 : 0.8, x / size.current, y / HEIGHT, !event.shiftKey);
