@@ -16,13 +16,15 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
 
-/** Classes and iterations of the loop that a node marks. */
+/** Classes of the loop that a node marks, in the first run: those of other runs are others. */
 function unitsOfLoop(model: Model, node: number): number[] {
-  return model.units.flatMap((unit, number) => {
-    const run = model.runs[unit.run], loop = run?.head.loops[unit.loop];
-    return unit.kind === 'class' && unit.has_values && run && loop && run.numbering.nodes[loop.node] === node ? [number]
-        : [];
-  });
+  const { first } = model;
+  const isOfLoop = (loop: number): boolean => {
+    const of = first.head.loops[loop];
+    return of !== undefined && first.numbering.nodes[of.node] === node;
+  };
+  return model.units.flatMap((unit, number) =>
+      unit.kind === 'class' && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
 }
 
 /** `byClass`: below a loop stand its classes of iterations instead of its call paths. */
