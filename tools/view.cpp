@@ -9,7 +9,9 @@
 #include <spawn.h>
 #include <stdexcept>
 #include <unistd.h>
+#include <utility>
 
+#include "offline/database/connection.hpp"
 #include "offline/database/cubex_file.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"

@@ -335,7 +335,7 @@ class Maker {
     const analysis::JobClasses classes = analysis::job_classes(iterations);
     add_callpath_curves(group, top, loop);
     const std::size_t first = list_units(group, classes, iterations, job.width());
-    for (std::int64_t bin = 0; bin < loop.bins; ++bin)
+    for (std::int64_t bin = 0; bin < loop.bins && classes.count > 0; ++bin)
       loop.classes.push_back(
           class_of_bin(classes.of, bin * loop.width / job.width(), ((bin + 1) * loop.width - 1) / job.width(), first));
     read_classes(group, classes, job.width(), first);
