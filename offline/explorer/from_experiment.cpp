@@ -50,8 +50,8 @@ class Maker {
 
   Run make() {
     read_run();
-    add_waits();
     loops_ = view_loops(*experiment_, options_, tree_);
+    add_waits();
     for (std::size_t i = 0; i < loops_.groups.size(); ++i) {
       if (i == most_loops) {
         run_.lacks.push_back(
@@ -213,7 +213,10 @@ class Maker {
   void add_properties(const std::vector<report::NodeWait>& waits) {
     if (!request_.properties) return;
     constexpr std::size_t most = 200'000;  // rows of a database: about a second
-    if (tree_.nodes.size() * tree_.locations.size() > most) {
+    std::size_t rows = tree_.nodes.size() * tree_.locations.size();
+    for (const report::LoopGroup& group : loops_.groups)
+      for (const report::LoopOfLocation& of : group.locations) rows += static_cast<std::size_t>(of.iterations);
+    if (rows > most) {
       run_.lacks.push_back(
           {"overview",
            "Properties are not evaluated, the run is too large for it here: refrain db add, refrain properties."});
