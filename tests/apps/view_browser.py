@@ -21,6 +21,7 @@ class Browsers(TestCase):
         pages = self.directory / "pages"
         pages.mkdir()
         for name, command in {"drift": (EXAMPLES / "drift", "--steps", 200), "stencil": (EXAMPLES / "stencil", "--steps", 60),
+                              "wave": (EXAMPLES / "wave",), "particles": (EXAMPLES / "particles", "--steps", 40),
                               "even": (EXAMPLES / "stencil", "--steps", 60, "--imbalance", 0),
                               "names": (PROGRAMS / "view_names_openmpi",)}.items():
             outcome = self.measured(mpirun(2, *command))
