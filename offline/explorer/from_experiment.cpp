@@ -25,7 +25,7 @@ using analysis::IterationValue;
 using analysis::PathKind;
 
 constexpr const char* waiting = "wait";
-constexpr std::size_t most_bins = 2048, most_map = 1024, most_paths = 30, most_iterations = 16, most_loops = 8;
+constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 /// Reconstructed values of call paths in single iterations: they take about a second.
@@ -321,6 +321,28 @@ class Maker {
                                  });
   }
 
+  /// A part of the bytes that one loop may take, in values of so many bytes.
+  std::size_t room(double share, double bytes_of_value) const {
+    const auto loops = static_cast<double>(std::clamp<std::size_t>(loops_.groups.size(), 1, most_loops));
+    return static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / loops / bytes_of_value);
+  }
+  std::size_t most_bins() const {
+    constexpr double share = 0.07, bytes = 37 * 4 * 4;  // 37 rows of four curves
+    return std::clamp<std::size_t>(room(share, bytes), 64, 2048);
+  }
+  struct MapSize {
+    std::size_t rows, columns;
+  };
+  /// Three maps of means and peaks, two bytes each, which compress to some three quarters.
+  MapSize map_size(std::size_t places) const {
+    constexpr double share = 0.15, bytes = 3 * 2 * 2;
+    constexpr std::size_t most_rows = 1024, most_columns = 4096;
+    const std::size_t cells = std::max<std::size_t>(room(share, bytes), 64 * 64);
+    const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(cells)));
+    const std::size_t rows = std::min({std::max<std::size_t>(places, 1), most_rows, side});
+    return {rows, std::min(cells / rows, most_columns)};
+  }
+
   static const char* unit_of(analysis::Quantity quantity) {
     return quantity == analysis::Quantity::Seconds ? "s" : quantity == analysis::Quantity::Bytes ? "B" : "1";
   }
@@ -355,12 +377,13 @@ class Maker {
       if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name);
           at != loops_.metrics.end())
         metrics.push_back(*at);
+    const MapSize size = map_size(places);
     std::vector<CurveBuilder> curves;
     std::vector<MapBuilder> maps;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       curves.emplace_back(group.iterations, places,
-                          std::min(most_bins, most_curve_values / std::max<std::size_t>(places, 1)));
-      if (m < with_map) maps.emplace_back(group.iterations, places, most_map, most_map);
+                          std::min(most_bins(), most_curve_values / std::max<std::size_t>(places, 1)));
+      if (m < with_map) maps.emplace_back(group.iterations, places, size.rows, size.columns);
     }
     for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
       std::vector<IterationValue> values;
@@ -426,7 +449,7 @@ class Maker {
       run_.lacks.push_back(
           {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
     const std::size_t bins =
-        std::min({most_bins, most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
+        std::min({most_bins(), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
     std::vector<analysis::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
