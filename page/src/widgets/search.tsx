@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 export function Search({ label, onFind, onText }: { label: string; onFind?: (text: string) => void;
     onText?: (text: string) => void }) {
   const [text, setText] = useState('');
-  return <form role="search" class="choice" onSubmit={(event) => {
+  return <form role="search" aria-label={label} class="choice" onSubmit={(event) => {
     event.preventDefault();
     if (text) onFind?.(text);
   }}>

@@ -37,8 +37,8 @@ Number number_at(const std::string& data, std::size_t at) {
 }
 
 /// main > MPI_Barrier on two ranks.
-Run small_run() {
-  Run run;
+explorer::Run small_run() {
+  explorer::Run run;
   run.name = "small";
   run.source = "refrain";
   run.ranks = 2;
@@ -96,13 +96,13 @@ TEST(Sections, cells_are_planes_of_bytes) {
   };
   EXPECT_NEAR(1.5, 2 * share_of(code(0)), 1.5 * 2.2e-4);
   EXPECT_EQ(65535, code(1));
-  Run empty = small_run();
+  explorer::Run empty = small_run();
   empty.cells.clear();
   EXPECT_EQ("", cells_section(empty));
 }
 
 TEST(Sections, the_head_says_where_curves_and_maps_are) {
-  Run run = small_run();
+  explorer::Run run = small_run();
   Curves wall{"Time", "s", {}, 1, {1, 2}, {2, 3}, {3, 4}, {5, 6}};
   Curves path{"", "s", 2, 2, {1}, {2}, {3}, {4}};
   Map map{"Time", "s", 1, 2, 2, 1, {1, 2}, {3, 4}};
@@ -124,7 +124,7 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
 }
 
 TEST(Page, names_are_data) {
-  Run run = small_run();
+  explorer::Run run = small_run();
   run.nodes[1].name = "</script><img src=x onerror=alert(1)>";
   run.name = "<!-- \xe2\x80\xa8 \xff \x01 \"'";
   run.nodes[2].name = std::string(10'000, 'x');
@@ -142,13 +142,13 @@ TEST(Page, names_are_data) {
 }
 
 TEST(Page, a_page_without_a_place_for_data_is_refused) {
-  const Run run = small_run();
+  const explorer::Run run = small_run();
   EXPECT_THROW(write_page("<body></body>", {&run, 1}, [](std::string_view) {}), std::logic_error);
 }
 
 TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
-  std::vector<Run> runs{small_run(), small_run()};
-  for (Run& run : runs) {
+  std::vector<explorer::Run> runs{small_run(), small_run()};
+  for (explorer::Run& run : runs) {
     run.nodes = {{-1, ""}, {0, "main"}, {1, "secret"}, {2, "MPI_Barrier", Node::Mpi}, {1, "(blocked)", Node::Other}};
     run.facts = {{"Command", "./secret --key"}, {"Ranks", "2"}};
     run.findings = {{"late_rank", "rank 1 computes longer, in secret"}};
@@ -157,7 +157,7 @@ TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
   runs[1].nodes[2].name = "other secret";
   make_anonymous(runs);
   std::string all;
-  for (const Run& run : runs) all += head_section(run);
+  for (const explorer::Run& run : runs) all += head_section(run);
   EXPECT_EQ(std::string::npos, all.find("secret"));
   EXPECT_EQ(std::string::npos, all.find("one\""));
   EXPECT_EQ("main", runs[0].nodes[1].name);

@@ -107,7 +107,7 @@ TEST(Values, become_ascending_rows) {
   table.add(0, 2, 4, 0, 5);
   table.add(0, 1, 4, 0, 0);
   EXPECT_EQ((std::vector<bool>{false, false, true}), table.used_metrics());
-  Run run;
+  explorer::Run run;
   table.finish({0, 0, 1}, run);
   ASSERT_EQ(2U, run.sums.size());
   EXPECT_EQ((std::vector<std::uint32_t>{3, 4}), run.sums[0].nodes);
