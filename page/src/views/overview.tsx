@@ -129,7 +129,7 @@ function TimeTable({ model }: { model: Model }) {
     }, 0);
   });
   return <Table name="time" caption="Time"
-      head={['', ...model.runs.flatMap((run) => [nameText(run.head.name), 'share'])]}
+      head={['time in', ...model.runs.flatMap((run) => [nameText(run.head.name), 'share'])]}
       numbers={[false, ...model.runs.flatMap(() => [true, true])]}
     rows={rows.filter(({ number }) => ofRun.some((of) => of(number) > 0)).map(({ metric, number }) => [
       { value: metric.title, shown: <button type="button" class="link" onClick={() => {
