@@ -6,8 +6,8 @@ All views of all experiments are printed by both programs in all formats. Each d
 explains it; the exit status is 1 when one has no rule. Without an EXPERIMENT, those of compared_experiments.py are made by
 OLD_REFRAIN, in a directory that is removed at the end (--keep: it stays; --only NAME: experiments whose name contains NAME).
 
-A difference counts only where each program agrees with itself: what OLD_REFRAIN prints twice in different ways depends on the
-load of the machine, and is listed as "unsteady".
+A difference counts only where each program agrees with itself: what one of them prints twice in different ways depends on the load
+of the machine, and is listed as "unsteady".
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ class Comparison:
         if not differences:
             self.equal += 1
             return
-        again = run(self.old, places[0], words)
-        is_unsteady = bool(of_outputs(old, again, form))
+        again = [run(refrain, place, words) for refrain, place in zip((self.old, self.new), places)]
+        is_unsteady = bool(of_outputs(old, again[0], form) or of_outputs(new, again[1], form))
         for difference in differences:
             rule = rule_of(view, form, difference)
             kind = rule.kind if rule else UNSTEADY if is_unsteady else "UNEXPLAINED"
