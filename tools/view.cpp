@@ -11,7 +11,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "offline/database/connection.hpp"
 #include "offline/database/cubex_file.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
@@ -106,7 +105,7 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
     try {
       return properties_of(experiment, tree, waits, most_properties);
-    } catch (const database::DatabaseError& error) {
+    } catch (const std::exception& error) {  // of a damaged experiment the rest is shown all the same
       request.lacks.push_back({"overview", fmt::format("Properties could not be evaluated: {}", error.what())});
       return std::vector<explorer::FoundProperty>();
     }

@@ -70,9 +70,9 @@ std::map<std::string, Advice> advice_of(std::string_view patterns) {
 
 std::string title_of(const std::string& metric) {
   constexpr std::pair<std::string_view, const char*> titles[] = {
-      {"wall", "Time"},       {"user", "User code"},   {"not_on_cpu", "Off the CPU"},
-      {"refrain", "Refrain"}, {"mpi_io", "MPI files"}, {"waited_for_core", "Waited for a core"},
-      {"visits", "MPI calls"}};
+      {"wall", "Time"},        {"user", "User code"},   {"not_on_cpu", "Off the CPU"},
+      {"refrain", "Refrain"},  {"mpi_io", "MPI files"}, {"waited_for_core", "Waited for a core"},
+      {"visits", "MPI calls"}, {"cpu", "CPU time"}};
   for (const auto& [name, title] : titles)
     if (metric == name) return title;
   std::string text = metric;

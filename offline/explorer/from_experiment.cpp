@@ -385,6 +385,12 @@ class Maker {
                           std::min(most_bins(), most_curve_values / std::max<std::size_t>(places, 1)));
       if (m < with_map) maps.emplace_back(group.iterations, places, size.rows, size.columns);
     }
+    // Not by name in each iteration: there may be a hundred million.
+    const auto place_in = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(metrics, name, &analysis::IterationMetric::name) -
+                                      metrics.begin());
+    };
+    const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
     for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
       std::vector<IterationValue> values;
       for (const auto& metric : metrics) values.push_back(value_of_metric(*open.profiles, metric.name));
@@ -395,7 +401,8 @@ class Maker {
           curves[m].add(i, now[m]);
           if (m < maps.size()) maps[m].add(place, i, now[m]);
         }
-        if (now.size() >= with_map) job.add(place, i, now[0], now[1], now[2]);
+        const auto value = [&](std::size_t at) { return at < now.size() ? now[at] : NAN; };
+        job.add(place, i, value(wall), value(mpi), value(user));
       });
       for (CurveBuilder& curve : curves) curve.end_place();
     });
