@@ -27,7 +27,7 @@ export function bytesInPage(): number {
   return blocks().reduce((sum, block) => sum + (block.textContent ?? '').length, 0);
 }
 
-/** Null: the file does not hold this section. Its characters are let go: a section is asked for once. */
+/** Null: the file does not hold this section. Its characters stay, so that a page that the browser saves is whole. */
 export async function unpack(run: number, section: string): Promise<ArrayBuffer | null> {
   const block = blocks().find((each) => each.dataset.run === String(run) && each.dataset.section === section);
   if (!block) return null;
