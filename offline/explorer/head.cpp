@@ -164,6 +164,8 @@ void put_findings(JsonWriter& json, const Run& run) {
           if (told.node) json.member("node", *told.node);
           if (!told.ranks.empty()) json.member("ranks", told.ranks);
           if (told.loop) json.member("loop", *told.loop);
+          if (told.iterations)
+            json.member("iterations", std::vector<std::int64_t>{told.iterations->first, told.iterations->second});
         });
       });
   });

@@ -112,6 +112,7 @@ struct Told {
   std::optional<std::uint32_t> node;
   std::vector<std::int32_t> ranks;
   std::optional<std::string> loop;
+  std::optional<std::pair<std::int64_t, std::int64_t>> iterations;  ///< first and last; last -1: up to the end
 };
 
 struct Property {

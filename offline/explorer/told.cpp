@@ -50,6 +50,38 @@ std::vector<std::int32_t> ranks_in(std::string_view text) {
   return ranks;
 }
 
+/// "1,234" at the begin of the text, which goes on behind it.
+std::optional<std::int64_t> take_count(std::string_view& text) {
+  std::int64_t count = 0;
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c >= '0' && c <= '9') count = std::min<std::int64_t>(count, 1'000'000'000'000) * 10 + (c - '0');
+    else if (at == 0 || c != ',') break;
+  }
+  if (at == 0) return std::nullopt;
+  text.remove_prefix(at);
+  return count;
+}
+
+/// "iterations 100 to 174", "from iteration 100 on", "iteration 100".
+std::optional<std::pair<std::int64_t, std::int64_t>> iterations_in(std::string_view text) {
+  for (std::size_t at = text.find("iteration"); at != text.npos; at = text.find("iteration", at + 1)) {
+    std::string_view rest = text.substr(at + 9);
+    if (rest.starts_with('s')) rest.remove_prefix(1);
+    if (!rest.starts_with(' ')) continue;
+    rest.remove_prefix(1);
+    const auto first = take_count(rest);
+    if (!first) continue;
+    if (rest.starts_with(" on")) return std::pair(*first, std::int64_t{-1});
+    if (!rest.starts_with(" to ")) return std::pair(*first, *first);
+    rest.remove_prefix(4);
+    const auto last = take_count(rest);
+    return std::pair(*first, last.value_or(*first));
+  }
+  return std::nullopt;
+}
+
 /// The first part of the sentence behind "in" or "by" that is a call path.
 std::optional<std::uint32_t> node_in(const std::string& text,
                                      const std::function<std::optional<std::uint32_t>(const std::string&)>& node_of) {
@@ -73,7 +105,7 @@ std::optional<std::uint32_t> node_in(const std::string& text,
 Told told_of(const findings::Finding& finding,
              const std::function<std::optional<std::uint32_t>(const std::string& path)>& node_of,
              const std::function<bool(const std::string& name)>& is_loop) {
-  Told told{finding.rule, finding.text, finding.share, std::max(finding.error, 0.0), {}, {}, {}, {}};
+  Told told{finding.rule, finding.text, finding.share, std::max(finding.error, 0.0), {}, {}, {}, {}, {}};
   told.metric = value_of(finding.more, "--metric");
   for (const auto& [rule, metric] : metric_of_rule)
     if (told.metric.empty() && finding.rule == rule) told.metric = metric;
@@ -84,6 +116,7 @@ Told told_of(const findings::Finding& finding,
   told.ranks = ranks_in(finding.text);
   if (const std::string loop = value_of(finding.more, "--loop"); is_loop(loop)) told.loop = loop;
   else if (std::ranges::find(finding.more, "--iterations") != finding.more.end()) told.loop = std::string();
+  if (told.loop) told.iterations = iterations_in(finding.text);
   return told;
 }
 

@@ -25,6 +25,8 @@ export const modeOf = signal<Readonly<Record<TreeName, Mode>>>({ metric: 'absolu
 export const sort = signal<Sort>('tree');
 /** The loop that the view of iterations shows. */
 export const loopName = signal('');
+/** Iterations that it shows, from and up to; null: all. */
+export const iterations = signal<readonly [number, number] | null>(null);
 
 const trees = computed(() => model.value && new Trees(model.value));
 
@@ -164,6 +166,15 @@ export function showParts(units: readonly number[]): void {
   });
 }
 
+/** The iterations of a finding with as many around them, so that what sets them apart is to be seen. */
+function rangeAround(of: Model, [first, last]: readonly [number, number]): readonly [number, number] | null {
+  const loops = of.first.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
+  if (!loop) return null;
+  const end = last < 0 ? loop.iterations : last + 1, around = Math.max(10, end - first);
+  const range: readonly [number, number] = [Math.max(0, first - around), Math.min(loop.iterations, end + around)];
+  return range[0] === 0 && range[1] === loop.iterations ? null : range;
+}
+
 /** Shows in the other views what a finding is about. */
 export function follow(finding: Finding): void {
   const of = model.value, { select: what } = finding;
@@ -175,6 +186,7 @@ export function follow(finding: Finding): void {
     if (what.node !== undefined) selectNode(of.first.numbering.nodes[what.node] ?? 0);
     if (what.ranks && what.ranks.length > 0) selectRanks(what.ranks);
     if (what.loop !== undefined) loopName.value = what.loop;
+    if (what.iterations) iterations.value = rangeAround(of, what.iterations);
     view.value = what.loop !== undefined && what.node === undefined ? 'iterations' : 'trees';
   });
 }

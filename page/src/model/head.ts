@@ -84,7 +84,7 @@ export interface Finding {
   share: number;
   error: number;
   text: string;
-  select: { metric?: string; node?: number; ranks?: number[]; loop?: string };
+  select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
 }
 
 export interface Property {

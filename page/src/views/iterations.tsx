@@ -10,9 +10,6 @@ import { IterationClasses } from '../widgets/iteration_classes';
 import { IterationGraph, type Line } from '../widgets/iteration_graph';
 import { IterationMap } from '../widgets/iteration_map';
 
-/** Iterations that are shown, from and up to; both views of a loop follow it. */
-const range = signal<readonly [number, number] | null>(null);
-
 /** By run; null: not unpacked yet. Unpacked when the view is opened first. */
 const unpacked = signal<readonly (Iterations | null)[] | null>(null);
 
@@ -60,7 +57,7 @@ function meanDifference(before: Of, now: Of, from: number, to: number): { value:
 }
 
 function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
-  const [before, ...others] = lines, [from, to] = range.value ?? [0, loop.iterations];
+  const [before, ...others] = lines, [from, to] = state.iterations.value ?? [0, loop.iterations];
   return <>{others.map((now, i) => {
     const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
     return <p key={i}>{String.fromCharCode(66 + i)} {'\u2212'} A, the median rank, iterations {from} to {to - 1}: {of ?
@@ -118,20 +115,21 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     <div class="tools">
       <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
-      <button type="button" onClick={() => { range.value = null; }}>All iterations</button>
+      <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
       <button type="button" class="quiet" onClick={() => lines[0]
         && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
     </div>
-    <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={range.value}
-      onRange={(next) => { range.value = next; }}
+    <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
+      onRange={(next) => { state.iterations.value = next; }}
       classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
       Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
-    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={range.value}
-        onRange={(next) => { range.value = next; }} onRank={(rank) => state.selectRanks([rank])} run={run} />}
+    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
+        onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
+            run={run} />}
     <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {
       state.showParts(units);
       state.view.value = 'trees';
@@ -149,7 +147,7 @@ export function IterationsView() {
     <div class="tools">
       <Choice label="Loop" value={loop.name} onChoose={(value) => {
         state.loopName.value = value;
-        range.value = null;
+        state.iterations.value = null;
       }} options={loops.map((each) => ({ value: each.name,
           text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
     </div>

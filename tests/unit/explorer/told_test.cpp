@@ -39,9 +39,16 @@ TEST(Told, takes_options_first) {
                         "from iteration 100 on an iteration of step takes 5 ms",
                         {"--iterations", "--loop", "step", "--callpath", "exchange > MPI_Sendrecv"}});
   EXPECT_EQ("step", of.loop);
+  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{100, -1}), of.iterations);
   EXPECT_EQ(9U, of.node);
   EXPECT_EQ(0, of.error) << "not known";
   EXPECT_TRUE(of.ranks.empty());
+}
+
+TEST(Told, ranges_of_iterations_have_commas) {
+  const Told of = told(
+      {"slow_stretch", 0.1, 0.01, "iterations 1,200 to 1,499 of step take 5 ms", {"--iterations", "--loop", "step"}});
+  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{1200, 1499}), of.iterations);
 }
 
 TEST(Told, waiting_is_the_metric_of_waits) {
