@@ -12,6 +12,13 @@ function kindOf(model: Model, node: number): string {
   return model.tree.marked[node] ? 'marked' : kinds[model.tree.kinds[node]!] ?? 'user';
 }
 
+/** Which runs have a call path, where not all have it. */
+function noteOf(model: Model, node: number): string {
+  const all = model.runs.map((_, run) => run), having = all.filter((run) => model.tree.runs[node]! >> run & 1);
+  if (having.length === all.length) return '';
+  return `only in ${having.map((run) => String.fromCharCode(65 + run)).join(', ')}`;
+}
+
 function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
@@ -42,7 +49,8 @@ function callPaths(model: Model, parts: readonly number[], byClass: boolean): It
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      own: spansIn(units, child, child + 1), whole: spansIn(units, child, tree.ends[child]!),
+      note: noteOf(model, child), own: spansIn(units, child, child + 1),
+      whole: spansIn(units, child, tree.ends[child]!),
       below: (item) => itemsBelow(item, child, units),
     }));
   };

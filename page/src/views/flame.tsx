@@ -1,10 +1,12 @@
 /** Flame graph of the selected metric, and the sandwich of one function: its callers above, what it calls below. */
 import { useMemo, useState } from 'preact/hooks';
-import { shareText, nameText, valueText } from '../format';
-import { callersOf, flameOf, outermost, span, USER, valuesOfNodes, type Box, type Model, type Values } from '../model';
+import { errorText, nameText, shareText, valueText } from '../format';
+import {
+  callersOf, difference, flameOf, outermost, scalesOf, span, USER, valuesOfNodes, type Box, type Model, type Values,
+} from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
-import { FlameGraph } from '../widgets/flame_graph';
+import { FlameGraph, type BoxDifference } from '../widgets/flame_graph';
 import { Search } from '../widgets/search';
 import { Table } from '../widgets/table';
 
@@ -51,14 +53,19 @@ export function FlameView() {
   const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
       LEAST) : [], [chosen, values, parts]);
 
-  /** What the second run takes more in a box, as a part of the larger one; only of several runs. */
-  const difference = model.runs.length < 2 ? undefined : (box: Box): number => {
-    const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit))),
-        [a, b] = [valuesBy[0]!.of(spans), valuesBy[1]!.of(spans)];
-    return (b - a) / Math.max(a, b);
+  /** What the second run takes more in a box, with its error; only of several runs. */
+  const compare = model.runs.length < 2 ? undefined : (box: Box): BoxDifference => {
+    const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit)));
+    const [before, now] = valuesBy.slice(0, 2).map((of) => ({ value: of.of(spans), error: of.errorOf(spans) }));
+    const scales = scalesOf(model.runs[0]!, model.runs[1]!), of = difference(before!, now!, scales);
+    const largest = Math.max(before!.value * scales[0], now!.value * scales[1]);
+    return {
+      part: largest > 0 ? of.value / largest : 0,
+      text: `B \u2212 A: ${valueText(of.value, metric.unit)} ${errorText(of.error, metric.unit, false)}`,
+    };
   };
-  const graph = { unit: metric.unit, total, search, difference, onChoose: (box: Box) =>
-      setChosen({ name: box.name, kind: kindOf(model, box) }) };
+  const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
+  const graph = { unit: metric.unit, total, search, onChoose: choose };
   if (Number.isNaN(total)) return <p class="message">By call path this is not known here. <button type="button"
       onClick={() => setOfAll(true)}>All ranks</button></p>;
   return <div class="flame">
@@ -72,7 +79,8 @@ export function FlameView() {
       <Search label="Find functions" onText={setSearch} />
     </div>
     <h2>Flame graph</h2>
-    <FlameGraph {...graph} name="flame_graph" label={`Flame graph of ${metric.title}; the table below lists functions`}
+    <FlameGraph {...graph} difference={compare} name="flame_graph"
+      label={`Flame graph of ${metric.title}; the table below lists functions`}
       boxes={boxes} />
     {chosen && <>
       <h2>Sandwich of {nameText(chosen.name)} <button type="button" onClick={() => {
@@ -83,7 +91,8 @@ export function FlameView() {
       <FlameGraph {...graph} name="callers" label={`Callers of ${nameText(chosen.name)}`}
         boxes={callers} isUpsideDown />
       <h3>Calls</h3>
-      <FlameGraph {...graph} name="callees" label={`What ${nameText(chosen.name)} calls`} boxes={callees} />
+      <FlameGraph {...graph} difference={compare} name="callees" label={`What ${nameText(chosen.name)} calls`}
+        boxes={callees} />
     </>}
     <Table name="functions" caption="Functions" head={['function', 'own', 'share', 'with what it calls', 'share']}
       numbers={[false, true, true, true, true]}

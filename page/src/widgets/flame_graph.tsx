@@ -8,6 +8,12 @@ import { Canvas, textColor } from './canvas';
 import { SvgWriter } from './download';
 import { Legend, Scale } from './legend';
 
+export interface BoxDifference {
+  /** Of the larger one, from -1 to 1. */
+  part: number;
+  text: string;
+}
+
 export interface FlameGraphProps {
   name: string;
   label: string;
@@ -15,8 +21,8 @@ export interface FlameGraphProps {
   unit: Unit;
   total: number;
   search: string;
-  /** From -1 to 1; its colours then say how the runs differ. */
-  difference?: ((box: Box) => number) | undefined;
+  /** Colours then say how the runs differ. */
+  difference?: ((box: Box) => BoxDifference) | undefined;
   /** Callers: the function is at the bottom. */
   isUpsideDown?: boolean;
   onChoose: (box: Box) => void;
@@ -28,7 +34,7 @@ const ROW = 20;
 const LETTER = 6.2;
 
 function colorOf(box: Box, props: FlameGraphProps): string {
-  if (props.difference) return css(differenceColor(props.difference(box)));
+  if (props.difference) return css(differenceColor(props.difference(box).part));
   const [r, g, b] = rgbOf(kindColors[box.kind] ?? kindColors.user!);
   // Neighbours are told apart by a little lightness, which follows from the name.
   const shade = 0.82 + 0.18 * ([...box.name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 97, 7) / 96);
@@ -118,7 +124,8 @@ export function FlameGraph(props: FlameGraphProps) {
         else return;
         event.preventDefault();
       }} />
-    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{wanted
+    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{active && props.difference
+      && `; ${props.difference(active).text}`}{wanted
       && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
     <div class="tools">
       {base && <button type="button" onClick={() => setZoom(null)}>Whole graph</button>}
