@@ -106,14 +106,17 @@ report::Found found_with_progress(const experiment::Experiment& experiment) {
 }
 
 /// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
-void find_metric(const experiment::Experiment& experiment, const std::string& metric) {
+/// Nothing: nothing had to be searched.
+std::optional<report::Found> find_metric(const experiment::Experiment& experiment, const std::string& metric) {
   const std::vector<std::string> known = analysis::severity_metric_names();
   const auto is_it = [&](const experiment::SavedMetric& of) { return of.name == metric; };
   const std::vector<std::string> all = patterns::pattern_names();
-  if (std::ranges::find(known, metric) != known.end() || std::ranges::find(all, metric) == all.end()) return;
-  if (kept_analyses(experiment).empty() && std::ranges::any_of(experiment.saved_metrics(), is_it))
-    complain(name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
-  else found_with_progress(experiment);
+  if (std::ranges::find(known, metric) != known.end() || std::ranges::find(all, metric) == all.end())
+    return std::nullopt;
+  if (!kept_analyses(experiment).empty() || std::ranges::none_of(experiment.saved_metrics(), is_it))
+    return found_with_progress(experiment);
+  complain(name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
+  return std::nullopt;
 }
 
 report::Terminal terminal_of(const Output& output) {
@@ -188,9 +191,11 @@ int run(ReportCommand command, std::string& state) {
     check_request(*experiment, request);
     analysis::Symbolizer symbolizer;
     symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
-    if (request.asks(report::Show::Locations)) find_metric(*experiment, request.metric);
+    std::optional<report::Found> found;
+    if (request.asks(report::Show::Locations)) found = find_metric(*experiment, request.metric);
     report::Source source{experiment, symbolizer, show_progress()};
-    if (request.needs_search()) source.search = [&] { return found_with_progress(*experiment); };
+    if (request.needs_search())
+      source.search = [&] { return found ? std::move(*found) : found_with_progress(*experiment); };
     source.other_metric = [&](const std::string& metric) {
       return metric == report::wait_metric_name ? report::wait_iterations(experiment)
                                                 : report::search_iterations(experiment, metric);

@@ -104,9 +104,10 @@ TEST(Views, the_first_one_is_what_a_table_shows) {
 TEST(Request, knows_what_it_needs) {
   Request request;
   EXPECT_TRUE(request.is_first_page() && request.shows_call_tree() && request.needs_search());
+  EXPECT_TRUE(request.has_usual_names());
   request.views = {Show::Mpi};
   EXPECT_TRUE(request.has_callsites() && request.needs_traffic() && request.shows_call_tree());
-  EXPECT_FALSE(request.is_first_page());
+  EXPECT_FALSE(request.is_first_page() || request.has_usual_names());
   request.views = {Show::Modules};
   EXPECT_FALSE(request.shows_call_tree() || request.needs_search());
   request.format = Format::Json;
