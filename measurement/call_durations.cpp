@@ -1,13 +1,11 @@
 #include "measurement/call_durations.hpp"
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "measurement/lifecycle.hpp"
 #include "platform/hot.hpp"
 #include "platform/pages.hpp"
-#include "waits/kinds.hpp"
 
 namespace refrain::measurement {
 
@@ -18,21 +16,11 @@ namespace {
 using waits::DurationTable;
 
 constexpr unsigned first_bits = 6;
-/// Whether processes wait for each other in calls of a function, by RegionId.
-enum class Waited : std::uint8_t { NotLookedUp, Yes, No };
-std::array<std::atomic<Waited>, 1024> waited_in{};
 std::atomic<std::size_t> memory_taken{0};
 
-/// The names come from the adapter.
 bool is_waited_in(RegionId region) {
   const auto number = static_cast<std::size_t>(region);
-  if (number >= mpi_region_names.size() || number >= waited_in.size()) return false;
-  Waited waited = waited_in[number].load(std::memory_order_relaxed);
-  if (waited == Waited::NotLookedUp) {
-    waited = waits::is_known(mpi_region_names[number]) ? Waited::Yes : Waited::No;
-    waited_in[number].store(waited, std::memory_order_relaxed);
-  }
-  return waited == Waited::Yes;
+  return number < mpi_regions_waited_in.size() && mpi_regions_waited_in[number];
 }
 
 bool take_memory(std::size_t bytes) {

@@ -82,5 +82,7 @@ extern void (*say)(const char* line);
 
 /// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
 extern std::span<const char* const> mpi_region_names;
+/// Whether durations of their calls tell how long processes wait for each other; set together with the names.
+extern std::span<const bool> mpi_regions_waited_in;
 
 }  // namespace refrain::measurement

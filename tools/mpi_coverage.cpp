@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "format/mpi_coverage.hpp"
+#include "format/mpi_functions.hpp"
 #include "offline/report/json_writer.hpp"
 #include "tools/console.hpp"
 #include "tools/elf_image.hpp"
@@ -17,7 +18,8 @@
 namespace refrain::tools {
 namespace {
 
-using format::KnownFunction;
+using format::MpiClass;
+using format::MpiFunction;
 
 struct MpiLibraries {
   const char* mpi;
@@ -33,18 +35,16 @@ const MpiLibraries installed_libraries[] = {
     {"mpich", RuntimeLibrary::Mpich, {"libmpich.so.12"}, {"libmpichfort.so.12"}},
 };
 
-/// Classes of functions.table.
-bool is_essential(std::string_view operation) {
-  constexpr std::string_view wanted[] = {"send", "receive", "sendrecv", "probe",    "request",     "request_start",
-                                         "wait", "test",    "barrier",  "rma",      "rma_sync",    "window",
-                                         "file", "file_io", "init",     "finalize", "communicator"};
-  return operation.starts_with("collective") || std::ranges::find(wanted, operation) != std::end(wanted);
+bool is_essential(MpiClass of) {
+  constexpr MpiClass not_these[] = {MpiClass::group, MpiClass::datatype, MpiClass::local,    MpiClass::management,
+                                    MpiClass::abort, MpiClass::control,  MpiClass::unwrapped};
+  return std::ranges::find(not_these, of) == std::end(not_these);
 }
 
 /// Constants and conversions are no operations of MPI, and tools are to be left alone.
-bool counts(const KnownFunction& function) {
+bool counts(const MpiFunction& function) {
   constexpr std::string_view left_out[] = {"conversion", "tool_interface", "callback"};
-  return std::ranges::find(left_out, function.reason_name) == std::end(left_out);
+  return function.of != MpiClass::unwrapped || std::ranges::find(left_out, function.effect) == std::end(left_out);
 }
 
 std::string in_small_letters(std::string_view text) {
@@ -103,7 +103,7 @@ void take(MpiFunctionCoverage& function, MpiInterface interface, bool wrapped) {
 bool is_mpi_function(const std::string& symbol) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
-    for (const KnownFunction& function : format::known_functions()) all.insert(function.function);
+    for (const MpiFunction& function : format::mpi_functions()) all.emplace(function.name);
     for (const auto& function : format::function_coverage()) all.insert(function.function);
     return all;
   }();
@@ -129,22 +129,23 @@ MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) 
   coverage.found = true;
   const std::set<std::string> wrapped{own->functions_in_any_case.begin(), own->functions_in_any_case.end()};
 
-  std::map<std::string, const KnownFunction*> known;
-  for (const KnownFunction& function : format::known_functions())
-    known[in_small_letters(function.function)] = &function;
   std::map<std::string, MpiFunctionCoverage> found;
   const auto entry = [&](const std::string& small_name, const std::string& name) -> MpiFunctionCoverage& {
     auto [place, is_new] = found.try_emplace(small_name);
     if (!is_new) return place->second;
-    auto row = known.find(small_name);
-    const bool is_extension = row == known.end() && known.contains("mpix" + small_name.substr(3));
-    if (is_extension) row = known.find("mpix" + small_name.substr(3));  // MPI_ in one language, MPIX_ in C
-    if (row == known.end()) {
+    const MpiFunction* row = format::find_mpi_function(small_name);
+    const bool is_extension = !row;  // MPI_ in one language, MPIX_ in C
+    if (is_extension) row = format::find_mpi_function("mpix" + small_name.substr(3));
+    if (!row) {
       place->second = {name, "unknown", "not known to Refrain", true, false, {}};
     } else {
-      const KnownFunction& f = *row->second;
-      place->second = {is_extension ? name : f.function, f.operation, f.reason, counts(f),
-                       is_essential(f.operation),        {}};
+      const bool is_wrapped = row->of != MpiClass::unwrapped;
+      place->second = {is_extension ? name : std::string(row->name),
+                       format::name_of(row->of),
+                       std::string(is_wrapped ? "" : format::text_of_reason(row->effect)),
+                       counts(*row),
+                       is_essential(row->of),
+                       {}};
     }
     return place->second;
   };

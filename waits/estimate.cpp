@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "statistics/statistics.hpp"
+
 namespace refrain::waits {
 namespace {
 
@@ -78,10 +80,7 @@ void Estimate::extend(double known_s, double time_s) {
   most_by_shortest_s += time_s - known_s;
 }
 
-double Estimate::error_s() const {
-  const double range = most_s - least_s, beside_middle = seconds - (most_s + least_s) / 2;
-  return std::sqrt(range * range / 12 + beside_middle * beside_middle);
-}
+double Estimate::error_s() const { return statistics::uniform_deviation_from(seconds, least_s, most_s); }
 
 Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, const Comparison& by) {
   const auto longer_than = [&](double floor_s) { return std::max(of.time_s - of.number * floor_s, 0.0); };

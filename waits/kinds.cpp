@@ -6,8 +6,8 @@ namespace refrain::waits {
 namespace {
 
 constexpr WaitKind kinds[] = {
-#define WAIT_KIND(function, which, shortest, long_by, name) \
-  {#function, Which::which, ShortestOf::shortest, LongBy::long_by, name},
+#define WAIT_KIND(waits, which, shortest, long_by, name) \
+  {format::MpiWaits::waits, Which::which, ShortestOf::shortest, LongBy::long_by, name},
 #include "waits/kinds.def"
 #undef WAIT_KIND
 };
@@ -24,11 +24,6 @@ constexpr bool fits(Which which, CallClass of) {
   return false;
 }
 
-std::string_view without_large_count(std::string_view function) {
-  if (function.ends_with("_c")) function.remove_suffix(2);
-  return function;
-}
-
 }  // namespace
 
 LongBy WaitKind::long_by_of(CallClass of) const {
@@ -38,8 +33,9 @@ LongBy WaitKind::long_by_of(CallClass of) const {
 }
 
 std::span<const WaitKind> kinds_of(std::string_view function) {
-  function = without_large_count(function);
-  const auto is_of = [&](const WaitKind& kind) { return kind.function == function; };
+  const format::MpiFunction* of = format::find_mpi_function(function);
+  if (!of) return {};
+  const auto is_of = [&](const WaitKind& kind) { return kind.waits == of->waits; };
   const auto first = std::ranges::find_if(kinds, is_of);
   return {first, std::find_if_not(first, std::end(kinds), is_of)};
 }

@@ -1,10 +1,11 @@
 #pragma once
-/// In which calls processes wait for others (kinds.def).
+/// In which calls processes wait for others, and what durations of these calls tell of it (kinds.def).
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "format/mpi_functions.hpp"
 #include "waits/call_class.hpp"
 
 namespace refrain::waits {
@@ -19,7 +20,7 @@ enum class LongBy : std::uint8_t { waiting, data, polling };
 inline constexpr const char* polling_name = "polling";
 
 struct WaitKind {
-  const char* function;
+  format::MpiWaits waits;
   Which which;
   ShortestOf shortest;
   LongBy long_by;
@@ -35,12 +36,10 @@ struct WaitKind {
 /// Smaller messages are sent at once. The limits of MPI libraries are here or above.
 inline constexpr unsigned size_of_large = 13;  ///< CallClass::size(): 4096 bytes and more
 
-/// The rows of a function, "MPI_Recv". Empty: who waits in its calls is not known.
+/// The rows of a function, "MPI_Recv". Empty: durations of its calls do not tell of waiting.
 std::span<const WaitKind> kinds_of(std::string_view function);
 /// Of the rows of a function. Null: nobody waits in such calls.
 const WaitKind* kind_of(std::span<const WaitKind> of_function, CallClass of);
 inline const WaitKind* kind_of(std::string_view function, CallClass of) { return kind_of(kinds_of(function), of); }
-/// Whether it is known who waits in its calls.
-inline bool is_known(std::string_view function) { return !kinds_of(function).empty(); }
 
 }  // namespace refrain::waits

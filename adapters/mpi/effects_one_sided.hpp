@@ -103,7 +103,8 @@ struct WindowFenced {
   }
 };
 
-/// A window, or one target in it: an epoch begins or ends, or operations are completed.
+/// A window, or one target in it: an epoch begins or ends, or operations are completed. Epochs have names of their own,
+/// by which the search knows them (offline/trace/functions.cpp).
 struct WindowSynchronized {
   MPI_Win win;
   void before() {}
@@ -112,8 +113,12 @@ struct WindowSynchronized {
       tell_synchronized(call, win, MPI_PROC_NULL, false);
   }
 };
+using AccessStarted = WindowSynchronized;
+using AccessCompleted = WindowSynchronized;
+using ExposurePosted = WindowSynchronized;
+using ExposureAwaited = WindowSynchronized;
 /// MPI_Win_test: an epoch has ended when the flag says so.
-struct WindowTested {
+struct ExposureTested {
   MPI_Win win;
   const int* flag;
   void before() {}
@@ -131,6 +136,7 @@ struct TargetSynchronized {
       tell_synchronized(call, win, target, false);
   }
 };
+using TargetUnlocked = TargetSynchronized;
 struct TargetLocked {
   int lock_type;
   int target;

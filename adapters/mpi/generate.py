@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Writes the MPI wrappers of one MPI library from functions.table and the prototypes of its mpi.h.
+"""Writes the MPI wrappers of one MPI library from functions.table and the prototypes of its mpi.h; or the table of functions
+of the offline half, from functions.table alone.
 
     generate.py --table functions.table --mpi NAME --preprocessed mpi.i --output DIRECTORY
+    generate.py --table functions.table --output DIRECTORY
 
 Prototypes come from mpi.h as the compiler sees it, meaning comes from the table; the two are joined by position. A
 declared function without a row, a row with another number of parameters or with a kind that its C type cannot have ends
 the build with a message that names the function.
 
 Written into DIRECTORY:
-    regions.hpp, regions.cpp   region ids and names, the same for every MPI: all rows of the table
+    regions.hpp, regions.cpp   region ids and what is known of each, the same for every MPI: all rows of the table
     next.hpp, next.cpp         where each call goes on: one pointer per function, resolved at its first call
     wrappers_K.cpp             the wrappers, in `FILES` translation units of about equal size
     profiling_K.cpp            the wrappers of the PMPI_ names, through which Fortran libraries call (fortran.hpp)
     fortran_symbols.inc        the spellings of every Fortran function (fortran_symbols.hpp)
     coverage.inc               every declared function, its class, and why it is not wrapped if it is not
-    known.inc                  the same for every row of the table
+or
+    mpi_functions.inc          every row of the table, for format/mpi_functions.cpp
 """
 
 from __future__ import annotations
@@ -33,7 +36,10 @@ BY_HAND = "Written"
 # that do not count for that.
 IN_ORDER = ("send", "receive", "sendrecv", "probe", "request", "request_start", "wait", "test", "barrier", "communicator", "window",
             "rma_sync")
-NOT_IN_ORDER = ("-", "CommunicatorNamed", "WindowNamed", "WindowSynchronized", "WindowTested", "TargetLocked", "TargetSynchronized")
+NOT_IN_ORDER = ("-", "CommunicatorNamed", "WindowNamed", "AccessStarted", "AccessCompleted", "ExposurePosted", "ExposureAwaited",
+                "ExposureTested", "WindowSynchronized", "TargetLocked", "TargetUnlocked", "TargetSynchronized")
+# Words of WAITS for waiting that durations of calls do not tell.
+WITHOUT_DURATIONS = ("-", "others", "window", "job")
 # The functions that most programs make most of their calls of: their wrappers stand together, next to what they call
 # (platform/hot.hpp). So few that this takes three pages.
 FREQUENT = {"MPI_" + name for name in (
@@ -99,6 +105,7 @@ class Parameter:
 class Row:
     name: str
     operation: str  # the class
+    waits: str
     effect: str
     parameters: list[Parameter]
 
@@ -136,15 +143,15 @@ def parse_table(text: str) -> Table:
         if words[0] == "reason":
             table.reasons[words[1]] = " ".join(words[2:])
             continue
-        if len(words) < 3:
-            raise Mismatch(f"functions.table:{number}: a row needs a name, a class and an effect")
+        if len(words) < 4:
+            raise Mismatch(f"functions.table:{number}: a row needs a name, a class, who waits, and an effect")
         parameters = []
-        for word in words[3:]:
+        for word in words[4:]:
             match = re.fullmatch(r"(\w+)(<>|>|:)(\w+)(?:\[([\w,*]+)\])?", word)
             if not match or match[3] not in C_TYPES:
                 raise Mismatch(f"functions.table:{number}: {words[0]}: cannot read the parameter '{word}'")
             parameters.append(Parameter(*match.groups()))
-        name, operation, effect = words[:3]
+        name, operation, waits, effect = words[:4]
         if operation == "unwrapped":
             if effect not in table.reasons:
                 raise Mismatch(f"functions.table:{number}: {name}: '{effect}' is no reason")
@@ -154,13 +161,13 @@ def parse_table(text: str) -> Table:
             if missing:
                 raise Mismatch(f"functions.table:{number}: {name}: {effect} needs {', '.join(missing)}")
         if name.endswith("*"):
-            table.prefixes.append(Row(name[:-1], operation, effect, parameters))
+            table.prefixes.append(Row(name[:-1], operation, waits, effect, parameters))
             continue
         names = [name[:-4], name[:-4] + "_c"] if name.endswith("[_c]") else [name]
         for each in names:
             if any(row.name == each for row in table.rows):
                 raise Mismatch(f"functions.table:{number}: {each} has two rows")
-            table.rows.append(Row(each, operation, effect, parameters))
+            table.rows.append(Row(each, operation, waits, effect, parameters))
     return table
 
 
@@ -282,7 +289,9 @@ def regions_header(wrapped: list[Row]) -> str:
             f"}}  // namespace region\ninline constexpr unsigned region_count = {len(wrapped)};\n"
             "extern const char* const region_names[region_count];\n"
             "/// Whose order on a rank says which message, operation, communicator or window is which.\n"
-            "extern const bool regions_in_order[region_count];\n" + END)
+            "extern const bool regions_in_order[region_count];\n"
+            "/// Whose durations tell how long processes wait for each other.\n"
+            "extern const bool regions_waited_in[region_count];\n" + END)
 
 
 def is_in_order(row: Row) -> bool:
@@ -292,8 +301,10 @@ def is_in_order(row: Row) -> bool:
 def regions_source(wrapped: list[Row]) -> str:
     names = "".join(f'    "{row.name}",\n' for row in wrapped)
     in_order = "".join(f"    {str(is_in_order(row)).lower()},\n" for row in wrapped)
+    waited_in = "".join(f"    {str(row.waits not in WITHOUT_DURATIONS).lower()},\n" for row in wrapped)
     return (HEAD + '#include "regions.hpp"\n' + NAMESPACE + f"const char* const region_names[] = {{\n{names}}};\n" +
-            f"const bool regions_in_order[] = {{\n{in_order}}};\n" + END)
+            f"const bool regions_in_order[] = {{\n{in_order}}};\n" +
+            f"const bool regions_waited_in[] = {{\n{waited_in}}};\n" + END)
 
 
 def names(row: Row) -> tuple[str, ...]:
@@ -369,10 +380,20 @@ def coverage(mpi: str, prototypes: dict[str, Prototype], table: Table) -> str:
     return HEAD + "".join(lines)
 
 
-def known_functions(table: Table) -> str:
-    return HEAD + "".join(
-        f'{{"{row.name}", "{row.operation}", "{table.reasons[row.effect] if row.operation == "unwrapped" else ""}", '
-        f'"{row.effect if row.operation == "unwrapped" else ""}"}},\n' for row in table.rows)
+def form(row: Row) -> str:
+    names = {parameter.name: parameter.direction for parameter in row.parameters}
+    if names.get("request") != ">":
+        return "Blocking"
+    return "Persistent" if row.operation == "request" or "info" in names and row.operation.startswith(("collective", "barrier")) \
+        else "NonBlocking"
+
+
+def mpi_functions(table: Table) -> str:
+    """In the order of their names in small letters."""
+    rows = [f'MPI_FUNCTION("{row.name}", {row.operation}, {form(row)}, {"nobody" if row.waits == "-" else row.waits}, '
+            f'"{row.effect}")\n' for row in sorted(table.rows, key=lambda row: row.name.lower())]
+    reasons = [f'MPI_REASON("{name}", "{text}")\n' for name, text in table.reasons.items()]
+    return "// Generated by adapters/mpi/generate.py from adapters/mpi/functions.table.\n" + "".join(rows + reasons)
 
 
 def write(path: Path, text: str) -> None:
@@ -384,13 +405,17 @@ def write(path: Path, text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--mpi", required=True)
-    parser.add_argument("--preprocessed", type=Path, required=True)
+    parser.add_argument("--mpi")
+    parser.add_argument("--preprocessed", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
 
     try:
         table = parse_table(options.table.read_text())
+        if options.mpi is None:
+            options.output.mkdir(parents=True, exist_ok=True)
+            write(options.output / "mpi_functions.inc", mpi_functions(table))
+            return 0
         prototypes = parse_prototypes(options.preprocessed.read_text())
         if "MPI_Init" not in prototypes:
             raise Mismatch(f"{options.preprocessed} declares no MPI_Init: not a preprocessed mpi.h")
@@ -402,7 +427,7 @@ def main() -> int:
         for row, prototype in functions:
             check(row, prototype)
     except Mismatch as error:
-        print(f"generate.py: {options.mpi}: {error}", file=sys.stderr)
+        print(f"generate.py: {options.mpi or 'functions.table'}: {error}", file=sys.stderr)
         return 1
 
     options.output.mkdir(parents=True, exist_ok=True)
@@ -418,7 +443,6 @@ def main() -> int:
         write(options.output / f"profiling_{i}.cpp", wrappers_source(part, table, "P"))
     write(options.output / "fortran_symbols.inc", fortran_symbols(options.mpi, rows))
     write(options.output / "coverage.inc", coverage(options.mpi, prototypes, table))
-    write(options.output / "known.inc", known_functions(table))
     return 0
 
 

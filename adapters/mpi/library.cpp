@@ -163,6 +163,7 @@ bool open_library() {
   if (now != State::Unknown) return now == State::Good;
   measurement::mpi_region_names = {region_names, region_count};
   measurement::mpi_regions_in_order = {regions_in_order, region_count};
+  measurement::mpi_regions_waited_in = {regions_waited_in, region_count};
   if (quietly(platform::find_symbol(RTLD_NEXT, "PMPI_Init"))) {
     FoundLibrary found(nullptr);
     publish(found, found.find() ? State::Good : State::Bad);

@@ -7,6 +7,7 @@
 
 #include "offline/analysis/named_paths.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -342,7 +343,7 @@ double CallTree::period_s() const {
 
 double CallTree::standard_error_of(double weight_s) const {
   const double share = totals.weight_s > 0 ? weight_s / totals.weight_s : 0;
-  return nodes[0].sampled_s * standard_error_of_share(share, totals.weight_s, totals.weight_squares_s2);
+  return nodes[0].sampled_s * statistics::error_of_share(share, totals.weight_s, totals.weight_squares_s2);
 }
 
 double elapsed_s(const CallTree& tree) {

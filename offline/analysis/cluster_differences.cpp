@@ -7,6 +7,7 @@
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -15,7 +16,6 @@ using format::MetricId;
 
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
 constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
-constexpr double certain = 3;               ///< standard errors that a sampled difference must have
 constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
 
@@ -69,7 +69,7 @@ std::vector<double> with_children(const CallTree& tree, std::vector<double> valu
 double sampling_error(const Sums& sums, double share) {
   if (share <= 0) return 0;
   if (sums.weight <= 0) return std::numeric_limits<double>::infinity();
-  const double error = standard_error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
+  const double error = statistics::error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
   return sums.on_cpu * error / sums.members;
 }
 
@@ -195,7 +195,7 @@ class Comparison {
       const double share = all_.weight > 0 ? weights_[node] / all_.weight : 0;
       const double error = sampling_error(own, share) + sampling_error(all_, share);
       const double apart = std::abs(here - usual);
-      if (apart > least_time_share * usual_wall && apart > certain * error)
+      if (apart > least_time_share * usual_wall && apart > statistics::certain_errors * error)
         found.push_back({apart, {node, "time", true, here / second_, usual / second_}});
     }
     // Without a call path to blame, the wall time as a whole.

@@ -7,30 +7,17 @@
 #include "offline/analysis/iteration_shape.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/sampled_difference.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
+
+using statistics::Moments;
 
 constexpr std::size_t most_groups = 6, most_blocks = 4;
 /// Means that are closer than so many deviations of iterations are taken for one, and so is a twentieth of a mean.
 constexpr double most_deviations = 2, least_difference = 0.05;
 constexpr double nearly_all_of_them = 0.95;
-
-/// Sum, and sum of squares of the distances from the mean.
-struct Moments {
-  double count = 0, mean = 0, squares = 0;
-
-  double deviation() const { return count > 0 ? std::sqrt(squares / count) : 0; }
-  Moments& operator+=(const Moments& other) {
-    const double all = count + other.count;
-    if (!(all > 0)) return *this;
-    const double apart = other.mean - mean;
-    squares += other.squares + apart * apart * count * other.count / all;
-    mean += apart * other.count / all;
-    count = all;
-    return *this;
-  }
-};
 
 /// Iterations of a cluster: all of them, or those between two of the times at which it is cut.
 struct Piece {
@@ -58,18 +45,16 @@ class Scatter {
   }
   double deviation() const {
     constexpr std::size_t most_lag = 8, fewest = 8;
-    constexpr double quarter_of_normal = 0.4506;  // of the distance of two normal values, in their deviations
+    constexpr double quarter = 0.25;
     double least = -1;
     for (std::size_t lag = 1; lag <= most_lag; ++lag) {
       std::vector<double> apart;
       for (const std::vector<double>& of : values_)
         for (std::size_t i = lag; i < of.size(); ++i) apart.push_back(std::abs(of[i] - of[i - lag]));
       if (apart.size() < fewest) break;
-      const auto quarter = apart.begin() + static_cast<std::ptrdiff_t>(apart.size() / 4);
-      std::nth_element(apart.begin(), quarter, apart.end());
-      if (least < 0 || *quarter < least) least = *quarter;
+      if (const double of_lag = statistics::quantile(apart, quarter); least < 0 || of_lag < least) least = of_lag;
     }
-    return std::max(least, 0.0) / quarter_of_normal;
+    return std::max(least, 0.0) / statistics::quarter_of_distance;
   }
 
  private:

@@ -9,7 +9,7 @@ namespace refrain::analysis {
 namespace {
 
 /// Threads share cores when they use so much of what there is.
-constexpr double nearly_all = 0.8;
+constexpr double nearly_all_used = 0.8;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -54,6 +54,8 @@ void CoreUse::add(const experiment::Rank& rank) {
     ++node.with_quota;
     node.quota = std::max(node.quota, static_cast<double>(rank.cores.quota_in_thousandths) / 1000);
   }
+  if (rank.cores.throttled_ns)
+    node.throttled_s = std::max(node.throttled_s.value_or(0), static_cast<double>(*rank.cores.throttled_ns) * 1e-9);
   if (!rank.cores.known()) {
     ++node.unknown;
     return;
@@ -73,7 +75,7 @@ void CoreUse::add(const experiment::Rank& rank) {
 std::vector<NodeCores> CoreUse::nodes() const {
   std::vector<NodeCores> all;
   for (const auto& [host, node] : nodes_) {
-    NodeCores& of = all.emplace_back(NodeCores{host, node.ranks, node.threads, std::nullopt, 0});
+    NodeCores& of = all.emplace_back(NodeCores{host, node.ranks, node.threads, {}, 0, node.throttled_s});
     if (node.with_quota == node.ranks) of.quota = node.quota;
     if (node.unknown > 0) continue;
     Pairs cores;
@@ -97,7 +99,7 @@ std::vector<SharedCores> CoreUse::shared() const {
       const double limit = quota > 0 ? std::min(quota, static_cast<double>(cores)) : static_cast<double>(cores);
       if (!(limit > 0)) return;
       SharedCores shared{node.host, ranks, 0, cores, limit < static_cast<double>(cores) ? limit : 0};
-      const bool busy = elapsed_s > 0 && cpu_s >= nearly_all * limit * elapsed_s;
+      const bool busy = elapsed_s > 0 && cpu_s >= nearly_all_used * limit * elapsed_s;
       if (static_cast<double>(ranks) <= limit) {
         if (static_cast<double>(threads) <= limit || !busy) return;
         shared.threads = threads;

@@ -20,6 +20,8 @@ struct NodeCores {
   std::int64_t ranks = 0, threads = 0;
   std::optional<std::int64_t> cores;  ///< that any of the ranks could use; none: not known of all of them
   double quota = 0;                   ///< cores' worth of CPU time that the control group allows; 0: no quota
+  /// How long quotas have held threads back; none: not known. What ranks tell of one control group is the same.
+  std::optional<double> throttled_s;
 };
 
 /// Ranks of one machine that had fewer cores than they are, or whose threads together used all they had.
@@ -48,6 +50,7 @@ class CoreUse {
     std::map<std::vector<std::pair<std::uint32_t, std::uint32_t>>, OfCores> by_cores;
     std::int64_t ranks = 0, threads = 0, unknown = 0, with_quota = 0;
     double quota = 0;
+    std::optional<double> throttled_s;
   };
   std::map<std::string, OfNode> nodes_;
 };

@@ -4,10 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 
-#include "offline/analysis/autocorrelation.hpp"
-#include "offline/analysis/run_comparison.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -21,11 +19,10 @@ constexpr std::size_t most_batches = 40, fewest_batches_of_level = 2;
 /// Iterations of a batch, at least: a median of three ignores one peak. What is usual around a peak needs more of them.
 constexpr std::size_t fewest_in_batch = 3, fewest_around_peak = 4;
 
+/// Of a batch: the upper one of the two in the middle.
 double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  constexpr double half = 0.5;
+  return statistics::quantile(values, half);
 }
 
 /// Iterations that follow each other.
@@ -35,7 +32,6 @@ struct Batch {
 };
 
 std::vector<Batch> batches_of(std::span<const double> values, std::size_t fewest) {
-  constexpr double normal = 1.4826;  // the deviation of a normal distribution by its median absolute one
   const std::size_t count = std::clamp<std::size_t>(values.size() / fewest, 1, most_batches);
   std::vector<Batch> batches;
   for (std::size_t b = 0; b < count; ++b) {
@@ -45,8 +41,7 @@ std::vector<Batch> batches_of(std::span<const double> values, std::size_t fewest
       if (std::isfinite(values[i])) own.push_back(values[i]);
     if (own.empty()) continue;
     batch.median = median_of(own);
-    for (double& value : own) value = std::abs(value - batch.median);
-    batch.deviation = normal * median_of(std::move(own));
+    batch.deviation = statistics::deviation_by_median(std::move(own), batch.median);
     batches.push_back(batch);
   }
   return batches;
@@ -214,25 +209,25 @@ struct Demand {
 
   /// `tried`: so many changes were looked at, of which this is the largest.
   bool is_met(double change, double error, double degrees, double tried) const {
-    const double size = std::abs(change);
-    return size > least_change * usual && (error <= 0 || 2 * tried * student_above(size / error, degrees) < by_chance);
+    return std::abs(change) > least_change * usual &&
+           tried * statistics::student_beyond(change, error, degrees) < by_chance;
   }
 };
 
 /// What a model leaves of the batches, as so many independent values.
-struct Scatter {
+struct BatchScatter {
   double variance = 0;   ///< of a batch
   double effective = 0;  ///< independent batches that tell as much as all of them
 };
 
 /// The correlation is that of a short series in which a model was fitted, so it counts as high as it may well be: with
 /// the estimate itself a random walk has steps and growth ten times as often as it should (20,000 series each).
-Scatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
+BatchScatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
   constexpr double standard_errors = 2.5;
   double squares = 0;
   for (const double value : left) squares += value * value;
-  const double correlation = lag1_correlation(left, bias, standard_errors);
-  return {squares / (batches - parameters), effective_batches(batches, correlation)};
+  const double correlation = statistics::lag1_correlation(left, bias, standard_errors);
+  return {squares / (batches - parameters), statistics::effective_batches(batches, correlation)};
 }
 
 }  // namespace
@@ -292,7 +287,7 @@ std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::
     --whole;
   }
   // The place of a step was chosen where it leaves least, so it lowers the correlation like further parameters.
-  const Scatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
+  const BatchScatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
   const double degrees = scatter.effective * (whole - 1 - 2 * changes) / whole;
   std::vector<IterationShape::Step> steps;
   std::size_t from = 0;
@@ -313,26 +308,25 @@ std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::
 
 std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const Curve& curve, const Demand& demand) {
   const auto n = static_cast<double>(y.size());
-  const Scatter scatter = scatter_of(differences(y, curve), n, curve.parameters, curve.parameters);
+  const BatchScatter scatter = scatter_of(differences(y, curve), n, curve.parameters, curve.parameters);
   const double degrees = scatter.effective * (n - curve.parameters) / n;
   const double change = curve.slope * (n - 1),
                error = std::sqrt(scatter.variance * n / scatter.effective * 12 / (n * (n * n - 1))) * (n - 1);
   if (!curve.is_monotonic || !demand.is_met(change, error, degrees, 1)) return std::nullopt;
-  return IterationShape::Growth{curve.values.front(), curve.values.back(), std::accumulate(y.begin(), y.end(), 0.0) / n,
-                                error};
+  return IterationShape::Growth{curve.values.front(), curve.values.back(), statistics::mean(y), error};
 }
 
 /// Batches that independent iterations would make this much alike in one of 30,000 series.
 std::optional<IterationShape::Wander> wander_of(std::span<const double> y, double usual) {
   constexpr double standard_errors = 4, tails = 0.1;
   const auto n = static_cast<double>(y.size());
-  const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  std::vector<double> left(y.begin(), y.end()), sorted(left);
+  const double mean = statistics::mean(y);
+  std::vector<double> left(y.begin(), y.end()), values(left);
   for (double& value : left) value -= mean;
-  std::ranges::sort(sorted);
-  const auto tail = static_cast<std::size_t>(tails * n);
-  const IterationShape::Wander wander{sorted[tail], sorted[sorted.size() - 1 - tail]};
-  if (lag1_correlation(left) < standard_errors / std::sqrt(n) || wander.high - wander.low < least_change * usual)
+  const auto [low, high] = statistics::range_without_tails(values, tails);
+  const IterationShape::Wander wander{low, high};
+  if (statistics::lag1_correlation(left) < standard_errors / std::sqrt(n) ||
+      wander.high - wander.low < least_change * usual)
     return std::nullopt;
   return wander;
 }

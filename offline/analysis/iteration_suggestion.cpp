@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/mpi_functions.hpp"
 #include "offline/analysis/short_names.hpp"
 
 namespace refrain::analysis {
@@ -18,11 +19,8 @@ constexpr std::int64_t fewest_calls = 10;
 constexpr double least_cover = 0.8;  ///< of the run
 
 bool is_of_all(std::string_view function) {
-  constexpr std::string_view operations[] = {"MPI_Allreduce", "MPI_Barrier",  "MPI_Bcast",          "MPI_Reduce",
-                                             "MPI_Allgather", "MPI_Alltoall", "MPI_Reduce_scatter", "MPI_Gather",
-                                             "MPI_Scatter",   "MPI_Scan",     "MPI_Neighbor_"};
-  if (function == "MPI_Reduce_local") return false;
-  return std::ranges::any_of(operations, [&](auto begin) { return function.starts_with(begin); });
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  return known && format::is_collective(known->of) && known->form == format::MpiForm::Blocking;
 }
 
 /// Calls f(path, run) for the call paths of one rank's first thread.
@@ -45,12 +43,14 @@ std::map<std::uint32_t, std::int64_t> calls_of(const experiment::Experiment& exp
   return calls;
 }
 
-bool is_init(const TreeNode& node) { return node.kind == PathKind::Mpi && node.name.starts_with("MPI_Init"); }
+bool is_of_class(const TreeNode& node, format::MpiClass wanted) {
+  const format::MpiFunction* known = node.kind == PathKind::Mpi ? format::find_mpi_function(node.name) : nullptr;
+  return known && known->of == wanted;
+}
+bool is_init(const TreeNode& node) { return is_of_class(node, format::MpiClass::init); }
 
 /// The launcher's time is no part of a short run's work.
-bool is_of_launcher(const TreeNode& node) {
-  return is_init(node) || (node.kind == PathKind::Mpi && node.name == "MPI_Finalize");
-}
+bool is_of_launcher(const TreeNode& node) { return is_init(node) || is_of_class(node, format::MpiClass::finalize); }
 
 /// What one rank's first thread has of MPI_Init.
 double ticks_of_init(const experiment::Rank& rank, const CallTree& tree) {

@@ -79,7 +79,7 @@ bool is_parallel_body(std::string_view function) {
 }
 bool is_openmp_runtime(std::string_view name) {
   constexpr std::string_view begins[] = {"libgomp", "[libgomp", "gomp_",    "GOMP_", "libomp",
-                                         "[libomp", "libiomp",  "[libiomp", "__kmp"};
+                                         "[libomp", "libiomp",  "[libiomp", "__kmp", "kmp_"};
   return std::any_of(std::begin(begins), std::end(begins), [&](auto begin) { return name.starts_with(begin); });
 }
 

@@ -2,35 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
-#include "offline/analysis/autocorrelation.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-constexpr std::size_t most_batches = 20, fewest_in_batch = 4;
-
-double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double variance_of(std::span<const double> values) {
-  if (values.size() < 2) return 0;
-  const double mean = mean_of(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / static_cast<double>(values.size() - 1);
-}
+constexpr std::size_t most_batches_of_run = 20, fewest_in_batch_of_run = 4;
 
 /// The mean of batches and its error. Batches that resemble their neighbours tell less.
 BatchValue over_batches(std::span<const double> batches) {
-  BatchValue result{mean_of(batches), 0, static_cast<int>(batches.size())};
+  BatchValue result{statistics::mean(batches), 0, static_cast<int>(batches.size())};
   std::vector<double> left(batches.begin(), batches.end());
   for (double& value : left) value -= result.value;
-  result.variance = variance_of(batches);
-  result.correlation = lag1_correlation(left);
+  result.variance = statistics::variance(batches);
+  result.correlation = statistics::lag1_correlation(left);
   result.assess(result.correlation);
   return result;
 }
@@ -39,35 +25,7 @@ BatchValue over_batches(std::span<const double> batches) {
 double lower_mean(std::vector<double> values) {
   const std::size_t half = (values.size() + 1) / 2;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half - 1), values.end());
-  return mean_of(std::span(values).first(half));
-}
-
-/// Continued fraction of the incomplete beta function (Press et al., Numerical Recipes; modified Lentz).
-double beta_fraction(double a, double b, double x) {
-  constexpr double tiny = 1e-300, exact = 1e-15;
-  constexpr int most = 500;
-  const auto off_zero = [](double value) { return std::abs(value) < tiny ? tiny : value; };
-  double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), result = d;
-  for (int m = 1; m <= most; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / off_zero(1 + even * d);
-    c = off_zero(1 + even / c);
-    result *= d * c;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / off_zero(1 + odd * d);
-    c = off_zero(1 + odd / c);
-    result *= d * c;
-    if (std::abs(d * c - 1) < exact) break;
-  }
-  return result;
-}
-
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+  return statistics::mean(std::span(values).first(half));
 }
 
 struct RunTest {
@@ -77,7 +35,7 @@ struct RunTest {
   double p_beyond(double true_difference) const {
     const double excess = difference - true_difference;
     // Times that do not vary at all: any difference is one.
-    return error > 0 ? student_above(excess / error, degrees) : excess > 0 ? 0 : 1;
+    return error > 0 ? statistics::student_above(excess / error, degrees) : excess > 0 ? 0 : 1;
   }
 };
 
@@ -93,9 +51,9 @@ RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   double variance = now.error * now.error;
   if (values.size() >= fewest_runs) {
     const auto runs = static_cast<double>(values.size());
-    test.before = mean_of(values);
+    test.before = statistics::mean(values);
     test.degrees = runs - 1;
-    variance = std::max(variance, variance_of(values) * (1 + 1 / runs));
+    variance = std::max(variance, statistics::variance(values) * (1 + 1 / runs));
   } else {
     constexpr double own = 0.8, of_other = 1 - own;
     BatchValue slowest = *std::ranges::max_element(before, {}, &BatchValue::value), of_now = now;
@@ -103,23 +61,11 @@ RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
     slowest.assess(own * slowest.correlation + of_other * now.correlation);
     test.before = slowest.value;
     variance = of_now.error * of_now.error + slowest.error * slowest.error;
-    test.degrees = welch_degrees(of_now, slowest);
+    test.degrees = statistics::welch_degrees(of_now.error, of_now.degrees, slowest.error, slowest.degrees);
   }
   test.difference = now.value - test.before;
   test.error = std::sqrt(variance);
   return test;
-}
-
-/// Which of several tests are significant when all of them together may give false alarms at this rate. Holm: the
-/// smallest p is compared with the rate divided by all tests, the next one by one less, until one is above.
-std::vector<bool> significant(std::span<const double> p, double rate) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
-  std::vector<bool> result(p.size());
-  for (std::size_t i = 0; i < order.size() && p[order[i]] <= rate / static_cast<double>(order.size() - i); ++i)
-    result[order[i]] = true;
-  return result;
 }
 
 }  // namespace
@@ -128,19 +74,19 @@ RunSeries series_of_times(std::span<const double> seconds) {
   RunSeries series;
   series.iterations = static_cast<std::int64_t>(seconds.size());
   if (seconds.empty()) return series;
-  series.lower.value = series.mean.value = mean_of(seconds);
+  series.lower.value = series.mean.value = statistics::mean(seconds);
   if (seconds.size() < fewest_iterations) return series;
-  const std::size_t batches = std::min(most_batches, seconds.size() / fewest_in_batch);
+  const std::size_t batches = std::min(most_batches_of_run, seconds.size() / fewest_in_batch_of_run);
   std::vector<double> lower;
   for (std::size_t i = 0; i < batches; ++i) {
     const std::size_t begin = i * seconds.size() / batches, end = (i + 1) * seconds.size() / batches;
     const auto batch = seconds.subspan(begin, end - begin);
-    series.batches.push_back(mean_of(batch));
+    series.batches.push_back(statistics::mean(batch));
     lower.push_back(lower_mean({batch.begin(), batch.end()}));
   }
   series.lower = over_batches(lower);
   series.mean = over_batches(series.batches);
-  series.mean.value = mean_of(seconds);
+  series.mean.value = statistics::mean(seconds);
   return series;
 }
 
@@ -150,7 +96,7 @@ void BatchValue::add_error(double other) {
 }
 
 void BatchValue::assess(double correlation_of_neighbours) {
-  degrees = effective_batches(batches, correlation_of_neighbours);
+  degrees = statistics::effective_batches(batches, correlation_of_neighbours);
   error = std::sqrt(variance / degrees);
   if (!(other_error > 0)) return;
   // Welch and Satterthwaite, with a second error of any number of degrees of freedom.
@@ -170,31 +116,11 @@ BatchValue difference_of_means(const RunSeries& before, const RunSeries& now) {
   } else {
     difference.batches = std::min(before.mean.batches, now.mean.batches);
     difference.error = std::hypot(before.mean.error, now.mean.error);
-    difference.degrees = welch_degrees(before.mean, now.mean);
+    difference.degrees =
+        statistics::welch_degrees(before.mean.error, before.mean.degrees, now.mean.error, now.mean.degrees);
   }
   difference.value = now.mean.value - before.mean.value;
   return difference;
-}
-
-double welch_degrees(const BatchValue& a, const BatchValue& b) {
-  const double of_a = a.error * a.error, of_b = b.error * b.error, both = of_a + of_b;
-  if (!(both > 0)) return 1;
-  return both * both / (of_a * of_a / a.degrees + of_b * of_b / b.degrees);
-}
-
-double student_above(double t, double degrees) {
-  if (std::isinf(t)) return t > 0 ? 0 : 1;
-  const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
-  return t > 0 ? tail : 1 - tail;
-}
-
-double student_quantile(double above, double degrees) {
-  double low = -1e6, high = 1e6;
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
-    (student_above(middle, degrees) > above ? low : high) = middle;
-  }
-  return high;
 }
 
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
@@ -230,8 +156,7 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
     const auto add = [&](const RunTest& test, const BatchValue& value, bool by_means) {
       RunDifference comparison{of.loop, of.path, test.before, value.value, test.error, test.p_beyond(0), 0,
                                0,       0,       false,       false,       false,      by_means};
-      constexpr double one_sided = 0.025;
-      const double reach = test.error > 0 ? student_quantile(one_sided, test.degrees) * test.error : 0;
+      const double reach = statistics::half_of_interval(test.error, test.degrees);
       comparison.low = test.difference - reach;
       comparison.high = test.difference + reach;
       comparison.of_loop = time > 0 ? test.difference / time : 0;
@@ -245,8 +170,8 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
   }
   std::vector<double> p;
   for (const RunDifference& comparison : comparisons) p.push_back(comparison.p);
-  const std::vector<bool> differs = significant(p, options.false_alarms),
-                          slower = significant(p_of_slower, options.false_alarms);
+  const std::vector<bool> differs = statistics::significant(p, options.false_alarms),
+                          slower = statistics::significant(p_of_slower, options.false_alarms);
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     RunDifference& of = comparisons[i];
     of.is_significant = differs[i];

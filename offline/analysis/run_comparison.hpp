@@ -3,7 +3,7 @@
 ///
 /// What is compared is the time of an iteration. Iterations of one run are no independent trials: neighbours are alike,
 /// and all of them share what was special in this run. So the error of a run's value comes from 20 batches of
-/// iterations that follow each other, weighted by the correlation of neighbouring batches (autocorrelation.hpp), and
+/// iterations that follow each other, weighted by the correlation of neighbouring batches (statistics/), and
 /// the variance from run to run is taken from the runs that it is compared with, when there are several. The value is
 /// the mean over batches of their faster half: what another process takes from some iterations hardly changes it, and
 /// it scatters less than a quantile. Where the variance from run to run is known (fewest_runs), means are compared,
@@ -68,19 +68,12 @@ struct RunDifference {
 
 struct RunComparisonOptions {
   double tolerance = 0.03;     ///< of the loop's time
-  double false_alarms = 0.01;  ///< rate, of all tests of a comparison together (Holm 1979)
+  double false_alarms = 0.01;  ///< rate, of all tests of a comparison together
 };
 
 /// `before`: of other runs, each with series of the same names; what not all of them have is left out: a call path that
 /// is new makes its loop slower. Without a loop nothing is known of errors within runs, so fewest_runs are needed.
 std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::span<const std::vector<RunSeries>> before,
                                         const RunComparisonOptions& options = {});
-
-/// Degrees of freedom of the difference of two values, each with its own error (Welch 1947).
-double welch_degrees(const BatchValue& a, const BatchValue& b);
-/// The probability that Student's t with these degrees of freedom is above `t`.
-double student_above(double t, double degrees);
-/// The t that is exceeded with this probability.
-double student_quantile(double above, double degrees);
 
 }  // namespace refrain::analysis

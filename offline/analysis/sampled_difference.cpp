@@ -1,6 +1,5 @@
 #include "offline/analysis/sampled_difference.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace refrain::analysis {
@@ -28,25 +27,15 @@ void SampledTimes::add(const SampledTimes& other) {
 double SampledTimes::error_s(std::uint32_t node) const {
   if (empty()) return 0;
   const double share = samples_[node] / all_;
-  return user_s() * std::sqrt(std::max(share * (1 - share), 0.0) / all_);
+  return user_s() * statistics::error_of_share(share, all_);
 }
 
 std::uint32_t node_of_difference(const CallTree& tree, const SampledTimes& longer, const SampledTimes& others,
                                  double more_s) {
-  constexpr double most_of_it = 0.7, certain = 3;
   if (longer.empty() || others.empty()) return 0;
-  const auto more_of = [&](std::uint32_t node) { return longer.seconds(node) - others.seconds(node); };
-  std::uint32_t at = 0;
-  for (;;) {
-    std::uint32_t best = 0;
-    for (const std::uint32_t child : tree.nodes[at].children)
-      if (tree.nodes[child].kind == PathKind::User &&
-          more_of(child) > certain * std::hypot(longer.error_s(child), others.error_s(child)) &&
-          (best == 0 || more_of(child) > more_of(best)))
-        best = child;
-    if (best == 0 || more_of(best) < most_of_it * more_s) break;
-    at = best;
-  }
+  const std::uint32_t at = innermost_difference(
+      tree, more_s, [&](std::uint32_t node) { return longer.seconds(node) - others.seconds(node); },
+      [&](std::uint32_t node) { return std::hypot(longer.error_s(node), others.error_s(node)); });
   // The loop itself, and what has called it, are no answer.
   return at != 0 && tree.nodes[at].marked ? 0 : at;
 }

@@ -6,6 +6,7 @@
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/iteration_samples.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 
@@ -28,6 +29,27 @@ class SampledTimes {
   double iterations_ = 0, user_s_ = 0, all_ = 0;
   std::vector<double> samples_;  ///< by node of the tree, user code, with what is called
 };
+
+/// The innermost call path of user code that has most of `more_s`, what some have more than others, by more than
+/// chance; 0: none has. `more` and `error` are of a node with what it calls.
+template <class More, class Error>
+std::uint32_t innermost_difference(const CallTree& tree, double more_s, const More& more, const Error& error) {
+  constexpr double most_of_it = 0.7;
+  std::uint32_t at = 0;
+  for (;;) {
+    std::uint32_t best = 0;
+    double best_s = 0;
+    for (const std::uint32_t child : tree.nodes[at].children) {
+      if (tree.nodes[child].kind != PathKind::User) continue;
+      const double here_s = more(child);
+      if (here_s <= best_s || here_s <= statistics::certain_errors * error(child)) continue;
+      best = child;
+      best_s = here_s;
+    }
+    if (best == 0 || best_s < most_of_it * more_s) return at;
+    at = best;
+  }
+}
 
 /// The innermost call path that has most of `more_s`, what iterations take longer than others; 0: the samples are too
 /// few to tell, or it is the loop itself.

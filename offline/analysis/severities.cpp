@@ -6,11 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "format/mpi_coverage.hpp"
+#include "format/mpi_functions.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -18,23 +19,19 @@ namespace {
 using experiment::NodeKind;
 using format::MetricId;
 
-/// The times, below `wall`. What MPI functions have is by their class in adapters/mpi/functions.table.
+/// The times, below `wall`. Those of MPI functions are by their class (format/mpi_classes.def).
 struct TimeMetric {
   const char *name, *parent, *help;
-  std::vector<std::string_view> classes = {};  ///< of MPI functions; the last one of them has all others
 };
 const TimeMetric times[] = {
     {"wall", "", "wall time"},
     {"mpi", "wall", "time in MPI functions"},
-    {"mpi_point_to_point", "mpi", "sending, receiving, probing", {"send", "receive", "sendrecv", "probe"}},
-    {"mpi_completion", "mpi", "starting and completing requests", {"request", "request_start", "wait", "test"}},
-    {"mpi_collective",
-     "mpi",
-     "collective operations",
-     {"barrier", "collective_nxn", "collective_1xn", "collective_nx1", "collective_scan", "collective_neighbor"}},
-    {"mpi_one_sided", "mpi", "one-sided operations and their synchronisation", {"rma", "rma_sync", "window"}},
-    {"mpi_io", "mpi", "files", {"file", "file_io"}},
-    {"mpi_other", "mpi", "all other MPI functions", {""}},
+    {"mpi_point_to_point", "mpi", "sending, receiving, probing"},
+    {"mpi_completion", "mpi", "starting and completing requests"},
+    {"mpi_collective", "mpi", "collective operations"},
+    {"mpi_one_sided", "mpi", "one-sided operations and their synchronisation"},
+    {"mpi_io", "mpi", "files"},
+    {"mpi_other", "mpi", "all other MPI functions"},
     {"user", "wall", "user code"},
     {"not_on_cpu", "user", "time in user code in which the thread did not run"},
     {"waited_for_core", "not_on_cpu", "time in user code in which the thread was ready to run and had no core"},
@@ -45,8 +42,12 @@ constexpr std::size_t time_metrics = std::size(times);
 enum TimeMetricId : std::size_t {
   wall,
   mpi,
-  first_class,
-  last_class = 7,
+  mpi_point_to_point,
+  mpi_completion,
+  mpi_collective,
+  mpi_one_sided,
+  mpi_io,
+  mpi_other,
   user,
   not_on_cpu,
   waited_for_core,
@@ -56,22 +57,15 @@ enum TimeMetricId : std::size_t {
 };
 static_assert(measurement_off + 1 == time_metrics);
 
-std::string_view class_of(std::string_view function) {
-  static const auto classes = [] {
-    std::map<std::string_view, std::string_view> of;
-    for (const auto& known : format::known_functions()) of[known.function] = known.operation;
-    return of;
-  }();
-  const auto at = classes.find(function);
-  return at == classes.end() ? std::string_view() : at->second;
-}
-
 /// Index of `times` for the time of an MPI function.
-std::size_t class_metric(std::string_view function) {
-  const std::string_view of = class_of(function);
-  for (std::size_t m = first_class; m < last_class; ++m)
-    if (std::ranges::find(times[m].classes, of) != times[m].classes.end()) return m;
-  return last_class;
+std::size_t metric_of_function(std::string_view function) {
+  constexpr TimeMetricId metrics[] = {
+#define MPI_CLASS(name, call_class, role, exchange, metric, ...) metric,
+#include "format/mpi_classes.def"
+#undef MPI_CLASS
+  };
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  return known ? metrics[static_cast<std::size_t>(known->of)] : mpi_other;
 }
 
 const char* display_unit(std::string_view unit) {
@@ -122,7 +116,7 @@ Severities::Severities(std::shared_ptr<const experiment::Experiment> experiment,
   }
 
   for (const TreeNode& node : tree.nodes)
-    class_.push_back(static_cast<std::uint8_t>(node.kind == PathKind::Mpi ? class_metric(node.name) : 0));
+    class_.push_back(static_cast<std::uint8_t>(node.kind == PathKind::Mpi ? metric_of_function(node.name) : 0));
   for (const std::uint32_t child : tree.nodes[0].children)
     for (std::size_t i = 0; i < pseudo_.size(); ++i)
       if (tree.nodes[child].kind == pseudo_paths[i].kind && tree.nodes[child].name == pseudo_paths[i].name)
@@ -371,10 +365,10 @@ std::vector<Severity> Severities::of(std::span<const std::size_t> metrics, const
   }
   const format::UnitTotals& totals = values->totals.totals;
   const auto all_weight = static_cast<double>(totals.weight_user_ns);
-  const double error =
-      sampled > 0 && all_weight > 0
-          ? all_sampled / second * standard_error_of_share(weight / all_weight, all_weight, totals.weight_user_squared)
-          : 0;
+  const double error = sampled > 0 && all_weight > 0
+                           ? all_sampled / second *
+                                 statistics::error_of_share(weight / all_weight, all_weight, totals.weight_user_squared)
+                           : 0;
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     Severity& severity = severities[m];
     if (metrics[m] >= first_saved) {

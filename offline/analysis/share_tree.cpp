@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "statistics/statistics.hpp"
+
 namespace refrain::analysis {
 namespace {
 
@@ -39,8 +41,6 @@ double gain_of_one(std::int64_t hits, std::int64_t samples, std::int64_t other_h
   return 2 * (log_likelihood(hits, samples) + log_likelihood(other_hits, other_samples) -
               log_likelihood(hits + other_hits, samples + other_samples));
 }
-
-double n_log_ratio(double n, double expected) { return n > 0 ? n * std::log(n / expected) : 0; }
 
 }  // namespace
 
@@ -226,7 +226,7 @@ class ShareTree::Grower {
       const double beyond = sum[of.path] + squares * p * p - by_chance;
       const double error = std::sqrt(2 * squares * chance * chance + std::max(0.0, n * chance * (1 - 6 * chance)));
       of.spread.variance_of_one = static_cast<float>(chance);
-      if (beyond > 3 * error) of.spread.variance = static_cast<float>(beyond / squares);
+      if (beyond > statistics::certain_errors * error) of.spread.variance = static_cast<float>(beyond / squares);
     }
   }
 
@@ -350,8 +350,8 @@ bool ShareTree::explains(const SampledIterations& others, const ShareTree& own) 
   if (apart - shared > own.cost_ + least_gain(samples, paths)) return false;
   const double least = least_gain_of_one(samples, paths), n = static_cast<double>(own.samples_);
   return std::ranges::all_of(of_one, [&](const auto& of) {
-    return 2 * (n_log_ratio(of.second.hits, of.second.expected) +
-                n_log_ratio(n - of.second.hits, n - of.second.expected)) <=
+    return 2 * (statistics::n_log_ratio(of.second.hits, of.second.expected) +
+                statistics::n_log_ratio(n - of.second.hits, n - of.second.expected)) <=
            least;
   });
 }

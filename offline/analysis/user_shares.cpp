@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "offline/analysis/raking.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
 
 using Shares = std::vector<ShareTree::Share>;
-
-double n_log_p(double n, double p) { return n > 0 && p > 0 ? n * std::log(p) : 0; }
 
 /// Of two independent sets of samples on call paths; `expected` stands for `samples` of them. What is gained by not
 /// taking them for one, as in share_tree.hpp, less what must be gained: by all call paths or by one of them.
@@ -21,7 +20,7 @@ double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& ex
   double gain = 0, gain_of_one = 0;
   std::size_t hit = 0, at = 0;
   const auto part = [](double a, double of, double both, double of_both) {
-    return n_log_p(a, a / of) - n_log_p(a, both / of_both);
+    return statistics::n_log_ratio(a, of * both / of_both);
   };
   const auto compare = [&](double a, double b) {
     if (a <= 0 && b <= 0) return;

@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "format/mpi_functions.hpp"
 #include "offline/database/loop_rows.hpp"
 #include "offline/database/process_spread.hpp"
-#include "offline/database/timing_types.hpp"
 #include "offline/experiment/clean_text.hpp"
 
 namespace refrain::database {
@@ -21,6 +21,17 @@ using properties::quoted_text;
 
 Value date_of(std::optional<std::int64_t> since_1970_us) { return since_1970_us ? Value(*since_1970_us) : Value(); }
 Value date_of(double) = delete;  // the optional integer would take it without its fraction
+
+/// The enumerator of TimingType (offline/properties/model.asl) of an MPI function.
+const char* timing_type_of(std::string_view function) {
+  constexpr const char* types[] = {
+#define MPI_CLASS(name, call_class, role, exchange, metric, type) #type,
+#include "format/mpi_classes.def"
+#undef MPI_CLASS
+  };
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  return known ? types[static_cast<std::size_t>(known->of)] : "OtherMpi";
+}
 
 class Loader {
  public:
@@ -153,10 +164,9 @@ class Loader {
   std::int64_t function(const std::string& name, bool is_mpi) {
     const auto [at, is_new] = functions_.try_emplace(name);
     if (is_new) {
-      const char* type = is_mpi ? timing_type_of(name) : nullptr;
       at->second = tables_.of("Function", {"ProgVersion_Functions", "Name", "IsMpi", "Type", "Program"})
                        .add({version_, name, std::int64_t{is_mpi},
-                             type == nullptr ? Value() : Value(enumerator("TimingType", type)), program_});
+                             is_mpi ? Value(enumerator("TimingType", timing_type_of(name))) : Value(), program_});
     }
     return at->second;
   }
@@ -338,8 +348,7 @@ class Loader {
         own.error_squares += node.error_s * node.error_s;
       }
       if (node.kind != RunNode::Mpi) continue;
-      const char* type = timing_type_of(node.name);
-      const std::int64_t type_id = enumerator("TimingType", type == nullptr ? "OtherMpi" : type);
+      const std::int64_t type_id = enumerator("TimingType", timing_type_of(node.name));
       for (const std::int64_t region : around) {
         regions[region].overhead += sums_[n].time;
         regions[region].types[type_id] += sums_[n].time;
@@ -367,7 +376,8 @@ class Loader {
       const RunNode& node = nodes_[n];
       // Processes without it have nothing.
       const double processes = static_cast<double>(processes_.size());
-      const double least = sum.inclusive.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
+      const double least =
+          sum.inclusive.moments.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
       const auto counted = [&](double value, std::ptrdiff_t column) {
         return node.kind == RunNode::Mpi ? if_known(value, column) : Value();
       };

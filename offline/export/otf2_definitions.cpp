@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "offline/export/otf2_archive.hpp"
+#include "offline/trace/functions.hpp"
 
 namespace refrain::exports {
 namespace {
@@ -15,7 +16,7 @@ constexpr OTF2_GroupRef all_ranks = 0;
 OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) {
   if (is_marked) return OTF2_REGION_ROLE_CODE;
   if (kind != PathKind::Mpi) return OTF2_REGION_ROLE_FUNCTION;
-  return static_cast<OTF2_RegionRole>(trace::role_of_mpi(name));
+  return static_cast<OTF2_RegionRole>(trace::function_of_mpi(name).role);
 }
 
 }  // namespace

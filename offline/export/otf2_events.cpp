@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/mpi_functions.hpp"
 #include "offline/export/lost_partners.hpp"
 #include "offline/export/otf2_archive.hpp"
 #include "offline/export/otf2_definitions.hpp"
@@ -24,47 +25,36 @@ using events::Phase;
 using trace::Event;
 using trace::Type;
 
-/// By the names of MPI's functions, without MPI_, the I of non-blocking ones, _init and _c, in small letters. Nothing:
-/// OTF2 has no such operation.
-std::optional<OTF2_CollectiveOp> operation_of(std::string_view region) {
-  static const std::map<std::string, OTF2_CollectiveOp, std::less<>> operations = {
-      {"barrier", OTF2_COLLECTIVE_OP_BARRIER},
-      {"bcast", OTF2_COLLECTIVE_OP_BCAST},
-      {"gather", OTF2_COLLECTIVE_OP_GATHER},
-      {"gatherv", OTF2_COLLECTIVE_OP_GATHERV},
-      {"scatter", OTF2_COLLECTIVE_OP_SCATTER},
-      {"scatterv", OTF2_COLLECTIVE_OP_SCATTERV},
-      {"allgather", OTF2_COLLECTIVE_OP_ALLGATHER},
-      {"allgatherv", OTF2_COLLECTIVE_OP_ALLGATHERV},
-      {"alltoall", OTF2_COLLECTIVE_OP_ALLTOALL},
-      {"alltoallv", OTF2_COLLECTIVE_OP_ALLTOALLV},
-      {"alltoallw", OTF2_COLLECTIVE_OP_ALLTOALLW},
-      {"allreduce", OTF2_COLLECTIVE_OP_ALLREDUCE},
-      {"reduce", OTF2_COLLECTIVE_OP_REDUCE},
-      {"reduce_scatter", OTF2_COLLECTIVE_OP_REDUCE_SCATTER},
-      {"reduce_scatter_block", OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK},
-      {"scan", OTF2_COLLECTIVE_OP_SCAN},
-      {"exscan", OTF2_COLLECTIVE_OP_EXSCAN},
-      {"win_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
-      {"comm_free", OTF2_COLLECTIVE_OP_DESTROY_HANDLE},
-      {"file_close", OTF2_COLLECTIVE_OP_DESTROY_HANDLE}};
-  if (region.starts_with("MPI_")) region.remove_prefix(4);
-  for (const std::string_view end : {"_c", "_init"})
-    if (region.ends_with(end)) region.remove_suffix(end.size());
-  std::string name(region);
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  auto at = operations.find(name);
-  if (at == operations.end() && name.starts_with("i")) at = operations.find(name.substr(1));
-  if (at != operations.end()) return at->second;
-  for (const std::string_view part : {"create", "dup", "split", "merge", "allocate", "graph_adjacent", "file_open"})
-    if (name.find(part) != std::string::npos) return OTF2_COLLECTIVE_OP_CREATE_HANDLE;
-  return std::nullopt;
+/// Nothing: OTF2 has no such operation.
+std::optional<OTF2_CollectiveOp> operation_of(std::string_view function) {
+  constexpr std::pair<std::string_view, OTF2_CollectiveOp> operations[] = {
+      {"Barrier", OTF2_COLLECTIVE_OP_BARRIER},
+      {"Bcast", OTF2_COLLECTIVE_OP_BCAST},
+      {"Gather", OTF2_COLLECTIVE_OP_GATHER},
+      {"Gatherv", OTF2_COLLECTIVE_OP_GATHERV},
+      {"Scatter", OTF2_COLLECTIVE_OP_SCATTER},
+      {"Scatterv", OTF2_COLLECTIVE_OP_SCATTERV},
+      {"Allgather", OTF2_COLLECTIVE_OP_ALLGATHER},
+      {"Allgatherv", OTF2_COLLECTIVE_OP_ALLGATHERV},
+      {"Alltoall", OTF2_COLLECTIVE_OP_ALLTOALL},
+      {"Alltoallv", OTF2_COLLECTIVE_OP_ALLTOALLV},
+      {"Alltoallw", OTF2_COLLECTIVE_OP_ALLTOALLW},
+      {"Allreduce", OTF2_COLLECTIVE_OP_ALLREDUCE},
+      {"Reduce", OTF2_COLLECTIVE_OP_REDUCE},
+      {"ReduceScatter", OTF2_COLLECTIVE_OP_REDUCE_SCATTER},
+      {"ReduceScatterBlock", OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK},
+      {"Scan", OTF2_COLLECTIVE_OP_SCAN},
+      {"Exscan", OTF2_COLLECTIVE_OP_EXSCAN},
+      {"CommunicatorPosted", OTF2_COLLECTIVE_OP_CREATE_HANDLE}};
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  if (!known) return std::nullopt;
+  const auto* at = std::ranges::find(operations, known->effect, [](const auto& of) { return of.first; });
+  return at == std::end(operations) ? std::nullopt : std::optional(at->second);
 }
 
-/// By the name of the function of MPI-IO: MPI_File_read_at_all_begin, MPI_File_write_ordered.
-bool is_collective_access(std::string_view region) {
-  return region.find("_all") != std::string_view::npos || region.find("_ordered") != std::string_view::npos;
+bool is_collective_access(std::string_view function) {
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  return known && known->of == format::MpiClass::file_io_all;
 }
 
 /// What the writers of all locations share.

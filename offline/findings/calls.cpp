@@ -8,6 +8,7 @@
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "offline/findings/wording.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -60,17 +61,17 @@ void polling(const Facts& facts, std::vector<Finding>& found) {
 }
 
 void small_messages(const Facts& facts, std::vector<Finding>& found) {
-  constexpr double most_bytes = 1024, least_messages = 10'000;
+  constexpr double least_messages = 10'000;
   double messages = 0, bytes = 0, most_s = 0, seconds = 0, error_s = 0;
   std::uint32_t largest = 0;
   std::vector<double> without_waiting(facts.tree.nodes.size()), errors(facts.tree.nodes.size());
   for (const auto& of : facts.minima.paths()) {
     if (of.path >= facts.tree.node_of.size()) continue;
     without_waiting[facts.tree.node_of[of.path]] += of.floor_s();
-    // It is no less than what as many of the shortest calls take, however far three standard errors reach.
-    constexpr double errors_to_bound = 3;
+    // It is no less than what as many of the shortest calls take, however far certain_errors reach.
     const double least_s = of.time_s - of.estimate.most_by_shortest_s;
-    errors[facts.tree.node_of[of.path]] += std::min(of.estimate.error_s(), (of.floor_s() - least_s) / errors_to_bound);
+    errors[facts.tree.node_of[of.path]] +=
+        std::min(of.estimate.error_s(), (of.floor_s() - least_s) / statistics::certain_errors);
   }
   for (std::uint32_t node = 1; node < facts.tree.nodes.size(); ++node) {
     const analysis::TreeNode& of = facts.tree.nodes[node];
@@ -89,7 +90,8 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     }
   }
   const double all_s = facts.communicating_s(), share = seconds / all_s;
-  if (!(all_s > 0) || messages < least_messages || bytes > most_bytes * messages || share < least_share || largest == 0)
+  if (!(all_s > 0) || messages < least_messages || bytes > small_message_bytes * messages || share < least_share ||
+      largest == 0)
     return;
   found.push_back({"",
                    share,

@@ -10,6 +10,7 @@
 #include "offline/analysis/human_units.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -57,8 +58,7 @@ std::string how_short(const analysis::CallTree& tree) {
 }
 
 bool is_certain(const Finding& finding) {
-  constexpr double errors = 3;
-  return finding.share == 0 || finding.share - errors * std::max(finding.error, 0.0) > 0;
+  return finding.share == 0 || finding.share - statistics::certain_errors * std::max(finding.error, 0.0) > 0;
 }
 
 void leave_out_repeats(std::vector<Finding>& all) {

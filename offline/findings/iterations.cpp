@@ -10,6 +10,7 @@
 #include "offline/findings/blame.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "offline/findings/wording.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -178,26 +179,24 @@ void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
     const analysis::IterationShape& shape = loop.shape;
     const bool has_peaks = shape.peaks && share_of(facts, loop, shape.peaks->excess) >= least_share;
     if (has_peaks || !shape.steps.empty() || shape.stretch || shape.growth || !(shape.usual > 0)) continue;
-    std::vector<double> sorted;
+    std::vector<double> times_s;
     double more_s = 0, longer = 0;
     for (const double seconds : loop.wall_s) {
       if (!std::isfinite(seconds)) continue;
-      sorted.push_back(seconds);
+      times_s.push_back(seconds);
       more_s += std::max(seconds - shape.usual, 0.0) * static_cast<double>(loop.stride);
       longer += static_cast<double>(seconds > shape.usual) * static_cast<double>(loop.stride);
     }
-    if (sorted.empty()) continue;
-    std::ranges::sort(sorted);
-    const auto outside = static_cast<std::size_t>(tail * static_cast<double>(sorted.size()));
-    const double low = sorted[outside], high = sorted[sorted.size() - 1 - outside],
-                 share = share_of(facts, loop, more_s);
+    if (times_s.empty()) continue;
+    const auto [low, high] = statistics::range_without_tails(times_s, tail);
+    const double share = share_of(facts, loop, more_s);
     if (share < least_share || (high < least_ratio * low && !shape.wander)) continue;
     const auto cause = blame(facts, loop, more_s / longer, [&](std::size_t i) {
       const double seconds = loop.wall_s[loop.value_of(i)];
       return std::isfinite(seconds) ? std::optional(seconds > shape.usual) : std::nullopt;
     });
     std::string text = fmt::format("iterations of {} take {} to {}, half of them more than {}", name_of(loop),
-                                   human_time(sorted.front()), human_time(sorted.back()), human_time(shape.usual));
+                                   human_time(times_s.front()), human_time(times_s.back()), human_time(shape.usual));
     if (shape.wander)
       text += fmt::format(": their level wanders between {} and {}", human_time(shape.wander->low),
                           human_time(shape.wander->high));

@@ -9,6 +9,7 @@
 #include "offline/findings/blame.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "offline/findings/wording.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -28,12 +29,11 @@ class MoreThanUsual {
               loop.user, [&](const auto& of) { return of[piece].iterations[0] > 0 && of[piece].iterations[1] > 0; }))
         pieces_.push_back(piece);
     for (std::size_t r = 0; r < loop.user.size(); ++r) {
+      constexpr double half_of_them = 0.5;
       std::vector<double> of_iteration;
       for (const std::size_t piece : pieces_)
         for (const std::size_t half : {0U, 1U}) of_iteration.push_back(seconds(r, piece, half));
-      const auto middle = of_iteration.begin() + static_cast<std::ptrdiff_t>(of_iteration.size() / 2);
-      std::ranges::nth_element(of_iteration, middle);
-      usual_s_.push_back(of_iteration.empty() ? 0 : *middle);
+      usual_s_.push_back(statistics::quantile(of_iteration, half_of_them));
     }
   }
   const std::vector<std::size_t>& pieces() const { return pieces_; }
@@ -102,11 +102,10 @@ std::optional<HotSpot> hot_spot_of(const LoopFacts& loop, const MoreThanUsual& m
       spot.seconds += of.halves[half].late_s;
     }
   }
-  double squares = 0;
-  const auto count = 2 * static_cast<double>(spot.pieces.size());
+  std::vector<double> late_s;
   for (const HotSpot::Piece& piece : spot.pieces)
-    for (const HotSpot::Half& half : piece.halves) squares += std::pow(half.late_s - spot.seconds / count, 2);
-  spot.error_s = std::sqrt(squares * count / (count - 1));
+    for (const HotSpot::Half& half : piece.halves) late_s.push_back(half.late_s);
+  spot.error_s = std::sqrt(statistics::variance(late_s) * static_cast<double>(late_s.size()));
   spot.main_rank = static_cast<std::size_t>(std::ranges::max_element(spot.of_rank_s) - spot.of_rank_s.begin());
   return spot;
 }

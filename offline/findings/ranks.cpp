@@ -13,10 +13,12 @@
 
 #include "offline/analysis/cores.hpp"
 #include "offline/analysis/human_units.hpp"
+#include "offline/analysis/sampled_difference.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "offline/findings/wording.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -27,9 +29,6 @@ namespace {
 /// Time of user code on a CPU, and how far it may be wrong.
 double computing_s(const analysis::LocationSummary& of) { return of.user_s - of.not_on_cpu_s; }
 double doubt_s(const analysis::LocationSummary& of) { return (of.not_on_cpu_high_s - of.not_on_cpu_low_s) / 2; }
-
-/// Standard deviation of what may be anywhere so far away to both sides.
-double deviation_of(double half_width) { return half_width / std::sqrt(3.0); }
 
 /// Seconds by node of the tree, with what is called there, of the first threads: the mean of some ranks, and of the
 /// others.
@@ -51,31 +50,19 @@ NodeTimes node_times(const Facts& facts, std::span<const std::int32_t> own, std:
   return times;
 }
 
-/// The function that has most of what the rank computes more than the others; 0: none has.
+/// The function that has most of what the ranks compute more than the others; 0: none has.
 std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_s) {
-  constexpr double most_of_it = 0.7, certain = 3;
-  std::uint32_t at = 0;
-  for (;;) {
-    std::uint32_t best = 0;
-    double best_s = 0;
-    for (const std::uint32_t child : facts.tree.nodes[at].children) {
-      if (facts.tree.nodes[child].kind != analysis::PathKind::User) continue;
-      const double more = times.own[child] - times.others[child];
-      const double error = std::sqrt(facts.tree.period_s() * (times.own[child] + times.others[child]));
-      if (more > best_s && more > certain * error) {
-        best = child;
-        best_s = more;
-      }
-    }
-    if (best == 0 || best_s < most_of_it * more_s) return at;
-    at = best;
-  }
+  return analysis::innermost_difference(
+      facts.tree, more_s, [&](std::uint32_t node) { return times.own[node] - times.others[node]; },
+      [&](std::uint32_t node) {
+        return statistics::error_of_sampled_time(times.own[node] + times.others[node], facts.tree.period_s());
+      });
 }
 
 /// The functions whose own time, with that of all their call paths below the node, makes most of the difference: "a
 /// 35 %, b 33 %, c 32 %". Empty: fewer than two of them have a part that is certain.
 std::string late_functions(const Facts& facts, const NodeTimes& times, std::uint32_t top, double more_s) {
-  constexpr double least_part = 0.1, certain = 3, percent = 100;
+  constexpr double least_part = 0.1, percent = 100;
   constexpr std::size_t most = 3;
   const analysis::CallTree& tree = facts.tree;
   struct Own {
@@ -98,7 +85,8 @@ std::string late_functions(const Facts& facts, const NodeTimes& times, std::uint
   }
   std::vector<std::pair<double, std::string>> parts;
   for (const auto& [name, of] : by_name)
-    if (of.more_s >= least_part * more_s && of.more_s > certain * std::sqrt(tree.period_s() * of.both_s))
+    if (of.more_s >= least_part * more_s &&
+        of.more_s > statistics::certain_errors * statistics::error_of_sampled_time(of.both_s, tree.period_s()))
       parts.emplace_back(of.more_s, name);
   if (parts.size() < 2) return {};
   std::ranges::sort(parts, std::greater<>{});
@@ -167,7 +155,7 @@ std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
   double mean_doubt_s = 0;
   for (const auto* of : threads) mean_doubt_s += doubt_s(*of) / count;
   is_on_cpu = is_worth_it(*ranks) && ranks->more_s >= doubt_s(*ranks->latest) + mean_doubt_s;
-  ranks->error_s = std::hypot(deviation_of(doubt_s(*ranks->latest)), deviation_of(mean_doubt_s));
+  ranks->error_s = statistics::uniform_deviation(2 * std::hypot(doubt_s(*ranks->latest), mean_doubt_s));
   if (is_on_cpu) return ranks;
   constexpr double least_ratio = 2;
   // A rank that sleeps or reads files has another sentence (blocked).
@@ -214,7 +202,7 @@ namespace {
 struct CoresOfRun {
   struct OfHost {
     double waited_s = 0;     ///< for a core, in user code
-    double throttled_s = 0;  ///< by quotas: what ranks tell of one control group is the same
+    double throttled_s = 0;  ///< by quotas
   };
   std::vector<analysis::SharedCores> shared;  ///< worst first
   std::map<std::string, OfHost> hosts;
@@ -232,10 +220,9 @@ CoresOfRun cores_of(const Facts& facts) {
   for (std::size_t place = 0; place < std::min(ranks, most_ranks_read); ++place)
     if (const auto rank = facts.experiment.rank(place, experiment::Depth::Run)) {
       cores.add(*rank);
-      CoresOfRun::OfHost& host = all.hosts[rank->host];
-      host.waited_s += waited_s[rank->rank];
-      host.throttled_s = std::max(host.throttled_s, static_cast<double>(rank->cores.throttled_ns.value_or(0)) * 1e-9);
+      all.hosts[rank->host].waited_s += waited_s[rank->rank];
     }
+  for (const analysis::NodeCores& node : cores.nodes()) all.hosts[node.host].throttled_s = node.throttled_s.value_or(0);
   all.shared = cores.shared();
   return all;
 }
@@ -326,7 +313,7 @@ void shared_core(const Facts& facts, std::vector<Finding>& found) {
   const CoresOfRun cores = cores_of(facts);
   found.push_back({"",
                    part.seconds / all_s,
-                   deviation_of((part.high_s - part.low_s) / 2) / all_s,
+                   statistics::uniform_deviation(part.high_s - part.low_s) / all_s,
                    fmt::format("in user code the program was not on a CPU ({}){}: {}",
                                bounds_text(percent * part.low_s / all_s, percent * part.high_s / all_s), part.of_one,
                                cores.shared.empty() ? "threads share cores, sleep, or read and write files"

@@ -7,6 +7,8 @@ namespace refrain::findings {
 
 /// Less of the time of all threads is not worth a sentence.
 inline constexpr double least_share = 0.03;
+/// Messages of no more bytes cost by their number: SmallMessage of offline/properties/library.asl.
+inline constexpr double small_message_bytes = 1024;
 
 // iterations.cpp
 void slow_iterations(const Facts& facts, std::vector<Finding>& found);

@@ -11,6 +11,7 @@
 #include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
@@ -66,7 +67,7 @@ Unevenness unevenness_of(const WorkOfThreads& work, double period_s) {
   of.least = least->first;
   of.most_s = most->second;
   of.seconds = of.most_s - of.mean_s;
-  of.error_s = std::sqrt(period_s * (of.most_s + of.mean_s / static_cast<double>(work.size())));
+  of.error_s = statistics::error_of_sampled_time(of.most_s + of.mean_s / static_cast<double>(work.size()), period_s);
   return of;
 }
 
@@ -179,7 +180,11 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
       "{:.0f} % of their time",
       percent * work_s / capacity_s);
   if (at != 0) text += ", mostly in " + analysis::short_path(path_to(tree, at));
-  found.push_back({"", share, std::sqrt(tree.period_s() * serial[0]) / facts.elapsed_s(), text, {"--thread", "0"}});
+  found.push_back({"",
+                   share,
+                   statistics::error_of_sampled_time(serial[0], tree.period_s()) / facts.elapsed_s(),
+                   text,
+                   {"--thread", "0"}});
 }
 
 }  // namespace refrain::findings

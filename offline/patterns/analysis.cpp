@@ -11,6 +11,7 @@
 #include "offline/patterns/headlines.hpp"
 #include "offline/patterns/threads.hpp"
 #include "offline/patterns/waits.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
 namespace {
@@ -366,7 +367,7 @@ class Analyser {
       for (const auto& [node, share] : shares) {
         const auto at = std::ranges::find(all, node, &PatternResult::ByNode::node);
         PatternResult::ByNode& to = at == all.end() ? all.emplace_back(PatternResult::ByNode{node, {}}) : *at;
-        const double deviation = std::sqrt(std::max(share * (1 - share), 0.0) / part.shares.samples);
+        const double deviation = statistics::error_of_share(share, part.shares.samples);
         to.severity.ns += part.ns * share;
         to.severity.error_ns = std::hypot(to.severity.error_ns, part.ns * deviation);
       }
@@ -513,12 +514,13 @@ class Analyser {
     for (const trace::LocationOfTrace& of : trace_.locations())
       if (of.rank >= 0) processes.insert(of.rank);
     const auto is_uneven = [&](std::uint32_t node) {
-      const auto n = static_cast<double>(processes.size());
-      if (n < 2) return false;
-      double sum = 0, squares = 0;
-      for (const auto& [rank, ns] : times[node]) sum += ns, squares += ns * ns;
-      const double mean = sum / n, variance = squares / n - mean * mean;
-      return mean > 0 && std::sqrt(std::max(variance, 0.0)) > p.uneven * mean;
+      if (processes.size() < 2) return false;
+      statistics::Moments of;
+      for (const std::int32_t rank : processes) {
+        const auto at = times[node].find(rank);
+        of.add(at == times[node].end() ? 0 : at->second);
+      }
+      return of.mean > 0 && of.deviation() > p.uneven * of.mean;
     };
     add(profile_patterns[Uneven], is_uneven, functions_of(is_uneven));
   }

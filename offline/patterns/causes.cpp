@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "statistics/statistics.hpp"
+
 namespace refrain::patterns {
 
 using trace::CollectivePart;
@@ -81,7 +83,7 @@ SampledShares Causes::shares_of(const Weights& weights) {
   for (const auto& [path, weight] : weights) all.sum += weight.sum, all.squares += weight.squares;
   if (all.sum <= 0) return shares;
   for (const auto& [path, weight] : weights) shares.by_path.emplace_back(path, weight.sum / all.sum);
-  shares.samples = all.sum * all.sum / all.squares;
+  shares.samples = statistics::effective_samples(all.sum, all.squares);
   return shares;
 }
 

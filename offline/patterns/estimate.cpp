@@ -8,7 +8,7 @@
 #include "format/kept_iterations.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/run_totals.hpp"
-#include "offline/analysis/time_rules.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
 
@@ -94,8 +94,6 @@ namespace {
 constexpr std::size_t least_kept = 5;
 /// Of the time of all kept members: one with more decides the ratio alone, and nobody knows how much others differ.
 constexpr double largest_share = 0.95;
-/// Where any share of a time is as likely, the standard deviation is that time over this.
-constexpr double root_of_12 = 3.4641016151377546;
 
 }  // namespace
 
@@ -146,11 +144,10 @@ struct Estimate::Calibration {
     slope = steep;
     level = low;
   }
-  /// Of a share of the time that so few groups tell, whatever they say: the standard deviation by Laplace's rule of
-  /// succession. Of groups with much of the time there are as few as their shares say.
+  /// Standard deviation of a share of the time that so few groups tell, whatever they say. Groups with much of the time
+  /// count as few as their shares say.
   double least_deviation() const {
-    const double n = squares > 0 ? time * time / squares : 0;
-    return std::sqrt((n + 1) / ((n + 2) * (n + 2) * (n + 3)));
+    return statistics::deviation_by_succession(statistics::effective_samples(time, squares));
   }
   /// Others than the added groups may be longer than all of these, or shorter.
   double factor(const Group& group) const {
@@ -458,10 +455,10 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
     // Few say next to nothing of the others, none of them anything of the slow ones, and of longer ones than they are
     // nobody knows why they are long.
     const bool is_known = domain.known.groups >= least_kept;
-    double deviation = domain.all_ns / root_of_12;
+    double deviation = statistics::uniform_deviation(domain.all_ns);
     if (is_known) {
       const double unseen = std::max(1 - domain.seen_ns / domain.all_ns, 0.0);
-      deviation = std::hypot((domain.census_ns + domain.excess_ns()) / root_of_12,
+      deviation = std::hypot(statistics::uniform_deviation(domain.census_ns + domain.excess_ns()),
                              std::sqrt(unseen) * domain.all_ns * domain.known.least_deviation());
     } else {
       unknown_ns_[sides] += domain.all_ns;
@@ -492,7 +489,7 @@ void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& s
     for (const auto& [quantity, sums] : scaled.within)
       if (!is_time(quantity)) add_doubt(of, cell, number, quantity, deviation);
   };
-  add(doubt_index(node, no_side), scaled.excess_ns / root_of_12);
+  add(doubt_index(node, no_side), statistics::uniform_deviation(scaled.excess_ns));
   constexpr unsigned first_of_blocks = all_sides;
   add(doubt_index(node, first_of_blocks + block), std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
 }
@@ -527,7 +524,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
   const bool is_single = n < 2;
   const double weight = stratum.weight();
   const double of_few = is_single ? stratum.count : weight * std::sqrt(n / (n - 1));
-  const double factor = of_few * std::sqrt(std::max(1 - n / stratum.count, 0.0));
+  const double factor = of_few * statistics::correction_of_sample(n / stratum.count);
   // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
   struct Residual {

@@ -5,8 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "format/mpi_functions.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/trace/matched_messages.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
 namespace {
@@ -80,16 +82,10 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
 /// So few numbers of messages tell nothing.
 constexpr std::size_t fewest_numbers = 10;
 
-/// Of a share that n groups tell, whatever they say: the standard deviation by Laplace's rule of succession.
-double least_deviation(double n) { return std::sqrt((n + 1) / ((n + 2) * (n + 2) * (n + 3))); }
-
-/// Where any share of a time is as likely, the standard deviation is that time over this.
-constexpr double uniform_deviation = 3.4641016151377546;
-
-/// The functions that return when the message was taken, or is kept elsewhere.
+/// The functions that may wait for their receiver: they return when the message was taken, or is kept elsewhere.
 bool is_blocking_send(const trace::Trace& trace, std::uint32_t path) {
-  const std::string region = trace.region_of(path);
-  return region == "MPI_Send" || region == "MPI_Ssend" || region == "MPI_Send_c" || region == "MPI_Ssend_c";
+  const format::MpiFunction* known = format::find_mpi_function(trace.region_of(path));
+  return known && known->of == format::MpiClass::send && known->waits != format::MpiWaits::nobody;
 }
 
 struct WaitBounds {
@@ -192,7 +188,7 @@ void MatchedSide::add(const std::vector<Message>& messages, double least_ns, dou
   beside_middle_ns_ += std::abs(share - half) * unsampled_ns;
   time_ns_ += whole.time_ns;
   messages_ += messages.size();
-  const double of_few = std::sqrt(std::max(1 - 1 / times, 0.0)), scale = usual_ns / time_ns;
+  const double of_few = statistics::correction_of_sample(1 / times), scale = usual_ns / time_ns;
   unseen_time_ns_ += usual_ns * of_few;
   // What one message has waited is more than its part in the waiting of a call that completes several.
   const double part = waiting_ns > 0 ? share * time_ns / waiting_ns : 0;
@@ -221,11 +217,12 @@ double MatchedSide::error_ns() const {
     time_squares += of.time_ns * of.time_ns;
   }
   const auto n = static_cast<double>(of_number_.size());
+  using namespace statistics;
   // A few long calls tell as little as few calls do.
-  const double effective = time_squares > 0 ? time_ns * time_ns / time_squares : 0;
-  return std::sqrt(squares * n / std::max(n - 1, 1.0) + std::pow(range_ns_ / uniform_deviation, 2) +
-                   std::pow(open_ns_ / uniform_deviation, 2) + beside_middle_ns_ * beside_middle_ns_ +
-                   std::pow(unseen_time_ns_ * least_deviation(effective), 2));
+  const double effective = effective_samples(time_ns, time_squares);
+  return std::sqrt(squares * n / std::max(n - 1, 1.0) + std::pow(uniform_deviation(range_ns_), 2) +
+                   std::pow(uniform_deviation(open_ns_), 2) + beside_middle_ns_ * beside_middle_ns_ +
+                   std::pow(unseen_time_ns_ * deviation_by_succession(effective), 2));
 }
 
 std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,

@@ -5,7 +5,9 @@
 #include <map>
 #include <string_view>
 
+#include "offline/analysis/named_paths.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
 
@@ -125,17 +127,10 @@ class SerialSections final : public Pattern {
   }
 };
 
-/// What compilers and their libraries call parallel regions: GCC, and LLVM with those that were made of it.
+/// The functions by which GCC and LLVM begin parallel regions, or the bodies of these.
 bool is_of_parallel_region(std::string_view name) {
   return name.starts_with("GOMP_parallel") || name.starts_with("GOMP_teams") || name.starts_with("__kmpc_fork") ||
-         name.find("._omp_fn.") != name.npos || name.find("omp_outlined") != name.npos;
-}
-
-/// A function of a library for parallel regions.
-bool is_of_runtime(std::string_view name) {
-  for (const std::string_view begin : {"libgomp.so", "libomp.so", "libiomp5.so", "gomp_", "__kmp_", "kmp_"})
-    if (name.starts_with(begin)) return true;
-  return false;
+         analysis::is_parallel_body(name);
 }
 
 struct PlaceOfNode {
@@ -148,7 +143,8 @@ PlaceOfNode place_of(const std::vector<std::string>& names) {
     return name == "sched_yield" || name == "__sched_yield" || name == "syscall";
   };
   const auto last = std::find_if_not(names.rbegin(), names.rend(), is_yield);
-  return {std::ranges::any_of(names, is_of_parallel_region), last != names.rend() && is_of_runtime(*last)};
+  return {std::ranges::any_of(names, is_of_parallel_region),
+          last != names.rend() && analysis::is_openmp_runtime(*last)};
 }
 
 /// A pattern from the profile.
@@ -249,7 +245,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
       double all_ns = 0, weight = 0;
       const auto error_of = [&](double of_weight) {
-        return analysis::standard_error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
+        return statistics::error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
       };
       for (const experiment::PathTotals& row : totals.paths)
         if (format::is_sampled(paths[row.path].kind)) all_ns += static_cast<double>(row.ticks) * ns_per_tick;

@@ -3,12 +3,12 @@
 
 // Thresholds. A specification of one's own may declare them again.
 float ImbalanceThreshold = 0.1;        // deviation over mean
-float SmallMessage = 1024;             // bytes
+float SmallMessage = 1024;             // bytes, as of the finding small_messages
 float ManyCalls = 1000;                // a second and process
 float DriftThreshold = 0.05;           // of the mean of an iteration
 float OutlierFactor = 2;               // times the mean
-float ManyErrors = 3;                  // standard errors
-float SlowerThreshold = 0.03;          // of the time before
+float ManyErrors = 3;                  // standard errors, as of findings
+float SlowerThreshold = 0.03;          // of the time before, as of refrain check
 
 // The functions of the paper.
 TotalTiming Summary(Region r, TestRun t) = UNIQUE({s IN r.TotTimes WITH s.Run == t});

@@ -17,6 +17,7 @@
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::report {
 namespace {
@@ -67,7 +68,7 @@ Side side_of(const RunToCompare& run, const Options& options, analysis::Symboliz
 double error_of(const Side& side, const analysis::TreeNode& node) {
   const analysis::Totals& totals = side.tree.totals;
   if (node.name == analysis::not_on_cpu_name && node.parent == 0)
-    return (totals.not_on_cpu_high_s - totals.not_on_cpu_low_s) / std::sqrt(12.0);
+    return statistics::uniform_deviation(totals.not_on_cpu_high_s - totals.not_on_cpu_low_s);
   return node.exclusive_error_s;
 }
 
@@ -134,7 +135,6 @@ const analysis::RunSeries* series_of(const std::vector<analysis::RunSeries>& all
 
 /// `period_s`: of samples, per iteration of the run with fewer of them.
 ChangedIteration changed_iteration(const analysis::RunSeries* before, const analysis::RunSeries* now, double period_s) {
-  constexpr double one_sided = 0.025;
   analysis::RunSeries none;
   none.mean = {0, period_s, 2};
   const analysis::RunSeries &of_before = before ? *before : none, &of_now = now ? *now : none;
@@ -145,8 +145,8 @@ ChangedIteration changed_iteration(const analysis::RunSeries* before, const anal
           of_before.mean.value,
           of_now.mean.value,
           error_s,
-          error_s > 0 ? analysis::student_quantile(one_sided, difference.degrees) * error_s : 0,
-          error_s > 0 ? 2 * analysis::student_above(std::abs(difference.value) / error_s, difference.degrees) : 0,
+          statistics::half_of_interval(error_s, difference.degrees),
+          statistics::student_beyond(difference.value, error_s, difference.degrees),
           0};
 }
 
@@ -366,9 +366,7 @@ class DifferencePage : TextPage {
   /// What differs by less than so many standard errors has not changed, as far as one can tell: of all call paths
   /// together chance makes one of them differ by more in one of twenty comparisons.
   static double least_errors(std::size_t compared) {
-    constexpr double degrees = 1e6;  // as good as a normal distribution
-    return analysis::student_quantile(false_alarms / 2 / static_cast<double>(std::max<std::size_t>(compared, 1)),
-                                      degrees);
+    return statistics::normal_quantile(false_alarms / 2 / static_cast<double>(std::max<std::size_t>(compared, 1)));
   }
 
   void print_changes(const std::vector<Changed>& changed) {

@@ -7,6 +7,7 @@
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::report {
 namespace {
@@ -107,13 +108,6 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     for (const Bin& bin : bins) picture.all.add(bin);
   }
   return picture;
-}
-
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 class LoopGraphs : TextPage {
@@ -261,11 +255,8 @@ class LoopGraphs : TextPage {
         if (bins[c].count > 0) top = std::max(top, bins[c].max);
       if (top > -infinity) tops.push_back(top);
     }
-    std::ranges::sort(tops);
-    const auto left_out = static_cast<std::size_t>(few * static_cast<double>(tops.size()));
-    if (left_out == 0 || low < 0) return high;
-    const double usual = tops[tops.size() - 1 - left_out];
-    if (usual <= low || high <= far_above * usual) return high;
+    const double usual = statistics::range_without_tails(tops, few).high;
+    if (low < 0 || usual <= low || high <= far_above * usual) return high;
     return *std::prev(std::ranges::upper_bound(tops, far_above / 2 * usual));
   }
 
@@ -293,7 +284,8 @@ class LoopGraphs : TextPage {
         all.add(bins[c]);
         means.push_back(bins[c].sum / static_cast<double>(bins[c].count));
       }
-      if (!means.empty()) drawn[c] = {true, row_of(all.min), row_of(median(means)), row_of(all.max), all.max > high};
+      if (!means.empty())
+        drawn[c] = {true, row_of(all.min), row_of(statistics::median(means)), row_of(all.max), all.max > high};
     }
     for (std::size_t row = graph_rows; row-- > 0;) {
       std::string label;

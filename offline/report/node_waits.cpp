@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/trace/functions.hpp"
-#include "waits/kinds.hpp"
+#include "format/mpi_functions.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::report {
 
@@ -20,22 +20,17 @@ using Method = NodeWait::Method;
 /// What tells of less of a call path's time says too little of it; what tells of so much, all.
 constexpr double least_known = 0.5;
 
-/// Of a time of which nobody knows what part was waiting, were all parts as likely: the standard deviation.
-double error_of_unknown(double time_s) { return std::max(time_s, 0.0) / std::sqrt(12.0); }
-
 /// `open`: of the time, the part of which it is open whether it was waiting; `number`: of calls or messages that tell.
 double confidence_of(double open, double number) {
   return std::clamp(1 - open, 0.0, 1.0) * number / (number + waits::fewest_calls);
 }
 
-/// What is known of a part of a call path's time, for all of it: the rest is taken to have waited in the same part of
-/// its time, and may be any part.
+/// Extends what is known of a part of a call path's time to all of it: the rest is taken to have waited in the same
+/// part of its time, and may be any part.
 void extend(NodeWait& node, double known_s, double time_s) {
   const double rest = std::max(time_s - known_s, 0.0), part = std::clamp(node.seconds / known_s, 0.0, 1.0);
-  constexpr double middle = 0.5;
   node.seconds *= time_s / known_s;
-  node.error_s = std::sqrt(std::pow(node.error_s * time_s / known_s, 2) + std::pow(error_of_unknown(rest), 2) +
-                           std::pow(rest * (part - middle), 2));
+  node.error_s = std::hypot(node.error_s * time_s / known_s, statistics::uniform_deviation_from(part * rest, 0, rest));
 }
 
 void add_searched(const PathWaits& waits, const analysis::CallTree& tree, std::vector<NodeWait>& of) {
@@ -124,12 +119,8 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::option
 
 bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
   if (node.kind != analysis::PathKind::Mpi || wait.method != NodeWait::Method::None) return false;
-  const trace::FunctionOfMpi is = trace::function_of_mpi(node.name);
-  const bool is_begin = node.name.starts_with("MPI_I") && node.name != "MPI_Iprobe" && node.name != "MPI_Improbe";
-  const bool is_among_several = is.call_class == trace::CallClass::Collective ||
-                                is.call_class == trace::CallClass::Barrier ||
-                                is.call_class == trace::CallClass::OneSidedSync;
-  return is.waits_untold || (!is_begin && (is_among_several || waits::is_known(node.name)));
+  const format::MpiFunction* known = format::find_mpi_function(node.name);
+  return known && known->waits != format::MpiWaits::nobody && known->waits != format::MpiWaits::job;
 }
 
 std::vector<NodeWait> waits_of(const Document& d) {

@@ -72,14 +72,10 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
       own_[of].squares += here * mean.error * ns * here * mean.error * ns;
     }
   const double end = end_of(rank);
-  constexpr double s_per_ns = 1e-9;
-  if (rank.cores.throttled_ns) {
-    double& throttled_s = throttled_s_[rank.host];
-    throttled_s = std::max(throttled_s, static_cast<double>(*rank.cores.throttled_ns) * s_per_ns);
-  }
   double cores = 0;
   for (const auto& run : rank.cores.at_begin) cores += run.count;
   if (rank.cores.taken_ns && cores > 0 && end > 0) {
+    constexpr double s_per_ns = 1e-9;
     constexpr std::int64_t least_ns = 100'000'000;  // the kernel counts in ticks of 10 ms
     const auto taken_s = static_cast<double>(*rank.cores.taken_ns >= least_ns ? *rank.cores.taken_ns : 0) * s_per_ns;
     overview_.taken_share = std::max(overview_.taken_share.value_or(0), taken_s / (cores * end));
@@ -118,10 +114,11 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     if (tree.totals.losses[i] != 0)
       overview.losses.push_back({format::loss_table[i].name, format::loss_table[i].help, tree.totals.losses[i],
                                  format::loss_table[i].is_time});
-  for (const auto& [host, seconds] : throttled_s_) overview.throttled_s = overview.throttled_s.value_or(0) + seconds;
   overview.without_mpi = overview.ranks <= 1 && experiment.manifest().mpi_library.empty() && tree.totals.mpi_calls == 0;
   look_at_sampling(experiment.manifest(), overview);
   overview.nodes = cores_.nodes();
+  for (const analysis::NodeCores& node : overview.nodes)
+    if (node.throttled_s) overview.throttled_s = overview.throttled_s.value_or(0) + *node.throttled_s;
   overview.shared = cores_.shared();
   return overview;
 }

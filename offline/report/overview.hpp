@@ -68,7 +68,6 @@ class OverviewBuilder {
   std::set<std::string> hosts_;
   analysis::CoreUse cores_;
   std::array<Own, format::own_time_count> own_{};
-  std::map<std::string, double> throttled_s_;  ///< by host
   int ranks_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "statistics/statistics.hpp"
+
 namespace refrain::trace {
 namespace {
 
@@ -138,10 +140,8 @@ class Smoother {
     for (const Corridor& of : corridor_)
       if (of.has_both() && of.half() > 0) halves.push_back(of.half());
     if (halves.empty()) return;
-    const auto middle = halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2);
-    std::ranges::nth_element(halves, middle);
-    constexpr double least_share = 1.0 / 30;  // what is narrower has come by an error
-    typical_ = std::max(*middle, least_half);
+    constexpr double half = 0.5, least_share = 1.0 / 30;  // what is narrower has come by an error
+    typical_ = std::max(statistics::quantile(halves, half), least_half);
     narrowest_ = std::max({std::ranges::min(halves), typical_ * least_share, least_half});
   }
 

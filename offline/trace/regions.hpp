@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace refrain::trace {
 
@@ -93,8 +92,5 @@ struct RegionOfTrace {
     return role == Role::Barrier || (role >= Role::OneToAll && role <= Role::CollectiveOther);
   }
 };
-
-/// Of a function of MPI, by its name.
-Role role_of_mpi(std::string_view name);
 
 }  // namespace refrain::trace

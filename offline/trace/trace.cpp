@@ -9,6 +9,7 @@
 #include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
 #include "offline/trace/clock_bounds.hpp"
+#include "offline/trace/functions.hpp"
 #include "offline/trace/otf2_stream.hpp"
 
 namespace refrain::trace {
@@ -206,7 +207,7 @@ void Trace::make_regions() {
     made.name = definitions.regions[of.offset];
     const bool is_mpi = of.kind == format::NodeKind::Region;
     made.paradigm = is_mpi ? Paradigm::Mpi : Paradigm::User;
-    made.role = is_mpi ? role_of_mpi(made.name) : Role::Code;
+    made.role = is_mpi ? function_of_mpi(made.name).role : Role::Code;
   }
 }
 

@@ -26,7 +26,7 @@ constinit thread_local Location* location_of_thread __attribute__((tls_model("in
 LifecycleHooks lifecycle;
 void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
-std::span<const bool> mpi_regions_in_order;
+std::span<const bool> mpi_regions_in_order, mpi_regions_waited_in;
 void note_unmeasured_call(RegionId) {}
 
 namespace {

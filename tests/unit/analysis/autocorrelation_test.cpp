@@ -2,8 +2,6 @@
 /// is planted is found. Seeds are fixed, so what passes once always passes. FULL_TESTS=1 asks for the stated numbers of
 /// loops and pairs; else a tenth of them, with wider limits.
 
-#include "offline/analysis/autocorrelation.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +11,7 @@
 
 #include "offline/analysis/iteration_shape.hpp"
 #include "offline/analysis/run_comparison.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -92,12 +91,12 @@ TEST(Autocorrelation, effective_batches_are_those_of_the_process) {
         mean += level / batches;
       }
       for (double& value : values) value -= mean;
-      (r > 0 ? sum : of_independent) += lag1_correlation(values) / series;
+      (r > 0 ? sum : of_independent) += statistics::lag1_correlation(values) / series;
     }
   }
   EXPECT_NEAR(correlation, sum, 0.08);
   EXPECT_LT(of_independent, 0.12);  // what is negative counts as 0
-  EXPECT_DOUBLE_EQ(20 * 0.4 / 1.6, effective_batches(20, 0.6));
+  EXPECT_DOUBLE_EQ(20 * 0.4 / 1.6, statistics::effective_batches(20, 0.6));
 }
 
 /// Nominal: 1 %. The correlation is estimated from 20 batches, so the rate is not exact.

@@ -53,6 +53,17 @@ TEST(Cores, a_quota_is_what_there_is) {
             std::vector<std::string>{"4 ranks share 1.5 cores by the quota of their control group of a"});
 }
 
+/// Ranks of one control group tell the same.
+TEST(Cores, time_held_back_by_quotas_is_that_of_the_rank_with_most) {
+  experiment::Rank first = rank_on("a", {{0, 8}}), second = first, other = rank_on("b", {{0, 8}});
+  first.cores.throttled_ns = 2'000'000'000;
+  second.cores.throttled_ns = 2'500'000'000;
+  CoreUse use;
+  for (const auto& rank : {first, second, other}) use.add(rank);
+  EXPECT_EQ(2.5, use.nodes()[0].throttled_s);
+  EXPECT_EQ(std::nullopt, use.nodes()[1].throttled_s);
+}
+
 TEST(Cores, what_earlier_versions_did_not_record_is_not_known) {
   const std::vector<experiment::Rank> old(4, rank_on("a", {}));
   EXPECT_TRUE(sentences(old).empty());

@@ -145,14 +145,5 @@ TEST(RunComparison, of_few_iterations_nothing_is_said) {
   EXPECT_TRUE(compare_runs(now, std::vector<std::vector<RunSeries>>{{series_of_times(enough)}}).empty());
 }
 
-/// Values of printed tables.
-TEST(RunComparison, student) {
-  EXPECT_NEAR(0.025, student_above(12.706, 1), 1e-5);
-  EXPECT_NEAR(0.025, student_above(2.228, 10), 1e-5);
-  EXPECT_NEAR(0.975, student_above(-2.228, 10), 1e-5);
-  EXPECT_NEAR(0.0228, student_above(2, 1e7), 1e-4);
-  EXPECT_NEAR(1.812, student_quantile(0.05, 10), 1e-3);
-}
-
 }  // namespace
 }  // namespace refrain::analysis

@@ -71,7 +71,7 @@ class Generator(unittest.TestCase):
         self.refuses(self.table, self.header + "\nint MPI_Quantum_send(const void *buf, MPI_Comm comm);\n", "MPI_Quantum_send")
 
     def test_row_without_function_is_no_error(self) -> None:
-        table = self.table + "\nMPI_Unborn local - flag>logical\n"
+        table = self.table + "\nMPI_Unborn local - - flag>logical\n"
         code, _, files = self.generate(table, self.header)
         self.assertEqual(code, 0)
         self.assertNotIn("MPI_Unborn", files["next.hpp"])
@@ -88,10 +88,20 @@ class Generator(unittest.TestCase):
         self.refuses(self.changed_row("MPI_Probe", "tag:tag", "tag>tag"), self.header, "MPI_Probe", "tag")
 
     def test_unreadable_rows_are_named(self) -> None:
-        self.refuses(self.table + "\nMPI_Odd local - flag=logical\n", self.header, "MPI_Odd", "flag=logical")
-        self.refuses(self.table + "\nMPI_Odd send Sent buf:buffer\n", self.header, "MPI_Odd", "Sent needs")
-        self.refuses(self.table + "\nMPI_Odd unwrapped laziness\n", self.header, "MPI_Odd", "no reason")
-        self.refuses(self.table + "\nMPI_Barrier barrier - comm:comm\n", self.header, "MPI_Barrier has two rows")
+        self.refuses(self.table + "\nMPI_Odd local - - flag=logical\n", self.header, "MPI_Odd", "flag=logical")
+        self.refuses(self.table + "\nMPI_Odd send send Sent buf:buffer\n", self.header, "MPI_Odd", "Sent needs")
+        self.refuses(self.table + "\nMPI_Odd unwrapped - laziness\n", self.header, "MPI_Odd", "no reason")
+        self.refuses(self.table + "\nMPI_Barrier barrier barrier - comm:comm\n", self.header, "MPI_Barrier has two rows")
+
+    def test_the_table_of_the_offline_half_needs_no_header(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run([sys.executable, "-B", ADAPTER / "generate.py", "--table", ADAPTER / "functions.table", "--output", scratch],
+                           check=True)
+            (file,) = Path(scratch).iterdir()
+            text = file.read_text()
+        self.assertIn('MPI_FUNCTION("MPI_Iallreduce_c", collective_nxn, NonBlocking, nobody, "Allreduce")\n', text)
+        self.assertIn('MPI_FUNCTION("MPI_Send_init", request, Persistent, nobody, "SendPrepared")\n', text)
+        self.assertIn('MPI_REASON("clock", "', text)
 
     def test_foreign_header_is_refused(self) -> None:
         self.refuses(self.table, "int puts(const char *s);\n", "MPI_Init")

@@ -1,11 +1,15 @@
 /// What specifications may look like, and what is said of mistakes.
 
 #include <cstdlib>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
 
+#include "offline/analysis/run_comparison.hpp"
+#include "offline/findings/rules_of.hpp"
 #include "offline/properties/builtin.hpp"
 #include "offline/properties/sql.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::properties {
 namespace {
@@ -223,6 +227,17 @@ TEST(Sql, names_and_texts_cannot_leave_their_quotes) {
   EXPECT_EQ("\"a\"\"b\"", quoted_name("a\"b"));
   EXPECT_EQ("'a''; DROP TABLE x; --'", quoted_text("a'; DROP TABLE x; --"));
   EXPECT_EQ("'ab'", quoted_text(std::string_view("a\0b", 3)));
+}
+
+/// Properties and findings that ask the same draw the same line.
+TEST(Library, thresholds_are_those_of_findings_and_comparisons) {
+  const std::string library = builtin_library().text;
+  const auto has = [&](const char* name, double value) {
+    return library.find(fmt::format("float {} = {};", name, value)) != std::string::npos;
+  };
+  EXPECT_TRUE(has("SmallMessage", findings::small_message_bytes));
+  EXPECT_TRUE(has("ManyErrors", statistics::certain_errors));
+  EXPECT_TRUE(has("SlowerThreshold", analysis::RunComparisonOptions().tolerance));
 }
 
 }  // namespace

@@ -104,12 +104,5 @@ TEST(WaitKinds, what_a_request_was_for_tells_what_is_waited_for) {
   EXPECT_EQ(nullptr, kind_of("MPI_Waitall", CallClass(Transfer{})));
 }
 
-TEST(WaitKinds, are_known_of_functions) {
-  EXPECT_TRUE(is_known("MPI_Send"));
-  EXPECT_TRUE(is_known("MPI_Recv_c"));
-  EXPECT_FALSE(is_known("MPI_Isend"));
-  EXPECT_FALSE(is_known("MPI_Comm_dup"));
-}
-
 }  // namespace
 }  // namespace refrain::waits
