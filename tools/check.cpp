@@ -9,6 +9,7 @@
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -108,7 +109,8 @@ struct Run {
 Run read_run(const std::string& directory, double least_share) {
   const auto experiment = experiment::Experiment::open(directory);
   analysis::Symbolizer symbolizer;
-  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer);
+  symbols::use_names(*experiment, symbolizer);
+  const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer);
   Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
           series_of_run(*experiment, tree, least_share)};
   if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());

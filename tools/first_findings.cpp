@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,39 +20,12 @@
 #include "offline/patterns/traffic.hpp"
 #include "offline/report/headline_text.hpp"
 #include "offline/report/node_waits.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/findings_wire.hpp"
+#include "tools/held_signals.hpp"
 
 namespace refrain::tools {
 namespace fs = std::filesystem;
-/// Signals that ask to end are held back; the first one makes a descriptor readable.
-class HeldSignals {
- public:
-  HeldSignals() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&ending, signal);
-    sigprocmask(SIG_BLOCK, &ending, &before_);
-    descriptor_ = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~HeldSignals() {
-    signalfd_siginfo taken;
-    while (descriptor_ >= 0 && read(descriptor_, &taken, sizeof taken) > 0) {
-    }
-    if (descriptor_ >= 0) close(descriptor_);
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  /// In the process that searches: it ends by them.
-  void release() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-  int descriptor_ = -1;
-};
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -178,6 +150,7 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
   const auto trace = with_events ? trace::Trace::open(opened, [](std::int32_t) { return true; }) : nullptr;
   if (!trace) {
     analysis::Symbolizer symbolizer;
+    symbols::use_names(*opened, symbolizer);
     if (wanted.of_profile) search_profile(*opened, build_call_tree(*opened, symbolizer, tree), minima, tell);
   } else {
     const patterns::PathNames names(*trace, tree);

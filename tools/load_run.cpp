@@ -8,6 +8,7 @@
 #include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
 #include "offline/report/node_waits.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/first_findings.hpp"
 #include "tools/progress_line.hpp"
 
@@ -69,6 +70,7 @@ class Native {
     const FirstFindings findings =
         first_findings(directory_, most_for_events, OnSignal::EndsProcess, {.of_profile = false});
     analysis::Symbolizer symbolizer;
+    symbols::use_names(*experiment_, symbolizer);
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;
     options.also = [&](const experiment::Rank& rank) { minima.add(rank); };

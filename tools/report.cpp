@@ -26,6 +26,7 @@
 #include "offline/report/difference.hpp"
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -143,6 +144,8 @@ report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<con
 int run_difference(const Request& request, const std::shared_ptr<const experiment::Experiment>& before) {
   const auto now = experiment::Experiment::open(request.other);
   analysis::Symbolizer symbolizer;
+  for (const auto& experiment : {before, now})
+    symbols::use_names(*experiment, symbolizer, {.progress = request.options.progress});
   Output output(request.output, request.options.format == report::Format::Text);
   render_difference(run_to_compare(request.experiment, before, request.options),
                     run_to_compare(request.other, now, request.options), request.options, terminal_of(output),
@@ -190,8 +193,9 @@ int run(Request request, std::string& state) {
     };
     if (!request.other.empty()) return run_difference(request, experiment);
     check_request(*experiment, request.options);
-    if (request.options.needs_search()) search_for_findings(request.experiment, request.options);
     analysis::Symbolizer symbolizer;
+    symbols::use_names(*experiment, symbolizer, {.progress = request.options.progress});
+    if (request.options.needs_search()) search_for_findings(request.experiment, request.options);
     Output output(request.output, request.options.format == report::Format::Text && !request.watch_s);
     const report::Terminal terminal = terminal_of(output);
     render(experiment, request.options, terminal, symbolizer, [&](std::string_view text) { output.write(text); });

@@ -18,6 +18,7 @@
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/first_findings.hpp"
+#include "tools/keep_names.hpp"
 #include "tools/launchers.hpp"
 #include "tools/run_notes.hpp"
 #include "tools/start.hpp"
@@ -47,21 +48,23 @@ std::vector<std::string> settings_in_force() {
 }
 
 /// Nobody waits for more at the end of a job.
-constexpr std::chrono::seconds most_for_findings(10);
+constexpr std::chrono::seconds most_for_findings(10), most_for_names(10), most_when_stopped(2);
 
 void tell_findings(const FirstFindings& findings) {
   constexpr std::size_t most = 3;
   for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i) say("refrain: {}", line_of(findings.all[i]));
 }
 
-/// Waits for the command, and says what costs most and where the results are.
+/// Waits for the command, keeps the names of its functions, and says what costs most and where the results are.
 int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
   if (end.started) {
     // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
-    const bool was_stopped = end.signal != 0 || end.exit_code > 128;
+    bool was_stopped = end.signal != 0 || end.exit_code > 128;
     // The command has ended as it did; nothing that goes wrong here changes that.
     try {
+      for (const std::string& experiment : notes->experiments())
+        was_stopped |= !keep_names(experiment, was_stopped ? most_when_stopped : most_for_names);
       if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
         tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
       if (const std::string line = notes->left_behind(); !line.empty()) say("refrain: {}", line);

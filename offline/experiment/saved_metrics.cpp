@@ -1,19 +1,12 @@
 #include "offline/experiment/saved_metrics.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
 
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/json_file.hpp"
+#include "offline/experiment/whole_file.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -131,33 +124,12 @@ std::string json_of(std::size_t paths, std::span<const SavedMetric> metrics) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-bool write_all(int file, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t written = write(file, text.data() + done, text.size() - done);
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) done += static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 }  // namespace
 
 void write_saved_metrics(const std::filesystem::path& experiment, std::size_t paths,
                          std::span<const SavedMetric> metrics) {
-  const std::filesystem::path path = experiment / saved_metrics_name;
-  constexpr const char* ending = ".new";  // to be ignored, like all unfinished files
-  std::string made = path.string() + ".XXXXXX" + ending;
-  const int file = mkostemps(made.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
-  if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
-  const mode_t mask = umask(0);
-  umask(mask);
-  bool good = write_all(file, json_of(paths, metrics)) && fchmod(file, 0666 & ~mask) == 0;
-  int error = errno;
-  good = close(file) == 0 && good;
-  if (good && std::rename(made.c_str(), path.c_str()) == 0) return;
-  if (good) error = errno;
-  unlink(made.c_str());
-  throw std::system_error(error, std::generic_category(), path.string());
+  const std::string text = json_of(paths, metrics);
+  write_whole_file(experiment / saved_metrics_name, std::as_bytes(std::span(text)));
 }
 
 std::vector<SavedMetric> parse_saved_metrics(const InputFile& file, std::size_t paths) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "offline/symbols/experiment_names.hpp"
+
 namespace refrain::patterns {
 
 PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options)
@@ -9,6 +11,7 @@ PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions&
       naming_{[this](std::uint32_t path) { return node_of(path); },
               [this](std::uint32_t node) { return names_of(node); }} {
   if (trace.archive()) return;
+  symbols::use_names(trace.experiment(), symbolizer_);
   tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_, options);
   // The profile tells waiting for a core from being blocked; events and samples do not.
   naming_.not_on_cpu = node_for(analysis::not_on_cpu_name);

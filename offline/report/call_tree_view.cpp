@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/node_waits.hpp"
@@ -233,7 +233,7 @@ class CallTreePage : public RunPage {
   /// File and line; the place in the module where there are none, or where two call sites have the same.
   std::string site(const TreeNode& node) const {
     if (node.module.empty()) return "";
-    const std::string place = fmt::format("{}+0x{:x}", analysis::base_name(node.module), node.offset);
+    const std::string place = fmt::format("{}+0x{:x}", symbols::base_name(node.module), node.offset);
     if (node.name == place) return "";
     if (node.file.empty()) return "  [" + place + "]";
     const auto& siblings = d_.tree.nodes[static_cast<std::size_t>(std::max(node.parent, 0))].children;
@@ -242,7 +242,7 @@ class CallTreePage : public RunPage {
       return other.name == node.name && other.file == node.file && other.line == node.line &&
              other.offset != node.offset;
     });
-    const std::string line = fmt::format("{}:{}", analysis::base_name(node.file), node.line);
+    const std::string line = fmt::format("{}:{}", symbols::base_name(node.file), node.line);
     return "  [" + line + (alone ? "]" : ", " + place + "]");
   }
 

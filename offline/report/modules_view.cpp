@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 
-#include "offline/analysis/names.hpp"
 #include "offline/report/table_page.hpp"
 
 namespace refrain::report {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/node_waits.hpp"
@@ -35,10 +35,10 @@ std::string site_of(const analysis::CallTree& tree, std::uint32_t node) {
   if (parent == 0) return {};
   const analysis::TreeNode& of = tree.nodes[parent];
   const std::string name = analysis::short_name(of.name);
-  if (!of.file.empty()) return fmt::format("{}, {}:{}", name, analysis::base_name(of.file), of.line);
+  if (!of.file.empty()) return fmt::format("{}, {}:{}", name, symbols::base_name(of.file), of.line);
   const std::string place = of.module.empty() || of.offset == 0
                                 ? std::string()
-                                : fmt::format("{}+0x{:x}", analysis::base_name(of.module), of.offset);
+                                : fmt::format("{}+0x{:x}", symbols::base_name(of.module), of.offset);
   return place.empty() || place == name ? name : fmt::format("{}, {}", name, place);
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/analysis/run_totals.hpp"
 
 namespace refrain::report {
@@ -136,7 +136,7 @@ void Document::for_each_rank(experiment::Depth depth, const std::function<void(c
 
 std::string root_name(const experiment::Experiment& experiment) {
   const auto& command = experiment.manifest().command;
-  return command.empty() ? "(all)" : std::string(analysis::base_name(command.front()));
+  return command.empty() ? "(all)" : std::string(symbols::base_name(command.front()));
 }
 
 }  // namespace refrain::report

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/json_tables.hpp"
 #include "offline/report/loop_view.hpp"
@@ -245,7 +245,7 @@ void check_folds(const experiment::Experiment& experiment, const Options& option
   const auto& modules = experiment.definitions().modules;
   for (const std::string& wanted : options.fold.modules) {
     const analysis::ModuleFold fold{{wanted}, false};
-    if (std::ranges::none_of(modules, [&](const auto& of) { return fold.folds(analysis::base_name(of.path)); }))
+    if (std::ranges::none_of(modules, [&](const auto& of) { return fold.folds(symbols::base_name(of.path)); }))
       throw UsageError(
           fmt::format("--fold {}: no call path of the program goes through a module of this name "
                       "(--modules lists them)",

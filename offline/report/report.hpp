@@ -13,7 +13,7 @@
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/severities.hpp"
-#include "offline/analysis/symbols.hpp"
+#include "offline/symbols/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/findings/finding.hpp"
 #include "offline/report/table.hpp"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/report/run_page.hpp"
 #include "offline/report/table_page.hpp"
 #include "offline/report/units.hpp"
@@ -41,7 +41,7 @@ std::string chosen_file(const Document& d) {
   // A path from elsewhere to a file of the same name.
   if (found.empty())
     for (const std::string& file : files)
-      if (analysis::base_name(file) == analysis::base_name(d.options.source)) found.push_back(file);
+      if (symbols::base_name(file) == symbols::base_name(d.options.source)) found.push_back(file);
   if (found.size() == 1) return found[0];
   std::string list;
   constexpr std::size_t most = 5;

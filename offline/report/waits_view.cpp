@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 
-#include "offline/analysis/names.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/run_page.hpp"
 #include "offline/report/units.hpp"

@@ -102,6 +102,11 @@ def without_results(stderr: str) -> tuple[str, str]:
     return "".join(lines), last
 
 
+def written_by_ranks(experiment: Path) -> list[str]:
+    """The files of an experiment, but for those with the names of functions, which tools add."""
+    return sorted(name for name in os.listdir(experiment) if name != "names.refrain" and not name.startswith("functions-"))
+
+
 def python_with_otf2() -> str | None:
     """Debian's has the package; the one that runs this may be another."""
     for python in (sys.executable, "/usr/bin/python3"):

@@ -1,4 +1,4 @@
-#include "offline/analysis/plt.hpp"
+#include "offline/symbols/plt.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 /// Imported symbol by the address of the table slot that the loader fills in.
@@ -69,4 +69,4 @@ std::vector<std::pair<std::uint64_t, std::string>> plt_stubs(Elf* elf) {
   return stubs;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 class FrameEntries {
  public:
@@ -30,4 +30,4 @@ class FrameEntries {
   std::vector<Entry> entries_;  ///< by `begin`
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 /// (address of the stub, "name@plt"), ascending; each stub is 16 bytes, in .plt.got 8 or 16.
 std::vector<std::pair<std::uint64_t, std::string>> plt_stubs(Elf* elf);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -1,63 +1,22 @@
-#include "offline/analysis/module_symbols.hpp"
+#include "offline/symbols/module_symbols.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <gelf.h>
-#include <iterator>
-#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
-#include "format/file_identity.hpp"
-#include "offline/analysis/names.hpp"
-#include "offline/analysis/plt.hpp"
+#include "offline/symbols/build_id.hpp"
+#include "offline/symbols/names.hpp"
+#include "offline/symbols/plt.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
-constexpr std::string_view vdso = "[vdso]";
 constexpr std::uint64_t plt_stub_bytes = 16;
 /// Longest start-up code that is taken for `_start` when the executable has no symbols; that of glibc has 34 bytes.
 constexpr std::uint64_t start_code_bytes = 48;
-
-std::string hexadecimal(std::uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-std::string hexadecimal(const unsigned char* bytes, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", bytes[i]);
-    text += two;
-  }
-  return text;
-}
-
-/// The separate debug file of a build-id, whether or not it exists.
-std::string debug_file_of(const std::string& directory, const std::string& build_id) {
-  return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
-}
-
-std::string hexadecimal_mark() {
-  return hexadecimal(format::file_identity_mark, static_cast<int>(std::size(format::file_identity_mark)));
-}
-
-/// Of a module without a build-id: what stands for it, by the contents of the file. Empty: it cannot be read.
-std::string identity_of(int file) {
-  struct stat status;
-  std::uint8_t identity[format::file_identity_size];
-  const auto read = [&](std::uint64_t offset, std::byte* bytes, std::size_t size) {
-    return pread(file, bytes, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
-  };
-  if (fstat(file, &status) != 0 || !format::identify_file(static_cast<std::uint64_t>(status.st_size), read, identity))
-    return {};
-  return hexadecimal(identity, static_cast<int>(std::size(identity)));
-}
 
 bool has_symbol_table(Elf* elf) {
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
@@ -82,26 +41,27 @@ bool has_soname(Elf* elf) {
 
 }  // namespace
 
+std::string debug_file_of(const std::string& directory, const std::string& build_id) {
+  if (build_id.size() < 3 || is_by_contents(build_id)) return {};
+  return directory + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
 ModuleSymbols::ModuleSymbols(const std::string& path, const std::string& build_id, const std::string& debug_directory)
     : path_(path), debug_path_(":.debug:" + debug_directory), debug_path_pointer_(debug_path_.data()) {
-  if (path == vdso || path.empty()) return;
   callbacks_.find_elf = dwfl_build_id_find_elf;
   callbacks_.find_debuginfo = dwfl_standard_find_debuginfo;
   callbacks_.section_address = dwfl_offline_section_address;
   callbacks_.debuginfo_path = &debug_path_pointer_;
   if (!open(path, build_id)) {
     // The debug file of that very build still has the names when the module itself was rebuilt or removed.
-    const std::string why = note_;
-    if (build_id.size() < 3 || build_id.starts_with(hexadecimal_mark()) ||
-        !open(debug_file_of(debug_directory, build_id), build_id)) {
+    const std::string why = note_, debug_file = debug_file_of(debug_directory, build_id);
+    if (debug_file.empty() || !open(debug_file, build_id)) {
       note_ = why;
       return;
     }
     note_.clear();
   }
-  load_symbols();
-  Dwarf_Addr bias = 0;
-  if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias); dwarf != nullptr && bias == 0) dwarf_.emplace(dwarf);
+  source_ = find_source();
 }
 
 ModuleSymbols::~ModuleSymbols() {
@@ -120,8 +80,8 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
         name + ": " + file + " cannot be opened (" + std::strerror(errno) + "); its functions are shown as addresses";
     return false;
   }
-  const bool by_contents = build_id.starts_with(hexadecimal_mark());
-  if (by_contents && identity_of(descriptor) != build_id) {
+  const bool by_contents = is_by_contents(build_id);
+  if (by_contents && identity_of_file(descriptor) != build_id) {
     close(descriptor);
     note_ =
         name + ": " + file + " is not the file that ran, which had no build-id; its functions are shown as addresses";
@@ -149,6 +109,33 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
     return false;
   }
   return true;
+}
+
+NameSource ModuleSymbols::find_source() {
+  Dwarf_Addr bias = 0;
+  if (Dwarf* debug = dwfl_module_getdwarf(module_, &bias); debug != nullptr && bias == 0) {
+    debug_ = debug;
+    return NameSource::Debug;
+  }
+  const int count = dwfl_module_getsymtab(module_);
+  Elf* last_file = nullptr;
+  for (int i = 1; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    Elf* file = nullptr;
+    dwfl_module_getsym_info(module_, i, &symbol, &address, nullptr, &file, nullptr);
+    if (file == nullptr || file == last_file) continue;
+    if (has_symbol_table(last_file = file)) return NameSource::Symbols;
+  }
+  return NameSource::Exported;
+}
+
+/// What takes time is done when the first address is asked for.
+void ModuleSymbols::load() {
+  if (is_loaded_) return;
+  is_loaded_ = true;
+  load_symbols();
+  if (debug_ != nullptr) dwarf_.emplace(debug_);
 }
 
 void ModuleSymbols::load_symbols() {
@@ -183,11 +170,9 @@ void ModuleSymbols::load_symbols() {
     symbols_.push_back({address, std::min(address + symbol.st_size, limit), limit, 0, name, rank});
   }
   std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    // Last of several at one address wins, so the best is last: sized, global, fewest underscores, shortest.
-    const auto underscores = [](const char* name) { return std::strspn(name, "_"); };
-    return std::tuple(a.begin, a.end != a.begin, -a.rank, underscores(b.name), std::strlen(b.name),
-                      std::string_view(b.name)) < std::tuple(b.begin, b.end != b.begin, -b.rank, underscores(a.name),
-                                                             std::strlen(a.name), std::string_view(a.name));
+    // Last of several at one address wins, so the best is last.
+    return std::tuple(a.begin, a.end != a.begin, order_of_names(b.rank, b.name)) <
+           std::tuple(b.begin, b.end != b.begin, order_of_names(a.rank, a.name));
   });
   std::uint64_t reach = 0;
   for (Symbol& symbol : symbols_) symbol.reach = reach = std::max(reach, symbol.end);
@@ -209,10 +194,6 @@ std::optional<std::uint64_t> ModuleSymbols::function_at(std::uint64_t instructio
   return entries_->function_at(instruction);
 }
 
-std::string ModuleSymbols::name_at(std::uint64_t address) const {
-  return std::string(base_name(path_)) + "+" + hexadecimal(address);
-}
-
 /// All code of one function is to have one name: that of where the function begins.
 void ModuleSymbols::name_by_unwind_tables(SourceFrame& frame, std::uint64_t address, std::uint64_t instruction) {
   const std::optional<std::uint64_t> begin = function_at(instruction);
@@ -222,15 +203,15 @@ void ModuleSymbols::name_by_unwind_tables(SourceFrame& frame, std::uint64_t addr
     frame.part = name.part;
     return;
   }
-  frame.function = name_at(begin.value_or(address));
+  frame.begin = begin.value_or(address);
   frame.named = false;
 }
 
-std::vector<SourceFrame> ModuleSymbols::frames(std::uint64_t address, Lookup lookup) {
-  if (path_ == vdso) return {{.function = std::string(vdso)}};
-  if (path_.empty()) return {{.function = hexadecimal(address), .named = false}};
+std::vector<SourceFrame> ModuleSymbols::frames(const Place& place) {
+  const auto [address, lookup] = place;
   const std::uint64_t instruction = lookup == Lookup::ReturnAddress && address > 0 ? address - 1 : address;
-  if (module_ == nullptr) return {{.function = name_at(address), .named = false}};
+  if (module_ == nullptr) return {{.named = false, .begin = address}};
+  load();
 
   std::vector<SourceFrame> result;
   if (dwarf_) result = dwarf_->frames(instruction, lookup != Lookup::Entry);
@@ -258,4 +239,4 @@ std::vector<SourceFrame> ModuleSymbols::frames(std::uint64_t address, Lookup loo
   return result;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 struct CodeOfFunction {
   struct Range {
@@ -21,4 +21,4 @@ struct CodeOfFunction {
 /// `function` as a user writes it (config/function_name.hpp), in the executable or shared library `path`.
 CodeOfFunction code_of_function(const std::string& path, std::string_view function);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

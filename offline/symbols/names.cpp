@@ -1,4 +1,4 @@
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 
 #include <cctype>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "offline/experiment/clean_text.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 constexpr std::string_view clone_suffixes[] = {"constprop", "isra",       "part", "cold",    "lto_priv",
@@ -65,4 +65,4 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

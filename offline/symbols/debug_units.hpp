@@ -5,7 +5,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 /// Calls `callback(unit, code)` for each. `unit` stands in the module itself and has the addresses; `code` has what is
 /// below it: the split unit of a skeleton where there is one, else `unit` again.
@@ -32,4 +32,4 @@ void for_each_range(Dwarf_Die& die, Callback callback) {
     if (begin > highest_discarded && begin < end) callback(begin, end);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

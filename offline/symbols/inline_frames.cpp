@@ -1,15 +1,15 @@
-#include "offline/analysis/inline_frames.hpp"
+#include "offline/symbols/inline_frames.hpp"
 
 #include <algorithm>
 #include <dwarf.h>
 #include <filesystem>
 #include <string_view>
 
-#include "offline/analysis/debug_units.hpp"
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/debug_units.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/experiment/clean_text.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 bool is_fortran(int language) {
@@ -212,4 +212,4 @@ std::vector<SourceFrame> InlineFrames::frames(std::uint64_t address, bool expand
   return result;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -1,4 +1,4 @@
-#include "offline/analysis/frame_entries.hpp"
+#include "offline/symbols/frame_entries.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 using Bytes = std::span<const unsigned char>;
@@ -202,4 +202,4 @@ std::optional<std::uint64_t> FrameEntries::function_at(std::uint64_t address) co
   return entry->function;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "offline/analysis/symbols.hpp"
+#include "offline/symbols/source_frame.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 class InlineFrames {
  public:
@@ -52,4 +52,4 @@ class InlineFrames {
   std::vector<std::size_t> unranged_;  ///< units that do not say where their code is
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -1,8 +1,8 @@
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 
 #include <gtest/gtest.h>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 TEST(FunctionName, plain_c_names_stay) {
@@ -30,4 +30,4 @@ TEST(FunctionName, clones_have_the_name_of_what_they_were_cloned_from) {
 }
 
 }  // namespace
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

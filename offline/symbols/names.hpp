@@ -1,10 +1,12 @@
 #pragma once
 /// From what the linker calls a function to what people call it.
 
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 
 struct FunctionName {
   std::string text;
@@ -16,7 +18,13 @@ struct FunctionName {
 /// (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`, `.lto_priv.0`, ...) is taken off. Plain C names stay as they are.
 FunctionName function_name(std::string_view symbol);
 
+/// Of several names of one address the least is the best: that with the lowest `rank`, with the fewest underscores in
+/// front, the shortest one.
+inline auto order_of_names(int rank, const char* name) {
+  return std::tuple(rank, std::strspn(name, "_"), std::strlen(name), std::string_view(name));
+}
+
 /// Last component of a path.
 std::string_view base_name(std::string_view path);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

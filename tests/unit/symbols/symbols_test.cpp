@@ -1,90 +1,19 @@
 // Symbol resolution against binutils: every program is compiled here, and nm and addr2line tell the truth.
-#include "offline/analysis/symbols.hpp"
+#include "offline/symbols/symbols.hpp"
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <map>
 #include <memory>
-#include <sstream>
-#include <unistd.h>
 
 #include "format/file_identity.hpp"
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
+#include "tests/unit/symbols/compiled_programs.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string output_of(const std::string& command) {
-  std::string text;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), n);
-  EXPECT_EQ(pclose(pipe), 0) << command;
-  return text;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-struct Function {
-  std::uint64_t begin, size;
-  std::string name;
-};
-
-class Symbols : public testing::Test {
+class Symbols : public CompiledPrograms {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/refrain-symbols-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string compile(const std::string& source, const std::string& options, const std::string& name = "program") {
-    const std::string extension = fs::path(source).extension();
-    const std::string compiler = extension == ".c" ? C_COMPILER : extension == ".cpp" ? CXX_COMPILER : FORTRAN_COMPILER;
-    const std::string program = (folder_ / name).string();
-    // gfortran writes its module file into the current folder.
-    output_of("cd " + folder_.string() + " && " + compiler + " -Wl,--build-id " + options + " " PROGRAMS "/" + source +
-              " -o " + program);
-    return program;
-  }
-  static std::string build_id(const std::string& program) {
-    const std::string notes = output_of("readelf -n " + program);
-    const auto at = notes.find("Build ID: ");
-    return at == notes.npos ? "" : notes.substr(at + 10, notes.find('\n', at) - at - 10);
-  }
-  static std::vector<Function> functions(const std::string& program, const std::string& nm_options = "") {
-    std::vector<Function> list;
-    for (const auto& line : lines_of(output_of("nm -S --defined-only " + nm_options + " " + program))) {
-      std::istringstream in(line);
-      std::string begin, size, type, name;
-      in >> begin >> size >> type >> name;
-      if (name.empty() || std::string("tTwWi").find(type) == std::string::npos) continue;
-      list.push_back({std::stoull(begin, nullptr, 16), std::stoull(size, nullptr, 16), name});
-    }
-    return list;
-  }
-  /// With those that have no size, which nm -S leaves out.
-  static std::vector<Function> functions_and_labels(const std::string& program) {
-    std::vector<Function> list;
-    for (const auto& line : lines_of(output_of("nm --defined-only " + program))) {
-      std::istringstream in(line);
-      std::string begin, type, name;
-      in >> begin >> type >> name;
-      if (type == "T" || type == "t") list.push_back({std::stoull(begin, nullptr, 16), 0, name});
-    }
-    return list;
-  }
   std::string name_at(const std::string& program, std::uint64_t address, const std::string& id) {
     return symbolizer().resolve(program, id, address, Lookup::Entry).back().function;
   }
@@ -148,7 +77,6 @@ class Symbols : public testing::Test {
     EXPECT_GT(inlined, 5u);
   }
 
-  fs::path folder_;
   std::string build_id_;
   std::unique_ptr<Symbolizer> symbolizer_;
 };
@@ -456,4 +384,4 @@ TEST_F(Symbols, fortran_procedures_have_the_names_of_their_source) {
 }
 
 }  // namespace
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols

@@ -1,7 +1,6 @@
-#include "offline/analysis/inlined_code.hpp"
+#include "offline/symbols/inlined_code.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -10,9 +9,10 @@
 #include <unistd.h>
 
 #include "config/function_name.hpp"
-#include "offline/analysis/debug_units.hpp"
+#include "offline/symbols/build_id.hpp"
+#include "offline/symbols/debug_units.hpp"
 
-namespace refrain::analysis {
+namespace refrain::symbols {
 namespace {
 
 using Range = CodeOfFunction::Range;
@@ -65,13 +65,7 @@ std::string build_id_of(Dwfl_Module* module) {
   const unsigned char* bits = nullptr;
   GElf_Addr at = 0;
   const int size = dwfl_module_build_id(module, &bits, &at);
-  std::string text;
-  for (int i = 0; i < size; ++i) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", bits[i]);
-    text += two;
-  }
-  return text;
+  return hexadecimal(bits, size);
 }
 
 }  // namespace
@@ -101,4 +95,4 @@ CodeOfFunction code_of_function(const std::string& path, std::string_view functi
   return code;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::symbols
