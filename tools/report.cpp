@@ -24,17 +24,17 @@
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/report/difference.hpp"
+#include "offline/report/found.hpp"
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/wait_iterations.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/first_findings.hpp"
 #include "tools/pager.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
-#include "tools/start.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/threads_option.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
 
@@ -45,7 +45,7 @@ constexpr const char* name = "report";
 
 struct Request {
   std::string experiment, other, output = "-";
-  std::string format = "text";
+  std::string format = "text", threads;
   std::vector<std::string> ranks, folded;
   std::optional<double> watch_s;  ///< again after so many seconds, while the program runs
   report::Options options;
@@ -97,35 +97,33 @@ bool anything_left(const experiment::Experiment& experiment, const report::Optio
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
-/// So long the search for what stands out may take, of a report that somebody waits for.
-constexpr std::chrono::milliseconds most_for_people(2500);
+/// What is kept, or is searched for now.
+report::Found found_with_progress(const experiment::Experiment& experiment) {
+  ProgressLine line;
+  return report::found_in(experiment, [&](double share) {
+    line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+  });
+}
 
-/// What stands out, and what events say of call paths. The search goes on while the report is made.
-void search_for_findings(const std::string& experiment, report::Options& options) {
-  constexpr std::chrono::milliseconds most_for_programs(10000);
-  WantedFindings wanted;
-  wanted.tree.callsites = options.callsites || options.needs_callsites();
-  wanted.tree.depth = options.callpath_depth;
-  wanted.tree.fold = options.fold;
-  wanted.waits_by_rank = options.waits && options.format == report::Format::Json;
-  wanted.traffic = options.needs_traffic();
-  const bool is_for_people = options.format == report::Format::Text && !options.waits;
-  const auto most = is_for_people ? most_for_people : most_for_programs;
-  const auto search = std::make_shared<FindingsSearch>(experiment, most, OnSignal::EndsProcess, wanted);
-  options.end_of_search = [search, experiment](report::Options& of) {
-    FirstFindings findings = search->wait();
-    if (findings.done == Step::Profile) {
-      of.events_not_searched = fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}));
-      findings.all.push_back({.rule = "events_not_searched",
-                              .text = "there are too many events to search them here: " + *of.events_not_searched});
-    } else if (findings.done == Step::None) {
-      findings.all.push_back(
-          {.rule = "not_searched", .text = "what stands out is not known: the search for it did not come to its end"});
-    }
-    if (of.needs_findings()) of.findings = std::move(findings.all);
-    of.waits_in_events = std::move(findings.waits);
-    of.traffic = std::move(findings.traffic);
-  };
+/// What stands out, and what events say of call paths.
+void find_out(const experiment::Experiment& experiment, report::Options& options) {
+  report::Found found = found_with_progress(experiment);
+  if (!found.not_searched.empty()) options.events_not_searched = found.not_searched;
+  if (options.needs_findings()) options.findings = std::move(found.findings);
+  if (!found.has_events) return;
+  options.waits_in_events = std::move(options.has_usual_names() ? found.by_name : found.by_path);
+  if (options.needs_traffic()) options.traffic = std::move(found.traffic);
+}
+
+/// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
+void find_metric(const experiment::Experiment& experiment, const std::string& metric) {
+  const std::vector<std::string> known = analysis::severity_metric_names();
+  const auto is_it = [&](const experiment::SavedMetric& of) { return of.name == metric; };
+  const std::vector<std::string> all = patterns::pattern_names();
+  if (std::ranges::find(known, metric) != known.end() || std::ranges::find(all, metric) == all.end()) return;
+  if (kept_analyses(experiment).empty() && std::ranges::any_of(experiment.saved_metrics(), is_it))
+    complain(name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
+  else found_with_progress(experiment);
 }
 
 report::Terminal terminal_of(const Output& output) {
@@ -133,20 +131,19 @@ report::Terminal terminal_of(const Output& output) {
 }
 
 /// Findings are of all ranks.
-report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<const experiment::Experiment> experiment,
+report::RunToCompare run_to_compare(std::shared_ptr<const experiment::Experiment> experiment,
                                     const report::Options& options) {
   if (!options.ranks.empty() || options.some_threads()) return {std::move(experiment), {}};
-  FirstFindings first = first_findings(name, most_for_people, OnSignal::EndsProcess);
-  return {std::move(experiment), std::move(first.all), first.done == Step::All};
+  report::Found found = found_with_progress(*experiment);
+  return {std::move(experiment), std::move(found.findings), found.not_searched.empty()};
 }
 
 int run_difference(const Request& request, const std::shared_ptr<const experiment::Experiment>& before) {
   const auto now = experiment::Experiment::open(request.other);
   analysis::Symbolizer symbolizer;
   Output output(request.output, request.options.format == report::Format::Text);
-  render_difference(run_to_compare(request.experiment, before, request.options),
-                    run_to_compare(request.other, now, request.options), request.options, terminal_of(output),
-                    symbolizer, [&](std::string_view text) { output.write(text); });
+  render_difference(run_to_compare(before, request.options), run_to_compare(now, request.options), request.options,
+                    terminal_of(output), symbolizer, [&](std::string_view text) { output.write(text); });
   output.finish();
   int code = exit_ok;
   for (const auto& experiment : {before, now}) {
@@ -162,6 +159,7 @@ int run(Request request, std::string& state) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
     request.options.set_format(request.format);
+    use_threads(request.threads);
     RanksAndThreads chosen = parse_ranks_and_threads(request.ranks);
     request.options.ranks = std::move(chosen.ranks);
     request.options.threads_of_ranks = std::move(chosen.threads);
@@ -190,7 +188,8 @@ int run(Request request, std::string& state) {
     };
     if (!request.other.empty()) return run_difference(request, experiment);
     check_request(*experiment, request.options);
-    if (request.options.needs_search()) search_for_findings(request.experiment, request.options);
+    if (request.options.needs_search()) find_out(*experiment, request.options);
+    if (request.options.locations) find_metric(*experiment, request.options.metric);
     analysis::Symbolizer symbolizer;
     Output output(request.output, request.options.format == report::Format::Text && !request.watch_s);
     const report::Terminal terminal = terminal_of(output);
@@ -421,6 +420,7 @@ void add_report(Command root, Invocation& invocation) {
                                  report::usual_min_share))
              .type("PERCENT"),
          0, 100);
+  add_threads(command, request->threads);
   command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
   command.footer(
       "Values are sums over all locations (threads of all ranks).\n"

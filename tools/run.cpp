@@ -3,7 +3,6 @@
 /// about the results.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -14,11 +13,13 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "offline/report/found.hpp"
 #include "tools/console.hpp"
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/first_findings.hpp"
+#include "tools/held_signals.hpp"
 #include "tools/launchers.hpp"
+#include "tools/progress_line.hpp"
 #include "tools/run_notes.hpp"
 #include "tools/start.hpp"
 #include "tools/subcommands.hpp"
@@ -46,12 +47,28 @@ std::vector<std::string> settings_in_force() {
   return settings;
 }
 
-/// Nobody waits for more at the end of a job.
-constexpr std::chrono::seconds most_for_findings(10);
-
-void tell_findings(const FirstFindings& findings) {
+/// Searches the experiment, keeps what is found there for those who look later, and says what costs most. A signal that
+/// asks this process to end ends the search instead.
+void analyse_and_tell(const std::string& experiment) {
   constexpr std::size_t most = 3;
-  for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i) say("refrain: {}", line_of(findings.all[i]));
+  const HeldSignals held;
+  ProgressLine line;
+  try {
+    const report::Found found = report::search_some(experiment, [&](double share) {
+      held.check();
+      line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+    });
+    line.end();
+    for (std::size_t i = 0; i < std::min(found.findings.size(), most); ++i)
+      say("refrain: {}", line_of(found.findings[i]));
+    held.check();
+    keep_found(*experiment::Experiment::open(experiment), found, "", REFRAIN_VERSION);
+  } catch (const Interrupted&) {
+    line.end();
+    say("refrain: not analysed, as it was interrupted; refrain analyze {} does it", quoted({experiment}));
+  } catch (const std::exception&) {
+    // The program has ended as it did. Reports search themselves, and say what is wrong.
+  }
 }
 
 /// Waits for the command, and says what costs most and where the results are.
@@ -63,7 +80,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
     // The command has ended as it did; nothing that goes wrong here changes that.
     try {
       if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
-        tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
+        analyse_and_tell(experiment);
       if (const std::string line = notes->left_behind(); !line.empty()) say("refrain: {}", line);
       if (const std::string line = notes->line(); !line.empty()) say("refrain: {}", line);
     } catch (const std::exception& error) {

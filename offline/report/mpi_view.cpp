@@ -25,7 +25,7 @@ struct CallSite {
   std::optional<std::int64_t> largest;  ///< at most so many bytes
   double wait_s = 0;
   double wait_known_s = 0;  ///< time of the call paths of which it is known
-  std::optional<EventTraffic::Partners> partners;
+  std::optional<patterns::Traffic::Partners> partners;
   std::map<std::int32_t, double> by_rank_s;
 };
 
@@ -84,7 +84,7 @@ class CallSites {
                                   MetricId::BytesWritten, MetricId::BytesCompleted})
       to.bytes = analysis::add_saturating(to.bytes, of.exclusive[metric]);
   }
-  static void add(CallSite& to, const EventTraffic::Partners& of) {
+  static void add(CallSite& to, const patterns::Traffic::Partners& of) {
     if (!to.partners) to.partners = of;
     to.partners->fewest = std::min(to.partners->fewest, of.fewest);
     to.partners->most = std::max(to.partners->most, of.most);
@@ -133,8 +133,8 @@ Row row_of(const Document& d, const CallSite& of) {
   const double mean_s = sum_s / std::max(static_cast<double>(of.by_rank_s.size()), 1.0);
   return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s, mean_s,
            high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
-           partners(&EventTraffic::Partners::fewest), partners(&EventTraffic::Partners::most), path_to(d.tree, of.node),
-           name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
+           partners(&patterns::Traffic::Partners::fewest), partners(&patterns::Traffic::Partners::most),
+           path_to(d.tree, of.node), name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
 }
 
 Table mpi_table(const Document& d) {

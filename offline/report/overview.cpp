@@ -7,6 +7,7 @@
 
 #include "offline/analysis/names.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "offline/experiment/rank_pass.hpp"
 
 namespace refrain::report {
 namespace {
@@ -129,9 +130,12 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
 bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
+  std::vector<std::size_t> places;
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-    if (chosen(experiment->ranks()[place]))
-      if (const auto rank = experiment->rank(place, depth)) use(*rank);
+    if (chosen(experiment->ranks()[place])) places.push_back(place);
+  experiment::for_each_rank(*experiment, places, depth, [&](const experiment::RankHandle& rank) {
+    if (rank) use(*rank);
+  });
 }
 
 std::string root_name(const experiment::Experiment& experiment) {

@@ -26,7 +26,7 @@ double seconds_of_ns(double ns) { return ns / 1e9; }
 /// What a view needs; all of it outlives the tables.
 struct PatternsShown {
   const Analysis& analysis;
-  const trace::Trace& trace;
+  std::span<const trace::LocationOfTrace> locations;
   const patterns::Naming& naming;
   const PatternOptions& options;
 
@@ -43,7 +43,7 @@ struct PatternsShown {
     if (names.empty()) names.emplace_back("(unknown)");
     return names;
   }
-  std::string place(std::uint32_t location) const { return place_of(trace.locations()[location]); }
+  std::string place(std::uint32_t location) const { return place_of(locations[location]); }
 };
 
 Table by_callpath_table(const PatternsShown& shown, const std::vector<PatternResult::ByNode>& all) {
@@ -68,11 +68,31 @@ Table by_location_table(const PatternsShown& shown, const PatternResult& of) {
           [&shown, &of](const TakeRow& take) {
             for (std::size_t i = 0; i < shown.rows(of.by_location.size()); ++i) {
               const auto& row = of.by_location[i];
-              const trace::LocationOfTrace& location = shown.trace.locations()[row.location];
+              const trace::LocationOfTrace& location = shown.locations[row.location];
               const Cell ns = seconds_of_ns(row.severity.ns);
               const Cell error =
                   row.severity.error_ns == patterns::not_known ? Cell() : Cell(seconds_of_ns(row.severity.error_ns));
               take({{std::int64_t{location.rank}, std::int64_t{location.thread}, ns, error, ns, error}});
+            }
+          }};
+}
+
+Table worst_table(const PatternsShown& shown, const PatternResult& of) {
+  return {"worst",
+          {{"path", Kind::Path},
+           {"severity_s", Kind::Seconds},
+           {"rank", Kind::Id},
+           {"thread", Kind::Id},
+           {"begin_s", Kind::Seconds},
+           {"loop"},
+           {"iteration", Kind::Id}},
+          [&shown, &of](const TakeRow& take) {
+            for (const PatternResult::Worst& row : of.worst) {
+              const trace::LocationOfTrace& location = shown.locations[row.location];
+              const bool is_outside = row.loop.empty();
+              take({{shown.path(row.node), seconds_of_ns(static_cast<double>(row.ns)), std::int64_t{location.rank},
+                     std::int64_t{location.thread}, seconds_of_ns(static_cast<double>(row.enter_ns)),
+                     is_outside ? Cell() : Cell(row.loop), is_outside ? Cell() : Cell(row.iteration)}});
             }
           }};
 }
@@ -90,12 +110,15 @@ Table patterns_table(const PatternsShown& shown) {
           [&shown](const TakeRow& take) {
             for (const PatternResult& of : shown.analysis.patterns) {
               if (!shown.has(of)) continue;
-              take({{of.about.name, of.about.parent, seconds_of_ns(of.all.ns), shown.share(of.all.ns), of.confidence,
-                     of.is_sampled   ? "sampled"
-                     : of.is_partial ? "part"
-                                     : "all",
-                     seconds_of_ns(of.all.error_ns), of.names.empty() ? Cell() : Cell(of.names)},
-                    {by_callpath_table(shown, of.by_node), by_location_table(shown, of)}});
+              Row row{{of.about.name, of.about.parent, seconds_of_ns(of.all.ns), shown.share(of.all.ns), of.confidence,
+                       of.is_sampled   ? "sampled"
+                       : of.is_partial ? "part"
+                                       : "all",
+                       seconds_of_ns(of.all.error_ns), of.names.empty() ? Cell() : Cell(of.names)},
+                      {by_callpath_table(shown, of.by_node), by_location_table(shown, of)}};
+              if (shown.options.with_worst && shown.options.format == Format::Json)
+                row.tables.push_back(worst_table(shown, of));
+              take(row);
             }
           }};
 }
@@ -103,7 +126,7 @@ Table patterns_table(const PatternsShown& shown) {
 /// Kind, paths, rank and thread.
 Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) {
   const auto path = [&](const std::optional<std::uint32_t>& node) { return node ? Cell(shown.path(*node)) : Cell(); };
-  const trace::LocationOfTrace& location = shown.trace.locations()[of.location];
+  const trace::LocationOfTrace& location = shown.locations[of.location];
   return {{of.is_call ? "call" : "computation", of.is_call ? path(of.before) : Cell(),
            of.is_call ? Cell() : path(of.before), of.is_call ? Cell() : path(of.after), std::int64_t{location.rank},
            std::int64_t{location.thread}}};
@@ -194,8 +217,8 @@ class PatternsPage : TextPage {
 
   std::string render() {
     const Analysis& a = shown_.analysis;
-    line(fmt::format("{} of {} {}{}", human_time(seconds_of_ns(a.total_ns)), shown_.trace.locations().size(),
-                     shown_.trace.locations().size() == 1 ? "location" : "locations",
+    line(fmt::format("{} of {} {}{}", human_time(seconds_of_ns(a.total_ns)), shown_.locations.size(),
+                     shown_.locations.size() == 1 ? "location" : "locations",
                      a.is_sampled ? "; estimated from the iterations that were kept" : ""));
     doubts();
     line();
@@ -366,9 +389,10 @@ std::string place_of(const trace::LocationOfTrace& of) {
   return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {}, thread {}", of.rank, of.thread);
 }
 
-void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
-                    const PatternOptions& options, const Terminal& terminal, const Sink& out) {
-  const PatternsShown shown{analysis, trace, naming, options};
+void print_analysis(const patterns::Analysis& analysis, std::span<const trace::LocationOfTrace> locations,
+                    const patterns::Naming& naming, const PatternOptions& options, const Terminal& terminal,
+                    const Sink& out) {
+  const PatternsShown shown{analysis, locations, naming, options};
   if (options.format == Format::Text) return out(PatternsPage(terminal, shown).render());
   if (options.format == Format::Json) {
     std::vector<Table> tables{summary_table(shown), patterns_table(shown)};

@@ -266,11 +266,10 @@ void check_request(const experiment::Experiment& experiment, const Options& opti
   check_folds(experiment, options);
 }
 
-void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& asked_for,
+void render(const std::shared_ptr<const experiment::Experiment>& experiment, const Options& options,
             const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
-  check_request(*experiment, asked_for);
-  if (asked_for.iteration || asked_for.cluster) return render_part(experiment, asked_for, terminal, symbolizer, out);
-  Options options = asked_for;
+  check_request(*experiment, options);
+  if (options.iteration || options.cluster) return render_part(experiment, options, terminal, symbolizer, out);
   OverviewBuilder overview;
   analysis::CallTreeOptions of_tree = tree_options(options);
   std::optional<analysis::MinimumWaits> minima;
@@ -283,7 +282,6 @@ void render(const std::shared_ptr<const experiment::Experiment>& experiment, con
   };
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, of_tree);
   if (options.some_threads() && tree.locations.empty()) refuse_threads(*experiment, options);
-  if (options.end_of_search) options.end_of_search(options);
 
   const bool loops = options.iterations || options.clusters;
   LoopView view;
@@ -295,7 +293,7 @@ void render(const std::shared_ptr<const experiment::Experiment>& experiment, con
   if (options.waits && options.format != Format::Json && !options.waits_in_events && !minima->any())
     throw UsageError(
         options.events_not_searched
-            ? "--waits: the experiment has no durations of calls, and its events were not searched here; " +
+            ? "--waits: the experiment has no durations of calls, and its events were not searched: " +
                   *options.events_not_searched
             : "--waits: the experiment has neither events nor durations of calls, which tell this");
   print_document({experiment, options, tree, about, {}, loops ? &view : nullptr, minima ? &*minima : nullptr}, terminal,

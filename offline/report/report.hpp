@@ -16,6 +16,7 @@
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/findings/finding.hpp"
+#include "offline/patterns/path_waits.hpp"
 #include "offline/report/table.hpp"
 #include "offline/report/terminal.hpp"
 
@@ -43,44 +44,6 @@ class IterationSource {
   virtual std::string origin(double share) const = 0;
   /// Why no iteration of a loop has a value.
   virtual std::string why_none() const = 0;
-};
-
-/// How long call paths have waited for other processes, as events tell.
-struct PathWaits {
-  struct Of {
-    std::int64_t path;        ///< of the definitions; the first one of a node of the call tree stands for all of it
-    double seconds, error_s;  ///< error: of an estimate from a sample of iterations
-    double seen_s;            ///< time in MPI that what was kept stands for
-    double known_s;           ///< of that, time of calls of which the events tell whether they have waited
-    /// From messages that were sampled one by one; nothing: there are none of this call path.
-    struct Matched {
-      double seconds, error_s;
-      std::uint64_t messages;         ///< in the sample
-      bool is_late_receiver = false;  ///< of senders; else late senders
-    };
-    std::optional<Matched> matched;
-    std::string kind;                        ///< the pattern that most of it is; empty: of none
-    std::map<std::int32_t, double> by_rank;  ///< of `seconds`, where it was asked for; of other ranks nothing
-  };
-  std::vector<Of> paths;  ///< of the others there are no events
-  bool is_sampled = false;
-  double confidence = 1;  ///< as of the pattern of all waiting
-};
-
-/// With whom call paths exchange messages, and their time by communicator, in the events that were kept.
-struct EventTraffic {
-  struct Partners {
-    std::int64_t path;          ///< as in PathWaits
-    std::int64_t fewest, most;  ///< ranks that messages of one thread go to or come from
-  };
-  struct OnCommunicator {
-    std::int64_t path;
-    std::int32_t communicator;  ///< index into trace::Communicators::all() of all ranks; -1: it is not known
-    double seconds;             ///< of the calls that were kept
-    std::int64_t calls;
-  };
-  std::vector<Partners> partners;
-  std::vector<OnCommunicator> communicators;
 };
 
 struct Options {
@@ -119,11 +82,10 @@ struct Options {
   std::optional<double> min_share;  ///< percent of the wall time below which text folds a call path
   std::function<void(std::size_t done, std::size_t all)> progress;  ///< of symbol resolution
   std::vector<findings::Finding> findings;                          ///< what is told first
-  /// Called when the call tree is there; fills what events tell, which is searched for meanwhile.
-  std::function<void(Options&)> end_of_search;
-  std::optional<std::string> events_not_searched;  ///< they are too many; what to type
-  std::optional<PathWaits> waits_in_events;        ///< of the same call sites and depth; nothing: not known
-  std::optional<EventTraffic> traffic;             ///< likewise
+  std::optional<std::string> events_not_searched;                   ///< why, and what to type
+  /// By call path, or by the names that call paths have without options; nothing: not known.
+  std::optional<patterns::PathWaits> waits_in_events;
+  std::optional<patterns::Traffic> traffic;  ///< nothing: not known
   /// Asked for the metric of iterations when their profiles do not have it. Null: there is none of the name either.
   /// Throws UsageError when there would be one in other experiments.
   std::function<std::shared_ptr<const IterationSource>(const std::string& metric)> other_metric;
@@ -133,6 +95,10 @@ struct Options {
   bool needs_findings() const { return is_first_page() || all_findings || format == Format::Json; }
   /// Whether the view is of call sites, whatever callsites says.
   bool needs_callsites() const { return mpi || modules || !source.empty(); }
+  /// Whether call paths have the names that they have without options.
+  bool has_usual_names() const {
+    return !callsites && !needs_callsites() && callpath_depth == 0 && fold.modules.empty() && fold.runtimes;
+  }
   /// Whether the call paths of the whole run are shown.
   bool shows_call_tree() const;
   /// Whether what is shown has parts that a search tells.

@@ -165,7 +165,7 @@ class WaitsPage : public RunPage {
   std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
   void more_footnotes() override {
     if (d_.options.events_not_searched)
-      wrapped("", "The events were not searched here: " + d_.options.events_not_searched.value(), 0);
+      wrapped("", "The events were not searched: " + d_.options.events_not_searched.value(), 0);
     wrapped("",
             "wait %: of the time of all threads, but for what helper threads are idle, by the method that is named. "
             "events, sampled: what the events that "

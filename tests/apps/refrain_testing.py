@@ -246,6 +246,11 @@ class NotPlanted(Exception):
     """The program's own clock says that a run did not have the times that were to be measured: whatever was measured says nothing."""
 
 
+def recorded_files(experiment: Path) -> list[str]:
+    """Those that the program has written: without what was found in them afterwards."""
+    return sorted(path.name for path in experiment.iterdir() if not path.name.startswith("analysis-"))
+
+
 class TestCase(unittest.TestCase):
     """A test with a scratch directory of its own."""
 
