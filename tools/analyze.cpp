@@ -142,10 +142,7 @@ std::string needs_one_process(const AnalyzeRequest& request) {
 
 /// `group`: null for this process alone.
 int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
-  report::Options common;
-  common.set_format(request.format);
-  request.options.format = common.format;
-  request.options.table_format = common.table_format;
+  request.options.format = report::format_of(request.format);
   request.search.parameters.frequent_s = request.frequent_us / 1e6;
   request.search.parameters.big_bytes = request.big_bytes;
   request.search.parameters.uneven = request.uneven;

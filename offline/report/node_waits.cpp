@@ -135,9 +135,9 @@ bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
 std::vector<NodeWait> waits_of(const Document& d) {
   const bool has_minima = d.minimum_waits && d.minimum_waits->any();
   // Of some threads alone nobody knows.
-  if (!d.options.shows_call_tree() || d.options.some_threads() || (!d.options.waits_in_events && !has_minima))
+  if (!d.request.shows_call_tree() || d.request.some_threads() || (!d.found.waits && !has_minima))
     return {};
-  return waits_of(d.tree, d.options.waits_in_events, has_minima ? d.minimum_waits : nullptr);
+  return waits_of(d.tree, d.found.waits, has_minima ? d.minimum_waits : nullptr);
 }
 
 }  // namespace refrain::report

@@ -12,7 +12,7 @@ namespace refrain::report {
 namespace {
 
 /// Seconds from the begin of the rank's first thread to the end of its last one.
-double end_of(const experiment::Rank& rank) {
+double end_of_data(const experiment::Rank& rank) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
   for (const experiment::Location& location : rank.locations) {
     begin = std::min(begin, location.begin);
@@ -71,7 +71,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
       own_[of].sum += here * mean.mean * ns;
       own_[of].squares += here * mean.error * ns * here * mean.error * ns;
     }
-  const double end = end_of(rank);
+  const double end = end_of_data(rank);
   constexpr double s_per_ns = 1e-9;
   if (rank.cores.throttled_ns) {
     double& throttled_s = throttled_s_[rank.host];
@@ -89,7 +89,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   ++ranks_;
 }
 
-Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Options& options,
+Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Request& request,
                                  const analysis::CallTree& tree) {
   const experiment::ProfileDefinitions& definitions = experiment.definitions();
   Overview overview = std::move(overview_);
@@ -104,7 +104,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     }
   overview.ranks = std::max(definitions.ranks_expected, static_cast<std::int32_t>(experiment.ranks().size()));
   for (std::int32_t rank = 0; rank < overview.ranks; ++rank) {
-    const auto& there = options.chosen(rank) ? present_ : experiment.ranks();
+    const auto& there = request.chosen(rank) ? present_ : experiment.ranks();
     if (!std::ranges::binary_search(there, rank)) overview.missing_ranks.push_back(rank);
   }
   // What is damaged was written once: the program ended as it should.
@@ -126,7 +126,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   return overview;
 }
 
-bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
